@@ -1,0 +1,1 @@
+"""Messages in, typed events out: templates, patterns, the prefilter."""

@@ -1,0 +1,1 @@
+"""A group's history in, incidents with proven root causes out."""

@@ -1,0 +1,122 @@
+"""What the diagnosis says: incidents, their root causes, culprits, proof and advice. Times are epoch ms, UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.model import Evidence
+
+Severity = Literal["critical", "warning", "info"]
+CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker", "topic", "connector", "group"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Culprit:
+    """Whoever made it happen; `names` holds every other name an operator may know it by."""
+
+    kind: CulpritKind
+    name: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What to do, why, and what it costs, in numbers of this incident."""
+
+    action: str
+    why: str
+    cost: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBug:
+    """A Kafka bug whose version and signature match."""
+
+    jira: str
+    title: str
+    fixed_in: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainLink:
+    """One step from the first event to the last effect."""
+
+    at: EpochMs | None
+    what: str
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootCause:
+    """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`."""
+
+    cause: str
+    confidence: float
+    culprits: tuple[Culprit, ...]
+    narrative: str
+    evidence: tuple[Evidence, ...]
+    evidence_total: int
+    advice: tuple[Advice, ...] = ()
+    known_bugs: tuple[KnownBug, ...] = ()
+    chain: tuple[ChainLink, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuledOut:
+    """A neighbouring cause that it was not, and why."""
+
+    cause: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """What it cost: milliseconds of pause summed over members, and how many members, partitions, rebalances."""
+
+    pause_ms: int
+    members: int
+    partitions: int
+    rebalances: int
+    stop_the_world_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """The same incident under another protocol: the pause it would have spared, and how that is computed."""
+
+    alternative: str
+    spared_pause_ms: int | None
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """Everything that follows from one first cause in one group."""
+
+    id: str
+    group: str
+    cluster: str
+    started_at: EpochMs
+    ended_at: EpochMs | None
+    ongoing: bool
+    severity: Severity
+    summary: str
+    root_causes: tuple[RootCause, ...]
+    ruled_out: tuple[RuledOut, ...] = ()
+    followups: tuple[str, ...] = ()
+    generations: tuple[int, ...] = ()
+    impact: Impact = Impact(pause_ms=0, members=0, partitions=0, rebalances=0)
+    what_if: tuple[WhatIf, ...] = ()
+    occurrences: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """What the logs do not show, and what it would decide."""
+
+    what: str
+    started_at: EpochMs | None
+    ended_at: EpochMs | None
+    consequence: str

@@ -1,0 +1,18 @@
+"""The typed vocabulary: everything a Kafka process can say about a group, by topic.
+
+`EVENT_TYPES` maps each event's name to its class; it is discovered, so a new class is known at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from rebalance_forensics.events.base import Event
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+EVENT_TYPES: dict[str, type[Event]] = {
+    cls.__name__: cls for cls in sorted(Event.__subclasses__(), key=lambda cls: cls.__name__)
+}

@@ -1,0 +1,59 @@
+"""What every event carries, whoever wrote the line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.records import EpochMs, Origin
+
+Pairs = tuple[tuple[str, str], ...]
+"""A mapping as sorted pairs, so that an event stays hashable."""
+
+Assignment = tuple[tuple[str, tuple[str, ...]], ...]
+"""member (or worker, or process) -> what it was given, sorted by member."""
+
+Role = Literal["broker", "consumer", "streams", "connect", "schema-registry", "share", "other", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """Who wrote a line: what its log prefix, its thread and its file say.
+
+    `broker` is the broker's id (`[GroupCoordinator id=1 …]`), `client_id` and `instance_id` come from
+    `[Consumer instanceId=…, clientId=…, groupId=…]`, `thread` is a Streams thread or the layout's thread,
+    `task` is a Streams task (`0_1`) or Connect's `connector|task-0`, `offsets_partition` is the
+    `__consumer_offsets` partition in a coordinator prefix. `file` is the path of the log.
+    """
+
+    role: Role
+    file: str
+    host: str | None = None
+    broker: int | None = None
+    client_id: str | None = None
+    instance_id: str | None = None
+    thread: str | None = None
+    task: str | None = None
+    offsets_partition: int | None = None
+    component: str | None = None
+    """Simple name of the logging class (`ConsumerCoordinator`), where the layout prints it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing a Kafka process said, typed. Subclasses add what the line tells.
+
+    `at` is None when the log has no time. `group` is None when the line names none: such an event
+    reaches every group it concerns (timeline/shared.py). `text` is the record's first line,
+    `pattern` the catalog id that read it.
+    """
+
+    at: EpochMs | None
+    zoned: bool
+    origin: Origin
+    speaker: Speaker
+    cluster: str
+    group: str | None
+    level: str | None
+    pattern: str
+    text: str

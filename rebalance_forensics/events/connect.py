@@ -1,0 +1,95 @@
+"""Kafka Connect workers, and Schema Registry's leader election over the same protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.events.base import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerAssigned(Event):
+    """A worker joined and got its connectors and tasks ("Joined group at generation …").
+
+    `delay_ms` is the scheduled rebalance delay. `leader` is a member id, `config_offset` the assignment's offset.
+    """
+
+    generation: int | None = None
+    protocol_version: int | None = None
+    error: int | None = None
+    leader: str | None = None
+    leader_url: str | None = None
+    config_offset: int | None = None
+    connectors: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    revoked_connectors: tuple[str, ...] = ()
+    revoked_tasks: tuple[str, ...] = ()
+    delay_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectorConfigChanged(Event):
+    """A connector's configuration was created, updated or removed, or its tasks' configuration changed."""
+
+    connector: str | None = None
+    change: Literal["created", "updated", "removed", "tasks", "target-state", "restarted"] = "updated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentsLost(Event):
+    """The leader misses connectors and tasks of a lost worker, or found them duplicated."""
+
+    connectors: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    duplicated: bool = False
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelayedRebalance(Event):
+    """Connect holds lost work back for scheduled.rebalance.max.delay.ms, or that time is over."""
+
+    phase: Literal["in-progress", "active", "expired", "reached"]
+    delay_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigOffsetBehind(Event):
+    """A worker is behind the assignment's config offset and reads the config topic to its end (benign, unless it fails)."""
+
+    current: int | None = None
+    wanted: int | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerStarted(Event):
+    """A Connect worker (herder) starts or has started."""
+
+    phase: Literal["starting", "started"] = "starting"
+    worker: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerStopped(Event):
+    """A Connect worker (herder) stops or has stopped."""
+
+    phase: Literal["stopping", "stopped"] = "stopping"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkChanged(Event):
+    """A worker starts or stops connectors and tasks (`change`); `what` names one, or None for all."""
+
+    change: Literal["starting", "started", "stopping", "stopped", "failed"]
+    what: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryLeaderElected(Event):
+    """Schema Registry: the rebalance is complete and names a leader (primary)."""
+
+    leader: str | None = None
+    leader_url: str | None = None
+    generation: int | None = None

@@ -1,0 +1,93 @@
+"""KIP-848, KIP-932 and KIP-1071 groups: epochs instead of generations, reconciliation instead of joins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.events.base import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEpochBumped(Event):
+    """The coordinator bumped the group epoch. `member` is the one whose heartbeat did it, where named."""
+
+    epoch: int
+    member: str | None = None
+    topology_epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetAssignmentComputed(Event):
+    """The coordinator computed the target assignment of an epoch."""
+
+    epoch: int
+    assignor: str | None = None
+    ms: int | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberReconciled(Event):
+    """The coordinator moved a member to a new assignment state."""
+
+    member: str
+    epoch: int | None = None
+    previous_epoch: int | None = None
+    state: str | None = None
+    assigned: tuple[str, ...] = ()
+    revoking: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupConverted(Event):
+    """A group changed its protocol online (classic, consumer, streams)."""
+
+    before: str | None = None
+    after: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversionRefused(Event):
+    """A group could not be upgraded or downgraded."""
+
+    before: str | None = None
+    after: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberTransitioned(Event):
+    """A KIP-848 client changed its member state ("Member … with epoch … transitioned from … to …")."""
+
+    member: str | None = None
+    epoch: int | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupHeartbeatFailed(Event):
+    """A ConsumerGroupHeartbeat (or share, streams) failed. `error` is an Errors name where known."""
+
+    error: str | None = None
+    member: str | None = None
+    epoch: int | None = None
+    detail: str | None = None
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconciliationInterrupted(Event):
+    """A client dropped a reconciliation that no longer applies."""
+
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRegexResolved(Event):
+    """The coordinator evaluated subscriptions by server-side regex."""
+
+    topics: int | None = None
+    ms: int | None = None
+    detail: str | None = None

@@ -1,0 +1,169 @@
+"""Members come, leave, fail, are fenced and are replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.events.base import Event
+
+LeaveReason = Literal[
+    "closed", "unsubscribed", "poll-timeout", "log-read-timeout", "enforced", "removed-by-admin", "not-provided", "other"
+]
+FailureReason = Literal["session-expired", "rebalance-timeout", "sync-timeout", "revocation-timeout", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberIdIssued(Event):
+    """KIP-394, first step: an unknown member asks to join and is sent back with an id."""
+
+    member: str
+    instance_id: str | None = None
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberJoined(Event):
+    """The coordinator took a member in (classic: `state` is the group's true state; KIP-848: `protocol`)."""
+
+    member: str | None = None
+    instance_id: str | None = None
+    state: str | None = None
+    protocol: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberLoaded(Event):
+    """A new coordinator read a member from `__consumer_offsets`."""
+
+    member: str
+    instance_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    generation: int | None = None
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberLeft(Event):
+    """A member sent LeaveGroup, or an administrator removed it. `reason` is the text, `why` its kind."""
+
+    member: str | None = None
+    instance_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    reason: str | None = None
+    why: LeaveReason | None = None
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+    temporarily: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberFailed(Event):
+    """The coordinator gave up on members that stopped heartbeating, rejoining, syncing or revoking."""
+
+    members: tuple[str, ...]
+    why: FailureReason
+    timeout_ms: int | None = None
+    epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingMemberRemoved(Event):
+    """A member id handed out by KIP-394 was never used, or left before joining."""
+
+    member: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticMemberReplaced(Event):
+    """A static member came back under a new member id; the old one is dropped without a rebalance."""
+
+    instance_id: str
+    old_member: str | None = None
+    member: str | None = None
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticMemberKept(Event):
+    """A static member's join needed no rebalance: it gets its cached assignment. No group in the line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticMemberFenced(Event):
+    """The coordinator refused a member id because its group.instance.id belongs to another (FENCED_INSTANCE_ID)."""
+
+    instance_id: str | None = None
+    member: str | None = None
+    current_member: str | None = None
+    operation: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceFenced(Event):
+    """A client learned that its group.instance.id was taken over by another live member."""
+
+    instance_id: str | None = None
+    member: str | None = None
+    api: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRefused(Event):
+    """A would-be member was turned away: full group, no common assignor, no authorization, other protocol type."""
+
+    error: str | None = None
+    member: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveSent(Event):
+    """A client sends LeaveGroup ("Member … sending LeaveGroup request to coordinator … due to …")."""
+
+    member: str | None = None
+    coordinator: int | None = None
+    reason: str | None = None
+    why: LeaveReason | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollTimeoutExpired(Event):
+    """A client did not call poll() for max.poll.interval.ms."""
+
+    member: str | None = None
+    exceeded_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribed(Event):
+    """A client subscribed (`topics`), by pattern, or took partitions by hand (`assigned`)."""
+
+    topics: tuple[str, ...] = ()
+    topic_pattern: str | None = None
+    by_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsubscribed(Event):
+    """A client unsubscribed from everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionUpdated(Event):
+    """The coordinator saw a member change its topics (KIP-848, KIP-932)."""
+
+    member: str | None = None
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizationFailed(Event):
+    """A client may not use the group or topics."""
+
+    resource: Literal["group", "topic", "cluster", "transaction", "unknown"] = "unknown"
+    names: tuple[str, ...] = ()
+    detail: str | None = None

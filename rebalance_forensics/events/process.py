@@ -1,0 +1,81 @@
+"""Processes: start, version, settings, shutdown, exceptions, clocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.events.base import Event, Pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionReported(Event):
+    """"Kafka version: …" / "Kafka Streams version: …": a client, worker or broker object started."""
+
+    version: str
+    product: Literal["kafka", "streams", "other"] = "kafka"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartTimeReported(Event):
+    """"Kafka startTimeMs: …": the same instant as epoch ms, which ties a local clock to UTC."""
+
+    start_time_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsReported(Event):
+    """A "… values:" dump. `kind` is the class (ConsumerConfig, StreamsConfig, DistributedConfig, KafkaConfig).
+
+    `settings` holds what matters to groups: group.id, client.id, group.instance.id, timeouts, assignors,
+    group.protocol, application.id, num.stream.threads, probing and scheduled delays, offsets retention, …
+    """
+
+    kind: str
+    settings: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerStarted(Event):
+    """A broker started (or its group coordinator did)."""
+
+    broker: int | None = None
+    phase: Literal["starting", "started"] = "started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerStopped(Event):
+    """A broker stops (`phase` stopping: controlled shutdown or SIGTERM) or has stopped, or was fenced."""
+
+    broker: int | None = None
+    phase: Literal["stopping", "stopped", "fenced"] = "stopping"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerClosed(Event):
+    """A client object was closed ("Kafka consumer has been closed", "App info … unregistered")."""
+
+    phase: Literal["closing", "closed"] = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessStopping(Event):
+    """The process says it is going down (signal, shutdown hook, "Stopping …")."""
+
+    what: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExceptionLogged(Event):
+    """An error with an exception that is nobody's typed event. `exception` is the class, `detail` its message."""
+
+    exception: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestSlow(Event):
+    """The process noticed that it stood still (GC, "clock jumped", "heartbeat thread … delayed")."""
+
+    ms: int | None = None
+    detail: str | None = None

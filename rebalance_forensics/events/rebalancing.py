@@ -1,0 +1,245 @@
+"""A rebalance as the coordinator and the members tell it: prepare, join, stabilize, sync."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.events.base import Assignment, Event
+
+RebalanceTrigger = Literal[
+    "member-added",
+    "member-rejoined",
+    "leader-rejoined",
+    "member-left",
+    "heartbeat-expired",
+    "sync-expired",
+    "static-member-changed",
+    "assignment-not-stored",
+    "over-capacity",
+    "downgrade",
+    "other",
+]
+"""The first cause the coordinator names in `(reason: …)`; later causes of one rebalance are silent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebalanceStarted(Event):
+    """The coordinator opened the join phase ("Preparing to rebalance group …").
+
+    `generation` is the old one. `state` is the true former state, only in some reasons.
+    `reason` is the text inside `(reason: …)`, `trigger` its kind; `members` are those it names.
+    """
+
+    generation: int | None = None
+    trigger: RebalanceTrigger | None = None
+    reason: str | None = None
+    members: tuple[str, ...] = ()
+    instance_id: str | None = None
+    state: str | None = None
+    client_reason: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationStabilized(Event):
+    """The join phase closed and a generation was created ("Stabilized group …"); not yet Stable."""
+
+    generation: int
+    member_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentReceived(Event):
+    """The leader's SyncGroup arrived: the sign that the group becomes Stable."""
+
+    generation: int
+    leader: str | None = None
+    member_count: int | None = None
+    static_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentNotStored(Event):
+    """The coordinator could not write group metadata or an assignment to `__consumer_offsets`."""
+
+    generation: int | None = None
+    error: str | None = None
+    partition: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmptyAssignmentSent(Event):
+    """The coordinator gave members an empty assignment."""
+
+    generation: int | None = None
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebalanceAbandoned(Event):
+    """A join phase could not complete: nobody rejoined, or the group was dead."""
+
+    what: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderReplaced(Event):
+    """The leader missed the rebalance timeout and another member was elected."""
+
+    member: str | None = None
+    instance_id: str | None = None
+    new_leader: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEmptied(Event):
+    """No member is left ("Group … is now empty")."""
+
+    generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDied(Event):
+    """The group's metadata was removed ("transitioned to Dead")."""
+
+    generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsDeleted(Event):
+    """An administrator deleted groups."""
+
+    groups: tuple[str, ...] = ()
+    offsets_removed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinStarted(Event):
+    """A member sends JoinGroup ("(Re-)joining group", Connect's "Rebalance started")."""
+
+
+JoinReason = Literal[
+    "already-rebalancing",
+    "revoke-partitions",
+    "metadata-changed",
+    "subscription-changed",
+    "assignment-mismatch",
+    "error-response",
+    "leaving",
+    "generation-modified",
+    "commit-failed",
+    "member-id-required",
+    "rebalance-failed",
+    "enforced",
+    "followup",
+    "shutdown-requested",
+    "other",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinRequested(Event):
+    """A member flagged the need to rejoin and said why ("Request joining group due to: …").
+
+    `why` is the kind, `reason` the text. `before`/`after` hold `topic=partitions` pairs or topics of a changed
+    subscription or metadata; `followup_at` the epoch ms of a Streams follow-up (0: immediate).
+    """
+
+    why: JoinReason
+    reason: str | None = None
+    member: str | None = None
+    error: str | None = None
+    api: str | None = None
+    before: str | None = None
+    after: str | None = None
+    partitions: tuple[str, ...] = ()
+    followup_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinSucceeded(Event):
+    """JoinGroup was answered ("Successfully joined group with generation …").
+
+    Until 2.6.0 the line came after SyncGroup and names no member (`after_sync` is True).
+    Connect's "Joined group at generation …" is an AssignmentReported, not this.
+    """
+
+    generation: int
+    member: str | None = None
+    protocol: str | None = None
+    after_sync: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncSucceeded(Event):
+    """SyncGroup was answered: this member has its assignment of the generation."""
+
+    generation: int
+    member: str | None = None
+    protocol: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinFailed(Event):
+    """JoinGroup failed. `error` is an Errors name (UNKNOWN_MEMBER_ID, GROUP_MAX_SIZE_REACHED, …) where known."""
+
+    error: str | None = None
+    detail: str | None = None
+    generation: int | None = None
+    member: str | None = None
+    instance_id: str | None = None
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncFailed(Event):
+    """SyncGroup failed. `error` is an Errors name where known."""
+
+    error: str | None = None
+    detail: str | None = None
+    generation: int | None = None
+    member: str | None = None
+    instance_id: str | None = None
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeartbeatFailed(Event):
+    """A heartbeat was answered with an error (REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, …)."""
+
+    error: str | None = None
+    detail: str | None = None
+    generation: int | None = None
+    member: str | None = None
+    instance_id: str | None = None
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationReset(Event):
+    """A member forgot its generation (and, if `member_id_too`, its member id) and will rejoin."""
+
+    reason: str | None = None
+    error: str | None = None
+    api: str | None = None
+    member_id_too: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentComputed(Event):
+    """The leader finished the assignment of a classic generation ("Finished assignment for group …").
+
+    Who logs it is the leader. `assignment` maps member id to partitions: the exact membership.
+    """
+
+    generation: int | None = None
+    assignment: Assignment = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentFailed(Event):
+    """The leader's assignor threw, or a member could not use what it was given."""
+
+    error: str | None = None
+    detail: str | None = None

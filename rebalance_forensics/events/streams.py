@@ -1,0 +1,194 @@
+"""Kafka Streams: states, tasks, assignments, follow-ups, threads, shutdown of the application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.events.base import Assignment, Event
+
+FollowUp = Literal["cooperative", "probing", "version-probing", "endpoint", "shutdown", "immediate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsStateChanged(Event):
+    """A KafkaStreams client ("stream-client [x] State transition from A to B"). `client` is its id."""
+
+    client: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamThreadStateChanged(Event):
+    """A StreamThread changed its state; `speaker.thread` names it too."""
+
+    thread: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsParticipants(Event):
+    """The leader lists who takes part: process id -> consumer member ids (also the multi-line form)."""
+
+    participants: Assignment = ()
+    clients: int | None = None
+    consumers: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsAssignmentComputed(Event):
+    """The leader assigned tasks to processes."""
+
+    assignment: Assignment = ()
+    tasks: int | None = None
+    stateful: int | None = None
+    clients: int | None = None
+    probing: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerTasksAssigned(Event):
+    """The leader's "Client … per-consumer assignment": what each consumer had, gets and gives up."""
+
+    client: str | None = None
+    assigned_active: Assignment = ()
+    assigned_standby: Assignment = ()
+    revoking_active: Assignment = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentStability(Event):
+    """The leader says whether the assignment is stable or a follow-up will come."""
+
+    stable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUpRequested(Event):
+    """The leader asks for a follow-up rebalance, by whom and when (`scheduled_at` epoch ms; None: at once)."""
+
+    kind: FollowUp
+    by: str | None = None
+    scheduled_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUpScheduled(Event):
+    """A member learned of a follow-up (`scheduled_at` epoch ms; None: at once), or that none is wanted (`kind` None)."""
+
+    kind: FollowUp | None = None
+    scheduled_at: int | None = None
+    endpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUpTriggered(Event):
+    """A member triggers the follow-up now. `scheduled_at` 0 means it was an immediate one."""
+
+    scheduled_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionProbed(Event):
+    """Version probing: a leader met a newer subscription, or a member was answered with an older version."""
+
+    sent: int | None = None
+    received: int | None = None
+    by_leader: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskWarmedUp(Event):
+    """A stateful task waits for its new owner: kept as standby, not yet active, or now caught up."""
+
+    task: str | None = None
+    consumer: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksAssigned(Event):
+    """A thread takes its new tasks ("Handle new assignment with: …")."""
+
+    active: tuple[str, ...] = ()
+    standby: tuple[str, ...] = ()
+    warmup: tuple[str, ...] = ()
+    owned_active: tuple[str, ...] = ()
+    owned_standby: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksLost(Event):
+    """A thread lost its tasks: it missed a rebalance or was fenced."""
+
+    active: tuple[str, ...] = ()
+    standby: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStateChanged(Event):
+    """One task was initialized, restored, suspended, closed or recycled; `speaker.task` names it."""
+
+    state: str
+    task: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestorationReported(Event):
+    """State restoration: in progress, finished for a changelog, or for all tasks after `ms`."""
+
+    phase: Literal["started", "in-progress", "finished"]
+    ms: int | None = None
+    changelog: str | None = None
+    records: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadAdded(Event):
+    """A StreamThread was added or replaced (`replacing`: the uncaught exception handler chose REPLACE_THREAD)."""
+
+    thread: str | None = None
+    replacing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadRemoved(Event):
+    """A StreamThread was removed, or shut down."""
+
+    thread: str | None = None
+    phase: Literal["removing", "stopping", "stopped"] = "removing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadFailed(Event):
+    """An uncaught exception ended a thread; `response` is what the handler opted for."""
+
+    thread: str | None = None
+    exception: str | None = None
+    detail: str | None = None
+    response: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutdownRequested(Event):
+    """An instance asks the whole application to stop (`asking`), or learned that another one did."""
+
+    asking: bool
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTopicsMissing(Event):
+    """Source topics of the topology are missing or not co-partitioned."""
+
+    topics: tuple[str, ...] = ()
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsStatusReported(Event):
+    """KIP-1071: the coordinator's status codes, topology and configuration changes."""
+
+    detail: str | None = None
+    topology_epoch: int | None = None

@@ -1,0 +1,44 @@
+"""The words every stage shares: where a line came from, and the record it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NewType
+
+EpochMs = NewType("EpochMs", int)
+"""Milliseconds since 1970-01-01T00:00:00Z."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Origin:
+    """Where a record starts: the file as the report names it, and the place in it.
+
+    `byte_offset` counts from 0 in the uncompressed file. `line` counts from 1; while a split
+    is read it counts from the split's own first line, and the driver adds the lines before it.
+    """
+
+    path: str
+    byte_offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRecord:
+    """One record of a log, its continuation lines included, as the layout took it apart.
+
+    `at` is the time as written, read as UTC where the line names no zone (`zoned` is False);
+    None where the layout has no usable time. `message` starts where the logger's own text starts
+    (the `[Consumer clientId=…]` prefix included). `text` is the record's first line as the file
+    has it, its envelope peeled. `host` is set when the record itself names it (an envelope,
+    a stream of several hosts), else the file's host holds.
+    """
+
+    origin: Origin
+    at: EpochMs | None
+    zoned: bool
+    level: str | None
+    logger: str | None
+    thread: str | None
+    message: str
+    text: str
+    host: str | None = None

@@ -1,0 +1,1 @@
+"""One report object in; terminal, JSON, HTML and exports out."""

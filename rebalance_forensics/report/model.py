@@ -1,0 +1,45 @@
+"""The report: one object, of which terminal, JSON, HTML and every export are functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.model import GroupHistory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSummary:
+    """One file (or member of an archive, or host of a stream) and what was read of it."""
+
+    path: str
+    cluster: str
+    host: str | None
+    component: str | None
+    kafka_version: str | None
+    layout: str | None
+    envelope: str | None
+    zone: str | None
+    clock_skew_ms: int | None
+    bytes: int
+    lines: int
+    records: int
+    matched: int
+    unmatched_kafka: int
+    unparsed: int
+    first: EpochMs | None
+    last: EpochMs | None
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All that was read and found. Lists are in a defined order: inputs by path, groups and incidents by
+    cluster, group and start."""
+
+    tool_version: str
+    inputs: tuple[InputSummary, ...]
+    groups: tuple[GroupHistory, ...]
+    incidents: tuple[Incident, ...]
+    gaps: tuple[Gap, ...]

@@ -1,0 +1,1 @@
+"""Bytes in, records out: discovery, codecs, envelopes, layouts, framing, splits. No Spark."""

@@ -1,0 +1,1 @@
+"""Events of one group in, its history out: generations, members, leaders, pauses."""
