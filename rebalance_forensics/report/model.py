@@ -35,8 +35,10 @@ class InputSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All that was read and found. Lists are in a defined order: inputs by path, groups and incidents by
-    cluster, group and start."""
+    """All that was read and found.
+
+    Lists are in a defined order: inputs by path, groups and incidents by cluster, group and start.
+    """
 
     tool_version: str
     inputs: tuple[InputSummary, ...]

@@ -1,0 +1,212 @@
+"""The report as JSON: the public face that scripts rely on; fields of later releases follow those of the contract."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.model import (
+    ChainLink,
+    Gap,
+    Impact,
+    Incident,
+    RootCause,
+)
+from rebalance_forensics.report.documents import Document, Json, written
+from rebalance_forensics.report.model import InputSummary, Report
+from rebalance_forensics.report.plain_text import shortened
+from rebalance_forensics.report.times import iso
+from rebalance_forensics.timeline.model import Evidence, Generation, GroupHistory, Identity, Member, Pause
+
+SCHEMA_VERSION = 1
+EVIDENCE_CHARACTERS = 16_384
+
+
+def to_json(report: Report) -> str:
+    """Write the whole report; the same report gives the same bytes."""
+    return written(document_of(report))
+
+
+def document_of(report: Report) -> Document:
+    """Build the document that `to_json` writes."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "rebalance-forensics", "version": report.tool_version},
+        "inputs": [_input(summary) for summary in report.inputs],
+        "groups": [_group(history) for history in report.groups],
+        "incidents": [_incident(incident) for incident in report.incidents],
+        "gaps": [_gap(gap) for gap in report.gaps],
+    }
+
+
+def _input(summary: InputSummary) -> Document:
+    return {
+        "path": summary.path,
+        "cluster": summary.cluster,
+        "host": summary.host,
+        "component": summary.component,
+        "kafka_version": summary.kafka_version,
+        "layout": summary.layout,
+        "envelope": summary.envelope,
+        "zone": summary.zone,
+        "clock_skew_ms": summary.clock_skew_ms,
+        "bytes": summary.bytes,
+        "lines": summary.lines,
+        "records": summary.records,
+        "matched": summary.matched,
+        "unmatched_kafka": summary.unmatched_kafka,
+        "unparsed": summary.unparsed,
+        "first": iso(summary.first),
+        "last": iso(summary.last),
+        "errors": list(summary.errors),
+    }
+
+
+def _group(history: GroupHistory) -> Document:
+    return {
+        "group": history.group,
+        "cluster": history.cluster,
+        "kind": history.kind,
+        "protocol": history.protocol,
+        "protocols": [
+            {"protocol": term.protocol, "from": iso(term.started_at), "to": iso(term.ended_at)}
+            for term in history.protocols
+        ],
+        "rebalance_mode": history.rebalance_mode,
+        "coordinators": [
+            {"broker": term.broker, "from": iso(term.started_at), "to": iso(term.ended_at)}
+            for term in history.coordinators
+        ],
+        "generations": [_generation(generation) for generation in history.generations],
+        "pauses": [_pause(pause) for pause in history.pauses],
+        "identities": [_identity(identity) for identity in history.identities],
+        "settings": dict(history.settings),
+        "versions": [{"name": name, "version": version} for name, version in history.versions],
+    }
+
+
+def _generation(generation: Generation) -> Document:
+    return {
+        "generation": generation.generation,
+        "started_at": iso(generation.started_at),
+        "completed_at": iso(generation.completed_at),
+        "trigger": generation.trigger,
+        "leader": generation.leader,
+        "members": [_member(member) for member in generation.members],
+        "joined": list(generation.joined),
+        "left": list(generation.left),
+        "outcome": generation.outcome,
+        "reason": generation.reason,
+        "followup": generation.followup,
+        "failures": list(generation.failures),
+    }
+
+
+def _member(member: Member) -> Document:
+    return {
+        "member_id": member.member_id,
+        "client_id": member.client_id,
+        "instance_id": member.instance_id,
+        "host": member.host,
+    }
+
+
+def _pause(pause: Pause) -> Document:
+    return {
+        "client_id": pause.client_id,
+        "member_id": pause.member_id,
+        "from": iso(pause.started_at),
+        "to": iso(pause.ended_at),
+        "ms": None if pause.ended_at is None else pause.ended_at - pause.started_at,
+        "partitions": list(pause.partitions),
+        "kind": pause.kind,
+    }
+
+
+def _identity(identity: Identity) -> Document:
+    return {
+        "name": identity.name,
+        "kind": identity.kind,
+        "names": list(identity.names),
+        "client_id": identity.client_id,
+        "member_ids": list(identity.member_ids),
+        "instance_id": identity.instance_id,
+        "process": identity.process,
+        "thread": identity.thread,
+        "host": identity.host,
+        "files": list(identity.files),
+        "from": iso(identity.started_at),
+        "to": iso(identity.ended_at),
+    }
+
+
+def _incident(incident: Incident) -> Document:
+    return {
+        "id": incident.id,
+        "group": incident.group,
+        "cluster": incident.cluster,
+        "started_at": iso(incident.started_at),
+        "ended_at": iso(incident.ended_at),
+        "ongoing": incident.ongoing,
+        "severity": incident.severity,
+        "summary": incident.summary,
+        "root_causes": [_root_cause(cause) for cause in incident.root_causes],
+        "ruled_out": [{"cause": other.cause, "why": other.why} for other in incident.ruled_out],
+        "followups": list(incident.followups),
+        "generations": list(incident.generations),
+        "impact": _impact(incident.impact),
+        "what_if": [
+            {
+                "alternative": other.alternative,
+                "spared_pause_ms": other.spared_pause_ms,
+                "explanation": other.explanation,
+            }
+            for other in incident.what_if
+        ],
+        "occurrences": incident.occurrences,
+    }
+
+
+def _root_cause(cause: RootCause) -> Document:
+    return {
+        "cause": cause.cause,
+        "confidence": round(cause.confidence, 4),
+        "culprits": [
+            {"kind": culprit.kind, "name": culprit.name, "names": list(culprit.names)} for culprit in cause.culprits
+        ],
+        "narrative": cause.narrative,
+        "evidence": [_evidence(line) for line in cause.evidence],
+        "advice": [{"action": advice.action, "why": advice.why, "cost": advice.cost} for advice in cause.advice],
+        "known_bugs": [{"jira": bug.jira, "title": bug.title, "fixed_in": bug.fixed_in} for bug in cause.known_bugs],
+        "evidence_total": cause.evidence_total,
+        "chain": [_chain_link(link) for link in cause.chain],
+    }
+
+
+def _chain_link(link: ChainLink) -> Document:
+    return {
+        "at": iso(link.at),
+        "what": link.what,
+        "evidence": None if link.evidence is None else _evidence(link.evidence),
+    }
+
+
+def _evidence(line: Evidence) -> Document:
+    return {
+        "path": line.path,
+        "line": line.line,
+        "byte_offset": line.byte_offset,
+        "timestamp": iso(line.timestamp),
+        "text": shortened(line.text, EVIDENCE_CHARACTERS),
+    }
+
+
+def _impact(impact: Impact) -> Document:
+    return {
+        "pause_ms": impact.pause_ms,
+        "members": impact.members,
+        "partitions": impact.partitions,
+        "rebalances": impact.rebalances,
+        "stop_the_world_ms": impact.stop_the_world_ms,
+    }
+
+
+def _gap(gap: Gap) -> Json:
+    return {"what": gap.what, "from": iso(gap.started_at), "to": iso(gap.ended_at), "consequence": gap.consequence}

@@ -1,0 +1,39 @@
+"""Text of strangers made harmless: what would move a cursor, reverse a line or hide, is shown as an escape."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Control, format (bidirectional marks, zero widths), surrogate, private and unassigned characters.
+HARMFUL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+SUSPECT = re.compile(r"[^ -~]")
+
+
+def printable(text: str) -> str:
+    """Show every control, format and unassigned character as its escape, a tab as a blank."""
+    return SUSPECT.sub(_shown, text)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Cut a text to `limit` characters and say how many were left out."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit].rstrip()} … (+{len(text) - limit} characters)"
+
+
+def line_of(text: str, limit: int) -> str:
+    """One harmless line of at most about `limit` characters of a text of any length."""
+    return shortened(printable(shortened(text, limit)), 6 * limit)
+
+
+def _shown(found: re.Match[str]) -> str:
+    character = found.group()
+    if character == "\t":
+        return " "
+    if unicodedata.category(character) not in HARMFUL_CATEGORIES:
+        return character
+    code = ord(character)
+    if code <= 0xFF:  # noqa: PLR2004
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004

@@ -1,0 +1,56 @@
+"""Times and durations as readers see them; always UTC, never this machine's clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+
+
+def moment(ms: int) -> datetime | None:
+    """Turn epoch milliseconds into a moment; None where the calendar ends."""
+    try:
+        return EPOCH + timedelta(milliseconds=ms)
+    except OverflowError:
+        return None
+
+
+def iso(ms: int | None) -> str | None:
+    """`2026-03-01T10:02:11.123Z`."""
+    at = None if ms is None else moment(ms)
+    return None if at is None else at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+
+
+def utc(ms: int | None, unknown: str = "unknown") -> str:
+    """`2026-03-01 10:02:11`, for people."""
+    at = None if ms is None else moment(ms)
+    return unknown if at is None else at.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def time_of_day(ms: int | None, unknown: str = "--:--:--.---") -> str:
+    """`10:02:11.123`."""
+    at = None if ms is None else moment(ms)
+    return unknown if at is None else at.strftime("%H:%M:%S.") + f"{at.microsecond // 1000:03d}"
+
+
+def day(ms: int | None) -> str | None:
+    """`2026-03-01`."""
+    at = None if ms is None else moment(ms)
+    return None if at is None else at.strftime("%Y-%m-%d")
+
+
+def duration(ms: int) -> str:
+    """`850 ms`, `3.2 s`, `4 min 12 s`, `2 h 05 min`, `3 d 4 h`."""
+    if ms < SECOND:
+        return f"{ms} ms"
+    if ms < MINUTE - 50:
+        return f"{ms / SECOND:.1f} s".replace(".0 s", " s")
+    seconds = round(ms / SECOND)
+    if seconds < 3600:  # noqa: PLR2004
+        return f"{seconds // 60} min {seconds % 60:02d} s".replace(" 00 s", "")
+    minutes = round(ms / MINUTE)
+    if minutes < 24 * 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min".replace(" 00 min", "")
+    hours = round(ms / HOUR)
+    return f"{hours // 24} d {hours % 24} h".replace(" 0 h", "")
