@@ -1,0 +1,36 @@
+"""Which incident a reader should see first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rebalance_forensics.diagnosis.model import Incident, Severity
+from rebalance_forensics.report.model import Report
+
+RANKS: dict[Severity, int] = {"critical": 0, "warning": 1, "info": 2}
+
+
+def urgency(incident: Incident) -> tuple[int, bool, int, int, str]:
+    """Sort key: the most severe first, then what still goes on, then the longest pauses, then the earliest."""
+    return (
+        RANKS[incident.severity],
+        not incident.ongoing,
+        -incident.impact.pause_ms,
+        incident.started_at,
+        incident.id,
+    )
+
+
+def most_urgent_first(incidents: Iterable[Incident]) -> tuple[Incident, ...]:
+    """Order incidents for a reader in a hurry."""
+    return tuple(sorted(incidents, key=urgency))
+
+
+def faults(report: Report) -> tuple[Incident, ...]:
+    """Pick what needs somebody, most urgent first."""
+    return tuple(one for one in most_urgent_first(report.incidents) if one.severity != "info")
+
+
+def planned(report: Report) -> tuple[Incident, ...]:
+    """Pick what was planned or benign, in the order of the report."""
+    return tuple(one for one in report.incidents if one.severity == "info")

@@ -1,0 +1,18 @@
+"""The report for a terminal: text of a fixed width, the same on every machine."""
+
+from rebalance_forensics.report.terminal.compare import render_compare
+from rebalance_forensics.report.terminal.coverage import render_coverage
+from rebalance_forensics.report.terminal.explain import Explanation, render_explain
+from rebalance_forensics.report.terminal.screens import render
+from rebalance_forensics.report.terminal.timeline import render_timeline
+from rebalance_forensics.report.terminal.whois import render_whois
+
+__all__ = [
+    "Explanation",
+    "render",
+    "render_compare",
+    "render_coverage",
+    "render_explain",
+    "render_timeline",
+    "render_whois",
+]

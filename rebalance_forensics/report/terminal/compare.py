@@ -1,0 +1,117 @@
+"""Two reports or two incidents beside each other: only what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.terminal.paper import columns, heading, printed, said
+from rebalance_forensics.report.times import duration
+from rebalance_forensics.report.wording import culprits, ranges, some, thousands
+from rebalance_forensics.timeline.model import GroupHistory
+
+Facts = dict[str, str]
+
+
+def render_compare(
+    before: Report | Incident,
+    after: Report | Incident,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    width: int = 80,
+    color: bool = False,
+) -> str:
+    """Say what differs; two of a kind are compared, a report stands for its most urgent incident beside an incident."""
+    return printed(_blocks(before, after, names), width=width, color=color)
+
+
+def _blocks(before: Report | Incident, after: Report | Incident, names: tuple[str, str]) -> Iterator[RenderableType]:
+    if isinstance(before, Incident) and isinstance(after, Incident):
+        yield from _differences("Incident", incident_facts(before), incident_facts(after), names)
+        return
+    yield from _differences("All in all", _facts(before), _facts(after), names)
+    groups_before, groups_after = _groups(before), _groups(after)
+    for key in sorted(groups_before.keys() | groups_after.keys()):
+        title = f"Group {key[1]} on {key[0]}" if key[0] else f"Group {key[1]}"
+        yield from _differences(title, groups_before.get(key, {}), groups_after.get(key, {}), names)
+
+
+def _differences(title: str, before: Facts, after: Facts, names: tuple[str, str]) -> Iterator[RenderableType]:
+    labels = list(dict.fromkeys([*before, *after]))
+    rows = [
+        (label, before.get(label, "-"), after.get(label, "-"))
+        for label in labels
+        if before.get(label) != after.get(label)
+    ]
+    yield heading(title)
+    if rows:
+        yield columns(("", *names), rows)
+    else:
+        yield said("no difference")
+
+
+def incident_facts(incident: Incident) -> Facts:
+    """Tell an incident as short facts that can be set beside another's."""
+    cause = incident.root_causes[0]
+    length = None if incident.ended_at is None else duration(incident.ended_at - incident.started_at)
+    return {
+        "group": incident.group,
+        "severity": incident.severity,
+        "cause": cause.cause,
+        "confidence": f"{int(cause.confidence * 100)} %",
+        "culprit": culprits(cause),
+        "length": "ongoing" if incident.ongoing else length or "end not seen",
+        "occurrences": thousands(incident.occurrences),
+        "pauses": duration(incident.impact.pause_ms),
+        "members": thousands(incident.impact.members),
+        "partitions": thousands(incident.impact.partitions),
+        "rebalances": thousands(incident.impact.rebalances),
+        "generations": ranges(incident.generations) or "none",
+        "follow-ups": ", ".join(incident.followups) or "none",
+    }
+
+
+def _facts(side: Report | Incident) -> Facts:
+    incidents = side.incidents if isinstance(side, Report) else (side,)
+    causes = sorted({cause.cause for incident in incidents for cause in incident.root_causes[:1]})
+    return {
+        "incidents": thousands(len(incidents)),
+        "critical": thousands(sum(one.severity == "critical" for one in incidents)),
+        "warning": thousands(sum(one.severity == "warning" for one in incidents)),
+        "causes": ", ".join(causes) or "none",
+        "pauses": duration(sum(one.impact.pause_ms for one in incidents)),
+        "rebalances": thousands(sum(one.impact.rebalances for one in incidents)),
+    }
+
+
+def _groups(side: Report | Incident) -> dict[tuple[str, str], Facts]:
+    if isinstance(side, Incident):
+        return {(side.cluster, side.group): {f"incident {key}": value for key, value in incident_facts(side).items()}}
+    return {
+        (history.cluster, history.group): {**_group_facts(history), **_incidents_of(side, history)}
+        for history in side.groups
+    }
+
+
+def _group_facts(history: GroupHistory) -> Facts:
+    pauses = [pause.ended_at - pause.started_at for pause in history.pauses if pause.ended_at is not None]
+    last = history.generations[-1] if history.generations else None
+    facts = {
+        "protocol": history.protocol,
+        "rebalance mode": history.rebalance_mode,
+        "generations": thousands(len(history.generations)),
+        "last members": "-" if last is None else thousands(len(last.members)),
+        "pauses": f"{len(pauses)}, {duration(sum(pauses))}",
+        "longest pause": duration(max(pauses, default=0)),
+    }
+    facts.update({f"setting {key}": value for key, value in history.settings})
+    facts.update({f"version of {who}": version for who, version in history.versions})
+    return facts
+
+
+def _incidents_of(report: Report, history: GroupHistory) -> Facts:
+    found = [one for one in report.incidents if (one.cluster, one.group) == (history.cluster, history.group)]
+    return {"incidents": some([f"{one.root_causes[0].cause} ({one.severity})" for one in found]) or "none"}

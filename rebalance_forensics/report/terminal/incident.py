@@ -1,0 +1,163 @@
+"""One incident on a terminal: in one sentence, in brief, in full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rebalance_forensics.diagnosis.model import Incident, RootCause
+from rebalance_forensics.report.plain_text import line_of, shortened
+from rebalance_forensics.report.terminal.paper import heading, indented, labelled, said
+from rebalance_forensics.report.times import duration, time_of_day
+from rebalance_forensics.report.wording import (
+    count,
+    culprits,
+    impact,
+    names_besides,
+    place,
+    ranges,
+    since,
+    some,
+    sureness,
+)
+from rebalance_forensics.timeline.model import Evidence
+
+STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
+PROOF_SHOWN = 4
+NAMES_SHOWN = 4
+RULED_OUT_SHOWN = 3
+LINE_CHARACTERS = 220
+WHOLE_LINE_CHARACTERS = 4_000
+SUMMARY_CHARACTERS = 600
+
+
+def verdict(incident: Incident) -> Iterator[RenderableType]:
+    """Say what happened and how sure that is."""
+    title = Text(incident.severity.upper(), style=STYLES[incident.severity])
+    title.append_text(said(f"  {_group(incident)}", "bold"))
+    title.append_text(said(f"  incident {incident.id}", "dim"))
+    yield title
+    yield said(shortened(incident.summary, SUMMARY_CHARACTERS))
+    yield said("Most likely " + ", or ".join(_sure(cause) for cause in incident.root_causes) + ".")
+
+
+def in_brief(incident: Incident) -> Iterator[RenderableType]:
+    """Two lines for a list of incidents."""
+    title = Text("- ")
+    title.append_text(Text(incident.severity, style=STYLES[incident.severity]))
+    cause = incident.root_causes[0]
+    title.append_text(said(f" {_group(incident)}: {cause.cause} ({sureness(cause.confidence)}), {since(incident)}"))
+    yield indented(title)
+    yield indented(shortened(incident.summary, SUMMARY_CHARACTERS), 4)
+
+
+def in_full(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
+    """Verdict, culprit, impact, time, proof and advice; with everything else when asked for."""
+    yield from verdict(incident)
+    yield said("")
+    yield labelled(_facts(incident))
+    for cause in incident.root_causes:
+        yield from _cause(incident, cause, verbosity)
+    yield from _ruled_out(incident, verbosity)
+    yield from _what_if(incident)
+    yield said("")
+    yield said(f"rebalance-forensics explain {incident.root_causes[0].cause} tells how this comes about.", "dim")
+
+
+def _group(incident: Incident) -> str:
+    return f"{incident.group} on {incident.cluster}" if incident.cluster else incident.group
+
+
+def _sure(cause: RootCause) -> str:
+    return f"{cause.cause} ({sureness(cause.confidence)})"
+
+
+def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
+    cause = incident.root_causes[0]
+    yield "Culprit", culprits(cause)
+    others = list(dict.fromkeys(name for one in cause.culprits for name in names_besides(one)))
+    if others:
+        yield "", f"also known as {some(others, NAMES_SHOWN)}"
+    yield "Impact", impact(incident.impact)
+    yield "Since", since(incident)
+    if incident.occurrences > 1:
+        yield "Repeated", f"{incident.occurrences} times"
+    if incident.generations:
+        follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
+        yield "Generations", ranges(incident.generations) + follow_ups
+
+
+def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
+    several = len(incident.root_causes) > 1
+    if several:
+        yield heading(f"If it is {_sure(cause)}: {culprits(cause)}")
+    if cause.narrative and cause.narrative != incident.summary:
+        yield heading("What happened")
+        yield indented(cause.narrative)
+    if verbosity > 0 and cause.chain:
+        yield heading("Step by step")
+        yield indented(labelled(_steps(cause)))
+    yield heading("Proof")
+    yield from _proof(cause, verbosity)
+    if cause.known_bugs:
+        yield heading("Known bugs")
+        for bug in cause.known_bugs:
+            yield indented(f"{bug.jira}: {bug.title}; {f'fixed in {bug.fixed_in}' if bug.fixed_in else 'not fixed'}")
+    if cause.advice:
+        yield heading("What to do")
+        yield from _advice(cause)
+
+
+def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:
+    for link in cause.chain:
+        yield time_of_day(link.at), link.what + (f" ({place(link.evidence)})" if link.evidence else "")
+
+
+def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
+    shown = cause.evidence if verbosity > 0 else _telling(cause.evidence)
+    limit = WHOLE_LINE_CHARACTERS if verbosity > 0 else LINE_CHARACTERS
+    if not shown:
+        yield indented("no line of these logs shows it")
+    for line in shown:
+        yield indented(said(place(line), "cyan"))
+        yield indented(line_of(line.text, limit), 4)
+    left_out = max(cause.evidence_total, len(cause.evidence)) - len(shown)
+    if left_out:
+        hint = "; --verbose shows more" if len(shown) < len(cause.evidence) else ""
+        yield indented(said(f"and {count(left_out, 'more line')}{hint}", "dim"))
+
+
+def _telling(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Fold lines that differ in numbers only: the first of each kind, as many as fit a first screen."""
+    kinds: dict[str, Evidence] = {}
+    for line in evidence:
+        kinds.setdefault(re.sub(r"[0-9a-f-]*\d[0-9a-f-]*", "#", line.text[:LINE_CHARACTERS]), line)
+    return list(kinds.values())[:PROOF_SHOWN]
+
+
+def _advice(cause: RootCause) -> Iterator[RenderableType]:
+    for number, advice in enumerate(cause.advice, start=1):
+        yield indented(f"{number}. {advice.action}")
+        yield indented(said(advice.why + (f" {advice.cost}" if advice.cost else ""), "dim"), 5)
+
+
+def _ruled_out(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
+    if not incident.ruled_out:
+        return
+    yield heading("Ruled out")
+    shown = incident.ruled_out if verbosity > 0 else incident.ruled_out[:RULED_OUT_SHOWN]
+    yield indented(labelled((other.cause, other.why) for other in shown))
+    if len(shown) < len(incident.ruled_out):
+        yield indented(said(f"and {len(incident.ruled_out) - len(shown)} more; --verbose shows them", "dim"))
+
+
+def _what_if(incident: Incident) -> Iterator[RenderableType]:
+    if not incident.what_if:
+        return
+    yield heading("What if")
+    for other in incident.what_if:
+        spared = f" would spare {duration(other.spared_pause_ms)}" if other.spared_pause_ms else ""
+        yield indented(f"- {other.alternative}{spared}: {other.explanation}")

@@ -1,0 +1,71 @@
+"""What terminal text is made of: blocks of rich, laid out for one width, with or without colour."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from rebalance_forensics.report.plain_text import printable
+
+NARROWEST = 40
+LONGEST_VALUE = 4_000
+
+
+def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str:
+    """Lay blocks out below each other; nothing of this terminal or its environment enters."""
+    console = Console(
+        file=io.StringIO(),
+        width=max(width, NARROWEST),
+        color_system="standard" if color else None,
+        force_terminal=color,
+        no_color=not color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    with console.capture() as capture:
+        for block in blocks:
+            console.print(block)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+
+
+def said(text: str, style: str = "") -> Text:
+    """Turn text of any origin into a harmless block that wraps between words."""
+    return Text(printable(text), style=style, overflow="fold")
+
+
+def heading(text: str) -> Text:
+    """Start a section, after an empty line."""
+    return Text("\n" + printable(text), style="bold")
+
+
+def indented(block: RenderableType | str, by: int = 2) -> Padding:
+    """Move a block to the right."""
+    return Padding(said(block) if isinstance(block, str) else block, (0, 0, 0, by))
+
+
+def labelled(rows: Iterable[tuple[str, str]]) -> Table:
+    """Set short labels beside what they name."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for label, value in rows:
+        grid.add_row(label, said(value[:LONGEST_VALUE]))
+    return grid
+
+
+def columns(titles: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: frozenset[int] = frozenset()) -> Table:
+    """Set rows under titles, without rules; `numbers` are right-aligned."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for index, title in enumerate(titles):
+        table.add_column(title, overflow="fold", justify="right" if index in numbers else "left")
+    for row in rows:
+        table.add_row(*(said(cell[:LONGEST_VALUE]) for cell in row))
+    return table

@@ -1,0 +1,106 @@
+"""The incident report: first what happened, on whose account, the proof and what to do; then everything else."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+
+from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.ranking import faults, planned
+from rebalance_forensics.report.terminal.coverage import coverage_summary
+from rebalance_forensics.report.terminal.incident import in_brief, in_full, verdict
+from rebalance_forensics.report.terminal.paper import heading, indented, labelled, printed, said
+from rebalance_forensics.report.times import utc
+from rebalance_forensics.report.wording import count, some
+
+GAPS_SHOWN = 4
+OTHERS_SHOWN = 8
+
+
+def render(report: Report, *, width: int = 80, color: bool = False, verbosity: int = 0) -> str:
+    """Lay the whole report out; `verbosity` -1 keeps the verdicts only, 1 shows every line of proof."""
+    blocks = _verdicts(report) if verbosity < 0 else _screens(report, verbosity)
+    return printed(blocks, width=width, color=color)
+
+
+def _verdicts(report: Report) -> Iterator[RenderableType]:
+    found = faults(report)
+    if not found:
+        yield said(_all_quiet(report))
+    for incident in found:
+        yield from verdict(incident)
+
+
+def _screens(report: Report, verbosity: int) -> Iterator[RenderableType]:
+    found = faults(report)
+    if found:
+        yield from in_full(found[0], verbosity)
+    else:
+        yield said(_all_quiet(report), "bold green")
+    yield from _others(found[1:], verbosity)
+    yield from _planned(planned(report), verbosity)
+    yield from _gaps(report.gaps, verbosity)
+    yield heading("What was read")
+    yield from coverage_summary(report.inputs, every_file=verbosity > 0)
+
+
+def _all_quiet(report: Report) -> str:
+    rebalances = sum(len(history.generations) for history in report.groups)
+    if not report.groups:
+        return "No consumer group was found in these logs."
+    groups = count(len(report.groups), "group")
+    return f"No fault found: {groups} with {count(rebalances, 'generation')}, everything planned or benign."
+
+
+def _others(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
+    if not incidents:
+        return
+    yield heading(f"{count(len(incidents), 'more incident')}")
+    if verbosity > 0:
+        for incident in incidents:
+            yield said("")
+            yield from in_full(incident, verbosity)
+        return
+    for incident in incidents[:OTHERS_SHOWN]:
+        yield from in_brief(incident)
+    if len(incidents) > OTHERS_SHOWN:
+        yield indented(f"and {len(incidents) - OTHERS_SHOWN} more; --verbose shows them all")
+
+
+def _planned(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
+    if not incidents:
+        return
+    yield heading(f"Planned or benign: {len(incidents)}")
+    if verbosity > 0:
+        for incident in incidents:
+            yield from in_brief(incident)
+        return
+    yield indented(labelled(_folded(incidents)))
+
+
+def _folded(incidents: Sequence[Incident]) -> Iterator[tuple[str, str]]:
+    groups: dict[str, Counter[str]] = defaultdict(Counter)
+    first: dict[str, Incident] = {}
+    for incident in incidents:
+        cause = incident.root_causes[0].cause
+        groups[cause][incident.group] += 1
+        first.setdefault(cause, incident)
+    for cause, counter in sorted(groups.items()):
+        who = some([name if times == 1 else f"{name} ({times} times)" for name, times in counter.items()])
+        once = first[cause]
+        alone = counter.total() == 1
+        yield cause, f"{who}: {once.summary}" if alone else f"{who}; first at {utc(once.started_at)} UTC"
+
+
+def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
+    if not gaps:
+        return
+    yield heading("What the logs do not show")
+    shown = gaps if verbosity > 0 else gaps[:GAPS_SHOWN]
+    for gap in shown:
+        yield indented(f"- {gap.what}: {gap.consequence}" if gap.consequence else f"- {gap.what}")
+    if len(shown) < len(gaps):
+        yield indented(f"and {len(gaps) - len(shown)} more; --verbose shows them all")

@@ -1,0 +1,100 @@
+"""Phrases that every output for people shares, so that they say the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rebalance_forensics.diagnosis.model import Culprit, Impact, Incident, RootCause
+from rebalance_forensics.report.times import duration, time_of_day, utc
+from rebalance_forensics.timeline.model import Evidence
+
+DAY_CHARACTERS = 10
+
+
+def place(line: Evidence) -> str:
+    """`broker-1.log:4711`."""
+    return f"{line.path}:{line.line}"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 member`, `1 204 members`."""
+    words = noun if number == 1 else plural or f"{noun}s"
+    return f"{thousands(number)} {words}"
+
+
+def thousands(number: int) -> str:
+    """`1 204 332`: digits grouped so that no locale misreads them."""
+    return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
+
+
+def size(number: int) -> str:
+    """`812 B`, `4.2 kB`, `1.1 GB`."""
+    value, unit = float(number), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:  # noqa: PLR2004
+            break
+        value, unit = value / 1000, larger
+    return f"{number} B" if unit == "B" else f"{value:.3g} {unit}"
+
+
+def sureness(confidence: float) -> str:
+    """`97 % sure`; never rounded up to certainty."""
+    return f"{int(confidence * 100 + 1e-9)} % sure"
+
+
+def culprit(culprit: Culprit) -> str:
+    """`client payments-2`."""
+    return f"the whole group {culprit.name}" if culprit.kind == "group" else f"{culprit.kind} {culprit.name}"
+
+
+def culprits(cause: RootCause) -> str:
+    """All who made it happen, or that nobody is known."""
+    return ", ".join(culprit(one) for one in cause.culprits) or "nobody the logs name"
+
+
+def impact(impact: Impact) -> str:
+    """Tell the cost in numbers."""
+    parts = [
+        f"{duration(impact.pause_ms)} of pauses" if impact.pause_ms else "no pause seen",
+        *([f"{duration(impact.stop_the_world_ms)} with the whole group standing"] if impact.stop_the_world_ms else []),
+        count(impact.members, "member"),
+        count(impact.partitions, "partition"),
+        count(impact.rebalances, "rebalance"),
+    ]
+    return ", ".join(parts)
+
+
+def since(incident: Incident) -> str:
+    """When it began, how long it took, whether it is over."""
+    start = f"{utc(incident.started_at)} UTC"
+    if incident.ongoing:
+        return f"{start}, still going on where the logs end"
+    if incident.ended_at is None:
+        return f"{start}, end not seen"
+    if incident.ended_at == incident.started_at:
+        return start
+    same_day = utc(incident.ended_at)[:DAY_CHARACTERS] == start[:DAY_CHARACTERS]
+    end = time_of_day(incident.ended_at)[:8] if same_day else utc(incident.ended_at)
+    return f"{start} to {end}, {duration(incident.ended_at - incident.started_at)}"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`5-18, 20`: consecutive generations as one range."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(str(edge) for edge in run) for run in runs)
+
+
+def some(names: Sequence[str], limit: int = 4) -> str:
+    """Name the first and say how many more there are."""
+    shown = ", ".join(names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
+
+
+def names_besides(culprit: Culprit) -> tuple[str, ...]:
+    """List the other names an operator may know a culprit by."""
+    return tuple(name for name in culprit.names if name != culprit.name)

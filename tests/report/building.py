@@ -1,0 +1,388 @@
+"""Reports to render: a crash in full detail, a run without a fault, many groups, and lines written to do harm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_forensics.diagnosis.model import (
+    Advice,
+    ChainLink,
+    Culprit,
+    Gap,
+    Impact,
+    Incident,
+    KnownBug,
+    RootCause,
+    RuledOut,
+    WhatIf,
+)
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.model import InputSummary, Report
+from rebalance_forensics.timeline.model import (
+    CoordinatorTerm,
+    Evidence,
+    Generation,
+    GroupHistory,
+    Identity,
+    Lane,
+    Mark,
+    Member,
+    Pause,
+    ProtocolTerm,
+    Span,
+)
+
+NOON = 1_772_359_200_000
+"""2026-03-01T10:00:00.000Z."""
+
+MEMBERS = tuple(f"payments-{number}-5b1c0000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
+
+
+def at(seconds: float) -> EpochMs:
+    """Count seconds from the start of the logs."""
+    return EpochMs(NOON + round(seconds * 1000))
+
+
+def a_line(path: str, line: int, seconds: float, text: str) -> Evidence:
+    """Quote a line of a log."""
+    return Evidence(path=path, line=line, byte_offset=line * 120, timestamp=at(seconds), text=text)
+
+
+FAILED = a_line(
+    "broker-1/server.log",
+    4711,
+    131,
+    f"[2026-03-01 10:02:11,000] INFO [GroupCoordinator 1]: Member {MEMBERS[1]} in group payments has failed, "
+    "removing it from the group (kafka.coordinator.group.GroupCoordinator)",
+)
+PREPARING = a_line(
+    "broker-1/server.log",
+    4712,
+    131.004,
+    "[2026-03-01 10:02:11,004] INFO [GroupCoordinator 1]: Preparing to rebalance group payments in state "
+    f"PreparingRebalance with old generation 7 (__consumer_offsets-13) (reason: removing member {MEMBERS[1]} on "
+    "heartbeat expiration) (kafka.coordinator.group.GroupCoordinator)",
+)
+STABILIZED = a_line(
+    "broker-1/server.log",
+    4720,
+    134.2,
+    "[2026-03-01 10:02:14,200] INFO [GroupCoordinator 1]: Stabilized group payments generation 8 "
+    "(__consumer_offsets-13) with 2 members (kafka.coordinator.group.GroupCoordinator)",
+)
+LAST_WORDS = a_line(
+    "payments-2/app.log",
+    812,
+    86,
+    "2026-03-01 10:01:26,000 DEBUG [consumer] Sending heartbeat to coordinator broker-1:9092 (id: 2147483646 rack: nu",
+)
+
+
+def a_member(number: int) -> Member:
+    """One of the three consumers of group payments."""
+    return Member(member_id=MEMBERS[number - 1], client_id=f"payments-{number}", host=f"/10.0.0.{number}")
+
+
+def an_identity(number: int) -> Identity:
+    """Say under which names a consumer of group payments goes."""
+    return Identity(
+        name=f"payments-{number}",
+        kind="client",
+        names=(MEMBERS[number - 1], f"payments-{number}", f"payments-{number}/app.log"),
+        client_id=f"payments-{number}",
+        member_ids=(MEMBERS[number - 1],),
+        instance_id=None,
+        process=None,
+        thread="main",
+        host=f"10.0.0.{number}",
+        files=(f"payments-{number}/app.log",),
+        started_at=at(2),
+        ended_at=at(86) if number == 2 else None,
+    )
+
+
+def a_lane(number: int) -> Lane:
+    """Draw how a consumer of group payments fared."""
+    died = number == 2
+    spans = [
+        Span(started_at=at(2), ended_at=at(5), kind="joining", label="joins", generation=7),
+        Span(started_at=at(5), ended_at=at(131), kind="member", label="generation 7", generation=7),
+    ]
+    if died:
+        spans.append(Span(started_at=at(131), ended_at=None, kind="away", label="never came back"))
+    else:
+        spans += [
+            Span(started_at=at(131.1), ended_at=at(134.3), kind="paused", label="3 partitions revoked", generation=8),
+            Span(started_at=at(134.2), ended_at=None, kind="member", label="generation 8", generation=8),
+        ]
+    marks = (
+        [Mark(at=at(131), kind="member-failed", label="session expired", severity="fault", evidence=FAILED)]
+        if died
+        else [Mark(at=at(134.2), kind="stabilized", label="stabilized", severity="plain", evidence=STABILIZED)]
+    )
+    return Lane(name=f"payments-{number}", kind="client", spans=tuple(spans), marks=tuple(marks))
+
+
+def a_broker_lane() -> Lane:
+    """Draw what the coordinator did."""
+    return Lane(
+        name="broker-1",
+        kind="broker",
+        spans=(Span(started_at=at(0), ended_at=None, kind="coordinating", label="coordinates payments"),),
+        marks=(
+            Mark(at=at(131.004), kind="rebalance-started", label="rebalance", severity="notice", evidence=PREPARING),
+        ),
+    )
+
+
+def payments() -> GroupHistory:
+    """Tell how group payments lost one of three members."""
+    return GroupHistory(
+        group="payments",
+        cluster="prod",
+        kind="consumer",
+        protocol="classic",
+        protocols=(ProtocolTerm(protocol="classic", started_at=at(2), ended_at=None),),
+        rebalance_mode="eager",
+        coordinators=(CoordinatorTerm(broker="broker-1", started_at=at(0), ended_at=None),),
+        generations=(
+            Generation(
+                generation=7,
+                started_at=at(2),
+                completed_at=at(5),
+                trigger="startup",
+                leader=MEMBERS[0],
+                members=tuple(a_member(number) for number in (1, 2, 3)),
+                joined=MEMBERS,
+                outcome="stable",
+                reason="Adding new member payments-1 with group instance id None",
+            ),
+            Generation(
+                generation=8,
+                started_at=at(131.004),
+                completed_at=at(134.2),
+                trigger="process-crash",
+                leader=MEMBERS[0],
+                members=(a_member(1), a_member(3)),
+                left=(MEMBERS[1],),
+                outcome="stable",
+                reason=f"removing member {MEMBERS[1]} on heartbeat expiration",
+            ),
+        ),
+        pauses=tuple(
+            Pause(
+                client_id=f"payments-{number}",
+                member_id=MEMBERS[number - 1],
+                started_at=at(131.1),
+                ended_at=at(134.3),
+                partitions=tuple(f"orders-{partition}" for partition in range(number, 12, 4)),
+                kind="revoked",
+            )
+            for number in (1, 3)
+        ),
+        identities=tuple(an_identity(number) for number in (1, 2, 3)),
+        lanes=(a_broker_lane(), *(a_lane(number) for number in (1, 2, 3))),
+        settings=(("max.poll.interval.ms", "300000"), ("session.timeout.ms", "45000")),
+        versions=(("broker-1", "3.9.1"), ("payments-2", "3.7.0")),
+    )
+
+
+def a_crash() -> Incident:
+    """Blame consumer payments-2, which died without leaving."""
+    return Incident(
+        id="3f9a2c11d4e5",
+        group="payments",
+        cluster="prod",
+        started_at=at(131),
+        ended_at=at(134.3),
+        ongoing=False,
+        severity="warning",
+        summary="Consumer payments-2 died without leaving; broker-1 removed it after its session timeout of 45 s.",
+        root_causes=(
+            RootCause(
+                cause="process-crash",
+                confidence=0.97,
+                culprits=(Culprit(kind="client", name="payments-2", names=(MEMBERS[1], "payments-2", "10.0.0.2")),),
+                narrative=(
+                    "The log of payments-2 stops in mid-sentence at 10:01:26. The coordinator heard nothing more, "
+                    "removed it 45 s later and rebalanced the two others, who stood still for 3.2 s."
+                ),
+                evidence=(LAST_WORDS, FAILED, PREPARING, STABILIZED),
+                evidence_total=9,
+                advice=(
+                    Advice(
+                        action="Find out what killed payments-2 at 10:01:26 (OOM killer, eviction, kill -9).",
+                        why="Its log ends without a stack trace and without closing the consumer.",
+                    ),
+                    Advice(
+                        action="Give it a group.instance.id, and restart it within session.timeout.ms.",
+                        why="A static member that comes back in time causes no rebalance.",
+                        cost="Its partitions stand still until it is back.",
+                    ),
+                ),
+                known_bugs=(KnownBug(jira="KAFKA-14024", title="Consumer stuck while committing", fixed_in="3.2.1"),),
+                chain=(
+                    ChainLink(at=at(86), what="payments-2 writes its last line", evidence=LAST_WORDS),
+                    ChainLink(at=at(131), what="broker-1 gives up on payments-2", evidence=FAILED),
+                    ChainLink(at=at(131.004), what="generation 8 begins", evidence=PREPARING),
+                    ChainLink(at=at(134.2), what="generation 8 is stable with two members", evidence=STABILIZED),
+                ),
+            ),
+        ),
+        ruled_out=(
+            RuledOut(cause="process-pause", why="payments-2 never came back."),
+            RuledOut(cause="network-partition", why="its own log does not go on after 10:01:26."),
+        ),
+        generations=(8,),
+        impact=Impact(pause_ms=6_400, members=3, partitions=12, rebalances=1, stop_the_world_ms=3_200),
+        what_if=(
+            WhatIf(
+                alternative="cooperative rebalancing",
+                spared_pause_ms=6_400,
+                explanation="payments-1 and payments-3 would have kept the partitions they had.",
+            ),
+        ),
+    )
+
+
+def a_startup() -> Incident:
+    """Group payments forms; nobody is to blame."""
+    return Incident(
+        id="00aa11bb22cc",
+        group="payments",
+        cluster="prod",
+        started_at=at(2),
+        ended_at=at(5),
+        ongoing=False,
+        severity="info",
+        summary="Group payments formed with three members.",
+        root_causes=(
+            RootCause(
+                cause="startup",
+                confidence=0.99,
+                culprits=(Culprit(kind="group", name="payments"),),
+                narrative="All members joined an empty group.",
+                evidence=(a_line("broker-1/server.log", 4000, 5, "Stabilized group payments generation 7"),),
+                evidence_total=1,
+            ),
+        ),
+        generations=(7,),
+        impact=Impact(pause_ms=0, members=3, partitions=12, rebalances=1),
+    )
+
+
+def an_input(path: str, component: str, *, errors: tuple[str, ...] = ()) -> InputSummary:
+    """Say what was read of a file."""
+    return InputSummary(
+        path=path,
+        cluster="prod",
+        host=path.split("/")[0],
+        component=component,
+        kafka_version="3.9.1",
+        layout="log4j",
+        envelope="none",
+        zone="UTC",
+        clock_skew_ms=0,
+        bytes=1_234_567,
+        lines=10_204,
+        records=10_111,
+        matched=88,
+        unmatched_kafka=2,
+        unparsed=1,
+        first=at(0),
+        last=at(600),
+        errors=errors,
+    )
+
+
+def crash_report() -> Report:
+    """One crash beside a startup, with a gap and a file that was cut."""
+    return Report(
+        tool_version="1.0.0",
+        inputs=(
+            an_input("broker-1/server.log", "broker"),
+            an_input("payments-1/app.log", "client"),
+            an_input("payments-2/app.log", "client", errors=("the gzip ends early; what stands before it was read",)),
+        ),
+        groups=(payments(),),
+        incidents=(a_startup(), a_crash()),
+        gaps=(
+            Gap(
+                what="No log of consumer payments-3",
+                started_at=None,
+                ended_at=None,
+                consequence="its pause is known from the broker only",
+            ),
+        ),
+    )
+
+
+def healthy_report() -> Report:
+    """A group that formed and stayed."""
+    history = payments()
+    return replace(
+        crash_report(),
+        groups=(replace(history, generations=history.generations[:1], pauses=(), lanes=()),),
+        incidents=(a_startup(),),
+        gaps=(),
+    )
+
+
+def empty_report() -> Report:
+    """Logs without one group."""
+    return Report(
+        tool_version="1.0.0", inputs=(an_input("broker-1/server.log", "broker"),), groups=(), incidents=(), gaps=()
+    )
+
+
+def many_groups(number: int) -> Report:
+    """Many groups with a crash each, the tenth of them critical and still going on."""
+    groups = tuple(replace(payments(), group=f"payments-eu-{index:03d}") for index in range(number))
+    incidents = tuple(
+        replace(
+            a_crash(),
+            id=f"{index:012x}",
+            group=history.group,
+            severity="critical" if index % 10 == 9 else "warning",  # noqa: PLR2004
+            ongoing=index % 10 == 9,  # noqa: PLR2004
+        )
+        for index, history in enumerate(groups)
+    )
+    return replace(crash_report(), groups=groups, incidents=incidents)
+
+
+HARM = {
+    "markup": "</pre><h1>owned</h1><img src=x onerror=alert(1)>",
+    "script": "</script><script>document.title='owned'</script><!--",
+    "template": "{{ 7 * 7 }} {% for x in y %} [bold red]rich[/] :smile:",
+    "terminal": "\x1b[2J\x1b]0;owned\x07\x9b31m back\x08\x08\rhome",
+    "right-to-left": "user\u202egnp.exe \u2066\u200f\u061c\ufeff hidden\u200b",
+    "separators": "one\u2028two\u2029three\x00four",
+    "surrogate": "\udcff\udc80 not UTF-8",
+    "endless": "A" * 1_000_000,
+    "marks": "Z" + "\u0301" * 50_000,
+}
+
+
+def hostile_report() -> Report:
+    """The crash again, every name and line of it written by an enemy."""
+    lines = tuple(a_line(f"x/{name}.log", number, 131, text) for number, (name, text) in enumerate(HARM.items(), 1))
+    enemy = "".join(text[:60] for text in HARM.values())
+    crash = a_crash()
+    cause = replace(
+        crash.root_causes[0],
+        culprits=(Culprit(kind="client", name=enemy, names=tuple(HARM.values())),),
+        narrative=f"It was {enemy}.",
+        evidence=lines,
+        evidence_total=len(lines),
+        advice=(Advice(action=f"Restart {enemy}.", why=enemy),),
+        chain=tuple(ChainLink(at=line.timestamp, what=line.text[:80], evidence=line) for line in lines),
+    )
+    marks = tuple(Mark(at=at(131), kind="x", label=line.text, severity="fault", evidence=line) for line in lines)
+    lanes = (replace(a_lane(2), name=enemy, marks=marks),)
+    return replace(
+        crash_report(),
+        groups=(replace(payments(), group=enemy, lanes=lanes, settings=((enemy, enemy),)),),
+        incidents=(replace(crash, group=enemy, summary=f"Consumer {enemy} died.", root_causes=(cause,)),),
+        gaps=(Gap(what=enemy, started_at=None, ended_at=None, consequence=enemy),),
+    )
