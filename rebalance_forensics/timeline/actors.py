@@ -1,0 +1,251 @@
+"""Who is who: one actor per client, Streams instance, Connect worker; every name it goes by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerAssigned
+from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.membership import LeaveSent, MemberLeft, MemberLoaded
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.rebalancing import JoinRequested, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.timeline.names import (
+    is_bare_member_id,
+    name_in_member_id,
+    process_of_streams_client,
+    streams_client,
+    streams_thread,
+)
+
+ActorKind = Literal["client", "instance", "worker"]
+
+
+@dataclass(slots=True, eq=False)
+class Actor:
+    """One party to the group, over all its lives. `name` is what an operator calls it."""
+
+    kind: ActorKind
+    name: str
+    client_ids: set[str] = field(default_factory=set)
+    instance_ids: set[str] = field(default_factory=set)
+    member_ids: set[str] = field(default_factory=set)
+    threads: set[str] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    processes: set[str] = field(default_factory=set)
+    endpoints: set[str] = field(default_factory=set)
+    has_log: bool = False
+
+    def every_name(self) -> tuple[str, ...]:
+        """All other names, sorted, directories and stems of its files included."""
+        names = (
+            self.client_ids | self.instance_ids | self.member_ids | self.threads | self.hosts | self.files
+            | self.processes | self.endpoints
+        )  # fmt: skip
+        return tuple(sorted(names - {self.name, ""}))
+
+
+class Cast:
+    """The actors of one group and how ids lead to them."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.actors: list[Actor] = []
+        self._by_key: dict[tuple[str, str], Actor] = {}
+        self._by_member: dict[str, Actor] = {}
+        self._by_client: dict[str, list[Actor]] = defaultdict(list)
+        self._by_instance: dict[str, Actor] = {}
+        self._by_place: dict[str, list[Actor]] = defaultdict(list)
+
+    def of_member(self, member_id: str | None) -> Actor | None:
+        """The actor behind a member id; a new one when nobody is known by it."""
+        if not member_id:
+            return None
+        known = self._by_member.get(member_id)
+        return known or self._met_by_member_id(member_id)
+
+    def of_instance(self, instance_id: str | None) -> Actor | None:
+        """The actor behind a group.instance.id."""
+        if not instance_id:
+            return None
+        if instance_id not in self._by_instance:
+            actor = self._add(("instance", instance_id), "instance", instance_id)
+            self._by_instance[instance_id] = actor
+            actor.instance_ids.add(instance_id)
+        return self._by_instance[instance_id]
+
+    def of_speaker(self, event: Event) -> Actor | None:
+        """The actor whose log this line is in; None for brokers and lines of nobody in particular."""
+        speaker = event.speaker
+        if speaker.role == "broker":
+            return None
+        place = place_name(event)
+        client = speaker.client_id
+        if self.kind in ("streams", "connect", "schema-registry"):
+            return self._by_key.get((self.kind, place))
+        if client is not None and (client, place) in self._by_key:
+            return self._by_key[client, place]
+        here = self._by_place[place]
+        return here[0] if len(here) == 1 else None
+
+    def at_place(self, event: Event) -> list[Actor]:
+        """Every actor that lives where this line was written."""
+        return self._by_place[place_name(event)]
+
+    def learn(self, event: Event) -> None:
+        """Take in whatever names this line of a client tells."""
+        speaker = event.speaker
+        if speaker.role == "broker" or (event.group is None and not speaker.client_id and not speaker.thread):
+            return
+        if event.group is None and self.kind == "consumer":
+            return
+        actor = self._speaking(event)
+        if actor is None:
+            return
+        actor.has_log = True
+        actor.files.add(speaker.file)
+        if speaker.host:
+            actor.hosts.add(speaker.host)
+        self._learn_ids(actor, event)
+
+    def _learn_ids(self, actor: Actor, event: Event) -> None:
+        speaker = event.speaker
+        if speaker.client_id and event.group is not None:
+            self._owns_client(actor, speaker.client_id)
+        if speaker.instance_id:
+            actor.instance_ids.add(speaker.instance_id)
+            self._by_instance.setdefault(speaker.instance_id, actor)
+        thread = streams_thread(speaker.client_id or speaker.thread or "")
+        if thread:
+            actor.threads.add(thread)
+            client = streams_client(thread)
+            if client:
+                actor.client_ids.add(client)
+                process = process_of_streams_client(client)
+                if process:
+                    actor.processes.add(process)
+        member = own_member_id(event)
+        if member:
+            self._owns_member(actor, member)
+
+    def _speaking(self, event: Event) -> Actor | None:
+        place = place_name(event)
+        if self.kind in ("streams", "connect", "schema-registry"):
+            kind: ActorKind = "instance" if self.kind == "streams" else "worker"
+            return self._add((self.kind, place), kind, place_label(event), place)
+        client = event.speaker.client_id
+        return self._add((client, place), "client", client, place) if client else None
+
+    def _add(self, key: tuple[str, str], kind: ActorKind, name: str, place: str | None = None) -> Actor:
+        actor = self._by_key.get(key)
+        if actor is None:
+            actor = Actor(kind=kind, name=name)
+            self._by_key[key] = actor
+            self.actors.append(actor)
+            if place is not None:
+                self._by_place[place].append(actor)
+        return actor
+
+    def _owns_client(self, actor: Actor, client_id: str) -> None:
+        actor.client_ids.add(client_id)
+        if actor not in self._by_client[client_id]:
+            self._by_client[client_id].append(actor)
+
+    def _owns_member(self, actor: Actor, member_id: str) -> None:
+        actor.member_ids.add(member_id)
+        self._by_member.setdefault(member_id, actor)
+
+    def _met_by_member_id(self, member_id: str) -> Actor:
+        name = name_in_member_id(member_id)
+        if name is None:
+            actor = self._add(("member", member_id), "client", member_id)
+        else:
+            actor = self._named(name)
+        self._owns_member(actor, member_id)
+        return actor
+
+    def _named(self, name: str) -> Actor:
+        if name in self._by_instance:
+            return self._by_instance[name]
+        known = self._by_client.get(name, [])
+        if len(known) == 1:
+            return known[0]
+        client = streams_client(name)
+        if client is not None:
+            actor = self._by_streams_client(client)
+            actor.threads.add(streams_thread(name) or name)
+            process = process_of_streams_client(client)
+            if process:
+                actor.processes.add(process)
+        else:
+            actor = self._add(("name", name), "worker" if self.kind == "connect" else "client", name)
+        self._owns_client(actor, name)
+        return actor
+
+    def _by_streams_client(self, client: str) -> Actor:
+        for actor in self.actors:
+            if client in actor.client_ids:
+                return actor
+        actor = self._add(("streams-client", client), "instance", client)
+        actor.client_ids.add(client)
+        return actor
+
+    def link(self, event: Event) -> None:
+        """Take in what the coordinator tells of a member: its client id, host and instance."""
+        match event:
+            case MemberLeft() | MemberLoaded():
+                actor = self.of_member(event.member)
+                if actor is not None and event.client_host:
+                    actor.endpoints.add(event.client_host.lstrip("/"))
+                if actor is not None and event.client_id and is_bare_member_id(event.member or ""):
+                    self._owns_client(actor, event.client_id)
+                    if actor.name == event.member:
+                        actor.name = event.client_id
+
+
+def own_member_id(event: Event) -> str | None:
+    """The member id that a client line says of its own speaker."""
+    match event:
+        case JoinSucceeded() | SyncSucceeded() | LeaveSent() | MemberTransitioned():
+            return event.member
+        case JoinRequested(why="member-id-required"):
+            return event.member
+    return None
+
+
+def place_name(event: Event) -> str:
+    """Where a line was written: the host if known, else the file."""
+    return event.speaker.host or event.speaker.file
+
+
+def place_label(event: Event) -> str:
+    """What an operator calls that place."""
+    return event.speaker.host or event.speaker.file
+
+
+def settings_of(events: Iterable[Event]) -> dict[str, str]:
+    """All settings that the dumps among `events` show; the last one wins."""
+    found: dict[str, str] = {}
+    for event in events:
+        if isinstance(event, SettingsReported):
+            found.update(event.settings)
+    return found
+
+
+def cast_of(kind: str, events: Sequence[Event]) -> Cast:
+    """The cast of a group, from everything its own lines say; clients' logs are heard first."""
+    cast = Cast(kind)
+    for event in events:
+        cast.learn(event)
+    for event in events:
+        cast.link(event)
+    return cast
+
+
+def is_connect(events: Iterable[Event]) -> bool:
+    """True when workers speak in this group."""
+    return any(e.speaker.role == "connect" or isinstance(e, WorkerAssigned) for e in events)

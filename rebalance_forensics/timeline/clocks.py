@@ -1,0 +1,210 @@
+"""One clock for all files: zones and skews, told by facts that two logs share.
+
+The brokers' clock is the reference. A client learns of a generation right after the coordinator
+created it, so the smallest delay between the two lines is the difference of their clocks. `Kafka startTimeMs`
+prints the instant of its own line as epoch ms, which gives the zone of a file whose layout has none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import MemberTransitioned, TargetAssignmentComputed
+from rebalance_forensics.events.membership import LeaveSent, MemberIdIssued, MemberLeft
+from rebalance_forensics.events.process import StartTimeReported
+from rebalance_forensics.events.rebalancing import (
+    AssignmentReceived,
+    GenerationStabilized,
+    JoinRequested,
+    JoinSucceeded,
+    SyncSucceeded,
+)
+from rebalance_forensics.records import EpochMs
+
+QUARTER_HOUR_MS = 15 * 60 * 1000
+SMALLEST_SKEW_MS = 400
+"""Below this a difference may as well be the network or a busy process; it is shown, not applied."""
+LARGEST_SKEW_MS = 10 * 60 * 1000
+"""Beyond this a difference is a zone, not a clock that is off."""
+
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileClock:
+    """How one file's clock differs: `shift_ms` is subtracted from its local times to get UTC on the group's clock."""
+
+    path: str
+    host: str | None
+    zone: str | None
+    skew_ms: int | None
+    shift_ms: int
+
+
+Place = tuple[str, str | None]
+"""A file and, in a stream of several hosts, the host."""
+
+
+def place_of(event: Event) -> Place:
+    """The clock an event was stamped by."""
+    return event.speaker.file, event.speaker.host
+
+
+def zone_name(offset_ms: int) -> str:
+    """`+02:00` for 7 200 000."""
+    sign, minutes = ("-" if offset_ms < 0 else "+"), abs(offset_ms) // 60_000
+    return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
+    """The clock of every file that speaks in `events`."""
+    by_place: dict[Place, list[Event]] = defaultdict(list)
+    for event in events:
+        by_place[place_of(event)].append(event)
+    zones = {place: _own_zone_ms(spoken) for place, spoken in by_place.items()}
+    brokers = [place for place, spoken in by_place.items() if any(e.speaker.role == "broker" for e in spoken)]
+    reference = _facts(
+        (event, zones[place] or 0) for place in brokers for event in by_place[place] if event.at is not None
+    )
+    others = [place for place in by_place if place not in set(brokers)]
+    if not reference.told:
+        reference, others = _client_reference(by_place, zones, others)
+    clocks = {
+        place: _clock(place, zones[place], None, zoned=_is_zoned(by_place[place])) for place in by_place
+    }
+    for place in others:
+        difference = _difference(reference, by_place[place])
+        clocks[place] = _clock(place, zones[place], difference, zoned=_is_zoned(by_place[place]))
+    return clocks
+
+
+def on_one_clock(events: Iterable[E], clocks: dict[Place, FileClock]) -> list[E]:
+    """The events with their times moved onto the group's clock."""
+    return [_moved(event, clocks.get(place_of(event))) for event in events]
+
+
+def _moved(event: E, clock: FileClock | None) -> E:
+    if clock is None or not clock.shift_ms or event.at is None:
+        return event
+    return replace(event, at=EpochMs(event.at - clock.shift_ms))
+
+
+def _is_zoned(events: Sequence[Event]) -> bool:
+    return all(event.zoned for event in events if event.at is not None)
+
+
+def _own_zone_ms(events: Sequence[Event]) -> int | None:
+    """Local time minus UTC in ms where the file itself tells it, else None."""
+    if _is_zoned(events):
+        return 0
+    told = [e.at - e.start_time_ms for e in events if isinstance(e, StartTimeReported) and e.at is not None]
+    return round(min(told, key=abs) / QUARTER_HOUR_MS) * QUARTER_HOUR_MS if told else None
+
+
+def _clock(place: Place, zone_ms: int | None, difference: int | None, *, zoned: bool) -> FileClock:
+    """`difference` is the file's local time minus the reference clock."""
+    if difference is None:
+        zone = "UTC" if zoned else None if zone_ms is None else _shown_zone(zone_ms)
+        return FileClock(path=place[0], host=place[1], zone=zone, skew_ms=None, shift_ms=zone_ms or 0)
+    zone_part = zone_ms if zone_ms is not None else _nearest_zone(difference)
+    skew = difference - zone_part
+    if abs(skew) > LARGEST_SKEW_MS:
+        zone_part = _nearest_zone(difference)
+        skew = difference - zone_part
+    applied = skew if abs(skew) >= SMALLEST_SKEW_MS else 0
+    return FileClock(
+        path=place[0], host=place[1], zone=_shown_zone(zone_part), skew_ms=skew, shift_ms=zone_part + applied
+    )
+
+
+def _shown_zone(zone_ms: int) -> str:
+    return zone_name(zone_ms) if zone_ms else "UTC"
+
+
+def _nearest_zone(difference: int) -> int:
+    return round(difference / QUARTER_HOUR_MS) * QUARTER_HOUR_MS
+
+
+class _Facts:
+    """When the reference clock saw facts that clients also report; the first time counts."""
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[str, object], int] = {}
+        self.left: dict[str, int] = {}
+
+    def add(self, key: tuple[str, object], at: int) -> None:
+        self.told[key] = min(at, self.told.get(key, at))
+
+
+def _facts(stamped: Iterable[tuple[Event, int]]) -> _Facts:
+    facts = _Facts()
+    for event, zone_ms in stamped:
+        assert event.at is not None
+        at = event.at - zone_ms
+        match event:
+            case GenerationStabilized(generation=n):
+                facts.add(("joined", n), at)
+            case AssignmentReceived(generation=n):
+                facts.add(("synced", n), at)
+            case MemberIdIssued(member=m):
+                facts.add(("issued", m), at)
+            case TargetAssignmentComputed(epoch=n):
+                facts.add(("epoch", n), at)
+            case MemberLeft(member=m) if m is not None:
+                facts.left[m] = at
+    return facts
+
+
+def _client_key(event: Event) -> tuple[str, object] | None:
+    """The shared fact that a client reports, right after the coordinator logged it."""
+    match event:
+        case JoinSucceeded(generation=n, after_sync=False):
+            return "joined", n
+        case JoinSucceeded(generation=n, after_sync=True) | SyncSucceeded(generation=n):
+            return "synced", n
+        case JoinRequested(why="member-id-required", member=m) if m is not None:
+            return "issued", m
+        case MemberTransitioned(epoch=n, after="RECONCILING") if n:
+            return "epoch", n
+    return None
+
+
+def _difference(reference: _Facts, events: Sequence[Event]) -> int | None:
+    """This file's clock minus the reference, to the network's delay; None without a shared fact."""
+    after = [
+        event.at - reference.told[key]
+        for event in events
+        if event.at is not None and (key := _client_key(event)) is not None and key in reference.told
+    ]
+    if after:
+        return min(after)
+    before = [
+        event.at - reference.left[event.member]
+        for event in events
+        if isinstance(event, LeaveSent) and event.at is not None and event.member in reference.left
+    ]
+    return max(before) if before else None
+
+
+def _client_reference(
+    by_place: dict[Place, list[Event]], zones: dict[Place, int | None], clients: list[Place]
+) -> tuple[_Facts, list[Place]]:
+    """Without a coordinator's log, the client whose zone is known and that tells most is the reference."""
+
+    def tells(place: Place) -> tuple[bool, int, str]:
+        keys = sum(_client_key(event) is not None for event in by_place[place])
+        return zones[place] is not None, keys, place[0]
+
+    if not clients:
+        return _Facts(), []
+    chosen = max(sorted(clients, key=lambda p: (p[0], p[1] or "")), key=lambda p: tells(p)[:2])
+    facts = _Facts()
+    for event in by_place[chosen]:
+        key = _client_key(event)
+        if key is not None and event.at is not None and key[0] in ("joined", "synced"):
+            facts.add(key, event.at - (zones[chosen] or 0))
+    return facts, [place for place in clients if place != chosen]

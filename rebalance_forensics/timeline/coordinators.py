@@ -1,0 +1,39 @@
+"""Who coordinated the group, and when: the brokers that wrote its lines, and what clients discovered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorFound, GroupLoaded, GroupUnloaded
+from rebalance_forensics.timeline.model import CoordinatorTerm
+
+
+def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
+    """The brokers in order; a discovery by a client counts where no broker's own line tells otherwise."""
+    seen: list[tuple[int, str, int]] = []
+    for event in events:
+        broker = _broker(event)
+        if broker is None or event.at is None:
+            continue
+        if seen and seen[-1][1] == broker:
+            seen[-1] = (seen[-1][0], broker, event.at)
+        else:
+            seen.append((event.at, broker, event.at))
+    terms = []
+    for index, (start, broker, _) in enumerate(seen):
+        end = seen[index + 1][0] if index + 1 < len(seen) else None
+        terms.append(CoordinatorTerm(broker=broker, started_at=start, ended_at=end))  # type: ignore[arg-type]
+    return tuple(terms)
+
+
+def _broker(event: Event) -> str | None:
+    if isinstance(event, GroupUnloaded):
+        return None
+    if event.speaker.role == "broker" and event.group is not None and event.speaker.broker is not None:
+        return f"broker-{event.speaker.broker}"
+    if isinstance(event, CoordinatorFound | GroupLoaded):
+        coordinator = getattr(event, "coordinator", None)
+        if coordinator is not None:
+            return f"broker-{coordinator}"
+    return None

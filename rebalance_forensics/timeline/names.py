@@ -1,0 +1,55 @@
+"""What Kafka's generated ids say about who is behind them."""
+
+from __future__ import annotations
+
+import re
+
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
+_STREAM_THREAD = re.compile(r"(?P<client>.+)-StreamThread-(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-.*)?")
+_STREAM_SUFFIX = re.compile(r"-StreamThread-\d+.*")
+_BARE_ID = re.compile(rf"[A-Za-z0-9_-]{{22}}|{_UUID}")
+_CONNECTOR_CLIENT = re.compile(r"connector-(?:consumer|producer|adminclient|dlq-producer)-(?P<connector>.+)-(?P<task>\d+)")
+
+
+def name_in_member_id(member_id: str) -> str | None:
+    """The client id or instance id that a classic member id starts with; None for KIP-848 ids.
+
+    GroupCoordinator.scala and ClassicGroup build `{group.instance.id or client.id}-{uuid}`.
+    """
+    found = _CLASSIC_MEMBER.fullmatch(member_id)
+    return found["name"] if found else None
+
+
+def is_bare_member_id(member_id: str) -> bool:
+    """True for ids that name nobody: base64url uuids (KIP-848, -932, -1071) and plain uuids."""
+    return bool(_BARE_ID.fullmatch(member_id))
+
+
+def streams_client(client_id: str) -> str | None:
+    """The Streams client (process) of a thread's name or consumer client id; None for others."""
+    found = _STREAM_THREAD.fullmatch(client_id)
+    return found["client"] if found else None
+
+
+def streams_thread(client_id: str) -> str | None:
+    """`app-uuid-StreamThread-1` of a thread's name, its consumer's client id or its member id."""
+    found = re.match(r"(.+-StreamThread-\d+)(?![\d])", client_id)
+    return found[1] if found else None
+
+
+def process_of_streams_client(client: str) -> str | None:
+    """The uuid at the end of a generated Streams client id."""
+    found = re.fullmatch(rf"(?:.+-)?({_UUID})", client)
+    return found[1] if found else None
+
+
+def connector_of(client_id: str) -> str | None:
+    """The connector whose sink task uses this client id (`connector-consumer-{connector}-{task}`)."""
+    found = _CONNECTOR_CLIENT.fullmatch(client_id)
+    return found["connector"] if found else None
+
+
+def without_stream_thread(name: str) -> str:
+    """The name without its `-StreamThread-n…` tail."""
+    return _STREAM_SUFFIX.sub("", name)

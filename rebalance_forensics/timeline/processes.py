@@ -1,0 +1,108 @@
+"""Processes start and stop: what their own logs say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
+from rebalance_forensics.events.membership import LeaveSent, Subscribed
+from rebalance_forensics.events.process import (
+    ConsumerClosed,
+    ProcessStopping,
+    SettingsReported,
+    StartTimeReported,
+    VersionReported,
+)
+from rebalance_forensics.events.streams import StreamsStateChanged
+from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.facts import Start, Stop
+
+ONE_START_MS = 45_000
+"""Lines of one start come within this time: a slow machine takes seconds between config dump and subscription."""
+
+_START_KINDS = {
+    "consumer": ("ConsumerConfig",),
+    "share": ("ConsumerConfig",),
+    "streams": ("StreamsConfig",),
+    "connect": ("DistributedConfig",),
+}
+
+
+def starts_of(cast: Cast, events: Sequence[Event]) -> list[Start]:
+    """Every start of every actor with a log, oldest first."""
+    by_actor: dict[Actor, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.at is None or event.speaker.role == "broker":
+            continue
+        for actor in _starting(cast, event):
+            by_actor[actor].append(event)
+    starts = [start for actor, told in by_actor.items() for start in _starts(cast.kind, actor, told)]
+    return sorted(starts, key=lambda s: (s.at, s.actor.name))
+
+
+def _starting(cast: Cast, event: Event) -> list[Actor]:
+    match event:
+        case SettingsReported():
+            settings = dict(event.settings)
+            here = cast.at_place(event)
+            if cast.kind in ("streams", "connect", "schema-registry"):
+                return here
+            client = settings.get("client.id")
+            named = [a for a in here if client and client in a.client_ids]
+            return named or (here if len(here) == 1 else [])
+        case VersionReported() | StartTimeReported() | WorkerStarted():
+            here = cast.at_place(event)
+            return here if len(here) == 1 else []
+        case Subscribed():
+            actor = cast.of_speaker(event)
+            return [actor] if actor else []
+    return []
+
+
+def _starts(kind: str, actor: Actor, told: list[Event]) -> list[Start]:
+    wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
+    signs: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
+    if not signs:
+        signs = [e for e in told if isinstance(e, VersionReported | WorkerStarted)]
+    if not signs:
+        signs = [e for e in told if isinstance(e, Subscribed)][:1]
+    starts: list[Start] = []
+    for sign in signs:
+        assert sign.at is not None
+        last = starts[-1] if starts else None
+        if last is not None and sign.at - (last.events[-1].at or 0) < 1500:
+            last.events.append(sign)
+        else:
+            starts.append(Start(actor, sign.at, [sign]))
+    return starts
+
+
+def stops_of(cast: Cast, events: Sequence[Event]) -> list[Stop]:
+    """Every time an actor's own log says that it closes."""
+    stops: list[Stop] = []
+    for event in events:
+        if event.at is None or event.speaker.role == "broker" or not _is_stop(event):
+            continue
+        here = cast.at_place(event) if event.group is None else [cast.of_speaker(event)]
+        for actor in here:
+            if actor is None:
+                continue
+            last = next((s for s in reversed(stops) if s.actor is actor), None)
+            if last is not None and event.at - (last.events[-1].at or 0) < 5000:
+                last.events.append(event)
+            else:
+                stops.append(Stop(actor, event.at, [event]))
+    return stops
+
+
+def _is_stop(event: Event) -> bool:
+    match event:
+        case ConsumerClosed() | ProcessStopping() | WorkerStopped():
+            return True
+        case LeaveSent(why="closed"):
+            return True
+        case StreamsStateChanged(after=after):
+            return after in ("PENDING_SHUTDOWN", "NOT_RUNNING")
+    return False
