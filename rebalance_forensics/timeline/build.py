@@ -1,0 +1,179 @@
+"""From the events of one group to its timeline; the order in which events come does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.actors import Actor, Cast, cast_of, settings_of
+from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_clocks
+from rebalance_forensics.timeline.coordinators import coordinators_of
+from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.generations import Generations, generation_of, rebalance_of
+from rebalance_forensics.timeline.group_epochs import GroupEpochs, generations_of, rebalances_of
+from rebalance_forensics.timeline.kinds import kind_of, protocols_of, rebalance_mode_of
+from rebalance_forensics.timeline.lives import Lives
+from rebalance_forensics.timeline.model import (
+    CoordinatorTerm,
+    Generation,
+    GroupKind,
+    Pause,
+    Protocol,
+    ProtocolTerm,
+    RebalanceMode,
+)
+from rebalance_forensics.timeline.pauses import pauses_of
+from rebalance_forensics.timeline.processes import starts_of, stops_of
+from rebalance_forensics.timeline.requests import requests_of
+from rebalance_forensics.timeline.shared import concerning
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Everything known about one group, typed and in time order, for the diagnosis to reason about."""
+
+    group: str
+    cluster: str
+    kind: GroupKind
+    protocol: Protocol
+    protocols: tuple[ProtocolTerm, ...]
+    mode: RebalanceMode
+    cast: Cast
+    events: list[Event]
+    """The group's own events and the shared ones that concern it, oldest first."""
+    starts: list[Start]
+    stops: list[Stop]
+    departures: list[Departure]
+    arrivals: list[Arrival]
+    returns: list[StaticReturn]
+    requests: list[Request]
+    rebalances: list[Rebalance]
+    generations: list[Generation]
+    pauses: list[Pause]
+    coordinators: tuple[CoordinatorTerm, ...]
+    clocks: tuple[FileClock, ...]
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def first(self) -> int:
+        """When the group's own lines begin."""
+        return next((e.at for e in self.events if e.group is not None and e.at is not None), 0)
+
+    @property
+    def last(self) -> int:
+        """The last instant any of its logs shows."""
+        return max((e.at for e in self.events if e.at is not None), default=0)
+
+    @property
+    def has_coordinator_log(self) -> bool:
+        """True when a broker speaks of this group."""
+        return any(e.speaker.role == "broker" and e.group is not None for e in self.events)
+
+    def of(self, *kinds: type[Event]) -> list[Event]:
+        """The events of these types."""
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    def actors(self) -> list[Actor]:
+        """Everybody who was ever a member."""
+        members = {a.actor for a in self.arrivals} | {d.actor for d in self.departures}
+        members |= {r.actor for r in self.returns}
+        known = {m.member_id for g in self.generations for m in g.members if m.member_id}
+        return [a for a in self.cast.actors if a in members or a.member_ids & known]
+
+
+def by_time_then_origin(event: Event) -> tuple[int, str, int]:
+    """A total order: the time, then the place in the files."""
+    return event.at if event.at is not None else 0, event.origin.path, event.origin.byte_offset
+
+
+def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event]) -> Timeline:
+    """Rebuild one group's history from its own events and those that name no group."""
+    mine = distinct(own)
+    theirs = distinct(concerning(group, mine, shared))
+    clocks = read_clocks([*mine, *theirs])
+    events = sorted(on_one_clock(with_times([*mine, *theirs]), clocks), key=by_time_then_origin)
+    grouped = [e for e in events if e.group is not None]
+    kind = kind_of(grouped)
+    cast = cast_of(kind, events)
+    protocols = protocols_of(grouped, kind)
+    protocol: Protocol = protocols[-1].protocol if protocols else "unknown"
+    starts = starts_of(cast, events)
+    lives, rebalances, generations = _replayed(cast, starts, events)
+    return Timeline(
+        group=group,
+        cluster=cluster,
+        kind=kind,
+        protocol=protocol,
+        protocols=protocols,
+        mode=rebalance_mode_of(events, kind, protocol),
+        cast=cast,
+        events=events,
+        starts=starts,
+        stops=stops_of(cast, events),
+        departures=sorted(lives.departures, key=lambda d: d.at),
+        arrivals=sorted(lives.arrivals, key=lambda a: a.at),
+        returns=lives.returns,
+        requests=requests_of(cast, grouped),
+        rebalances=rebalances,
+        generations=generations,
+        pauses=pauses_of(cast, starts, events),
+        coordinators=coordinators_of(grouped),
+        clocks=tuple(clocks[place] for place in sorted(clocks, key=lambda p: (p[0], p[1] or ""))),
+        settings=settings_of(events),
+    )
+
+
+def _replayed(
+    cast: Cast, starts: Sequence[Start], events: Sequence[Event]
+) -> tuple[Lives, list[Rebalance], list[Generation]]:
+    lives, classic, epochs = Lives(cast, starts), Generations(cast), GroupEpochs(cast)
+    for event in events:
+        lives.replay((event,))
+        if event.group is not None:
+            classic.hear(event, tuple(lives.live))
+            epochs.hear(event, lives.live)
+    slots = classic.finished()
+    generations: list[Generation] = []
+    for index, slot in enumerate(slots):
+        following = slots[index + 1] if index + 1 < len(slots) else None
+        generations.append(generation_of(slot, generations[-1] if generations else None, following, cast))
+    bumps = epochs.finished()
+    rebalances = [rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
+    rebalances += [
+        Rebalance(generation=None, started_at=p.at or 0, events=[p]) for p in classic.unfinished
+    ]
+    generations += generations_of(bumps)
+    rebalances += rebalances_of(bumps)
+    generations.sort(key=lambda g: (g.started_at or g.completed_at or 0, g.generation))
+    rebalances.sort(key=lambda r: (r.started_at, r.generation or 0))
+    return lives, rebalances, generations
+
+
+def distinct(events: Iterable[Event]) -> list[Event]:
+    """Each line once, also when a file or a block of lines was given twice."""
+    found: dict[tuple[object, ...], Event] = {}
+    for event in sorted(events, key=by_time_then_origin):
+        broker_or_client = event.speaker.broker if event.speaker.role == "broker" else event.speaker.client_id
+        key = (event.at, type(event), event.text, event.group, broker_or_client, event.speaker.host)
+        if event.at is None:
+            key = (*key, event.origin)
+        found.setdefault(key, event)
+    return list(found.values())
+
+
+def with_times(events: Iterable[Event]) -> list[Event]:
+    """Lines without a time take that of the line before them in their file."""
+    last: dict[str, EpochMs] = {}
+    filled = []
+    for event in sorted(events, key=lambda e: (e.origin.path, e.origin.byte_offset)):
+        if event.at is not None:
+            last[event.speaker.file] = event.at
+            filled.append(event)
+        elif event.speaker.file in last:
+            filled.append(replace(event, at=last[event.speaker.file]))
+        else:
+            filled.append(event)
+    return filled
+
