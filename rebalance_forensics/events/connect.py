@@ -33,6 +33,7 @@ class ConnectorConfigChanged(Event):
     """A connector's configuration was created, updated or removed, or its tasks' configuration changed."""
 
     connector: str | None = None
+    tasks: tuple[str, ...] = ()
     change: Literal["created", "updated", "removed", "tasks", "target-state", "restarted"] = "updated"
 
 

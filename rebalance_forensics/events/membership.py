@@ -132,10 +132,11 @@ class LeaveSent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollTimeoutExpired(Event):
-    """A client did not call poll() for max.poll.interval.ms."""
+    """A client did not call poll() for max.poll.interval.ms. `doing` is a Connect worker's last known action."""
 
     member: str | None = None
     exceeded_ms: int | None = None
+    doing: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

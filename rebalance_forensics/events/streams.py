@@ -39,9 +39,10 @@ class StreamsParticipants(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsAssignmentComputed(Event):
-    """The leader assigned tasks to processes."""
+    """The leader assigned tasks to processes: `assignment` holds the active tasks, `standby` the standbys and warm-ups."""
 
     assignment: Assignment = ()
+    standby: Assignment = ()
     tasks: int | None = None
     stateful: int | None = None
     clients: int | None = None
@@ -53,6 +54,8 @@ class ConsumerTasksAssigned(Event):
     """The leader's "Client … per-consumer assignment": what each consumer had, gets and gives up."""
 
     client: str | None = None
+    owned_active: Assignment = ()
+    owned_standby: Assignment = ()
     assigned_active: Assignment = ()
     assigned_standby: Assignment = ()
     revoking_active: Assignment = ()
@@ -109,13 +112,23 @@ class TaskWarmedUp(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TasksAssigned(Event):
-    """A thread takes its new tasks ("Handle new assignment with: …")."""
+    """A thread takes its new tasks ("Handle new assignment with: …").
+
+    KIP-1071 clients write "Assigned tasks with local epoch …"; then `member` and `epoch` are set, `revoking` and
+    `owned_warmup` may be, and `ready` is False while the coordinator still waits for more members.
+    """
 
     active: tuple[str, ...] = ()
     standby: tuple[str, ...] = ()
     warmup: tuple[str, ...] = ()
     owned_active: tuple[str, ...] = ()
     owned_standby: tuple[str, ...] = ()
+    owned_warmup: tuple[str, ...] = ()
+    revoking: tuple[str, ...] = ()
+    member: str | None = None
+    epoch: int | None = None
+    ready: bool | None = None
+    ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +137,43 @@ class TasksLost(Event):
 
     active: tuple[str, ...] = ()
     standby: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    state: str | None = None
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksRevoked(Event):
+    """A thread gave tasks back in good order; `ms` is how long that took."""
+
+    active: tuple[str, ...] = ()
+    standby: tuple[str, ...] = ()
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksCorrupted(Event):
+    """Local state of tasks is unusable and is rebuilt; `rebalancing` when the thread rejoins for it."""
+
+    tasks: tuple[str, ...] = ()
+    rebalancing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadFenced(Event):
+    """A thread missed a rebalance and dropped out of the group: it closes all its tasks and rejoins."""
+
+    task: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandbysUnassigned(Event):
+    """The leader had no room for `missing` of a task's `wanted` standbys."""
+
+    task: str | None = None
+    missing: int | None = None
+    wanted: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
