@@ -1,0 +1,111 @@
+"""Frozen dataclasses as JSON and back; what a field may hold is read from its annotation."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+Decode = Callable[[Any], Any]
+Adapt = Mapping[type, Decode]
+"""What to do with each decoded object of a class before it is put in its place."""
+
+
+def dumps(value: object) -> str:
+    """`value` as JSON; fields that hold their default are left out, so the text stays small."""
+    return json.dumps(value, default=fields_of, separators=(",", ":"))
+
+
+class Codec:
+    """Reads JSON back into dataclasses; `adapt` may replace the objects of some classes on the way."""
+
+    def __init__(self, adapt: Adapt | None = None) -> None:
+        self._adapt = adapt or {}
+        self._decoders: dict[Any, Decode | None] = {}
+
+    def loads(self, cls: type[T], text: str) -> T:
+        """The object of class `cls` that `text` was made from."""
+        return self.read(cls, json.loads(text))
+
+    def read(self, cls: type[T], value: object) -> T:
+        """The object of class `cls` that the JSON value stands for."""
+        decode = self._decoder(cls)
+        return cast("T", decode(value) if decode else value)
+
+    def _decoder(self, annotation: Any) -> Decode | None:  # noqa: ANN401 - annotations have no common type
+        """How to read a value of this annotation; None where JSON already has it right."""
+        if annotation not in self._decoders:
+            self._decoders[annotation] = self._build(annotation)
+        return self._decoders[annotation]
+
+    def _build(self, annotation: Any) -> Decode | None:  # noqa: ANN401
+        if isinstance(annotation, NewType):
+            return self._decoder(annotation.__supertype__)
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        if dataclasses.is_dataclass(annotation):
+            return self._dataclass(cast("type", annotation))
+        if origin is tuple:
+            return self._tuple(arguments)
+        if origin in (Union, types.UnionType):
+            return self._optional([a for a in arguments if a is not type(None)])
+        if origin is Literal or annotation in (str, int, float, bool):
+            return None
+        raise TypeError(f"no row can hold a {annotation!r}")
+
+    def _dataclass(self, cls: type) -> Decode:
+        hints = get_type_hints(cls)
+        fields: dict[str, Decode] = {}
+        for field in dataclasses.fields(cls):
+            decode = self._decoder(hints[field.name])
+            if decode is not None:
+                fields[field.name] = decode
+        adapt = self._adapt.get(cls)
+
+        def read(value: dict[str, Any]) -> object:
+            for name, decode in fields.items():
+                if name in value:
+                    value[name] = decode(value[name])
+            return adapt(cls(**value)) if adapt else cls(**value)
+
+        return read
+
+    def _tuple(self, arguments: tuple[Any, ...]) -> Decode:
+        if len(arguments) == 2 and arguments[1] is Ellipsis:  # noqa: PLR2004 - tuple[X, ...]
+            one = self._decoder(arguments[0])
+            return tuple if one is None else lambda value: tuple(map(one, value))
+        parts = [self._decoder(a) for a in arguments]
+        return lambda value: tuple(p(v) if p else v for p, v in zip(parts, value, strict=True))
+
+    def _optional(self, arguments: list[Any]) -> Decode | None:
+        decoders = [self._decoder(a) for a in arguments]
+        if all(d is None for d in decoders):
+            return None
+        if len(decoders) > 1:
+            raise TypeError(f"JSON cannot tell {arguments!r} apart")
+        decode = decoders[0]
+        return lambda value: value if value is None or decode is None else decode(value)
+
+
+def fields_of(value: object) -> dict[str, Any]:
+    """The fields of a dataclass that differ from their default, not yet encoded."""
+    return {
+        name: held
+        for name, default in _defaults(type(value))
+        if (held := getattr(value, name)) is not default and held != default
+    }
+
+
+@cache
+def _defaults(cls: type) -> tuple[tuple[str, object], ...]:
+    """Each field of a dataclass with its default, MISSING where it has none."""
+    return tuple((field.name, _default(field)) for field in dataclasses.fields(cls))
+
+
+def _default(field: dataclasses.Field[Any]) -> object:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default

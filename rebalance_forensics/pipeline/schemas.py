@@ -1,0 +1,89 @@
+"""The one shape in which events, results and counts travel between the stages."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import pyarrow as pa
+
+
+class Kind(IntEnum):
+    """What a row holds; within a shard rows come in this order."""
+
+    COUNTS = 0
+    """What one split read: a SplitStats in `payload`."""
+    SHARED = 1
+    """An event without a group, which every group of the shard may need."""
+    EVENT = 2
+    """An event of one group."""
+    CASE = 3
+    """A finished group: a GroupCase in `payload`."""
+
+
+class Row(NamedTuple):
+    """One row; the fields are those of ROWS."""
+
+    shard: int
+    kind: int
+    cluster: str | None = None
+    group: str | None = None
+    ts: int | None = None
+    """Microseconds since 1970, UTC."""
+    path: str | None = None
+    byte_offset: int | None = None
+    line: int | None = None
+    split: int | None = None
+    event: str | None = None
+    pattern: str | None = None
+    payload: str = "{}"
+
+
+ROWS = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("kind", pa.int8()),
+        ("cluster", pa.string()),
+        ("group", pa.string()),
+        ("ts", pa.timestamp("us", tz="UTC")),
+        ("path", pa.string()),
+        ("byte_offset", pa.int64()),
+        ("line", pa.int64()),
+        ("split", pa.int32()),
+        ("event", pa.string()),
+        ("pattern", pa.string()),
+        ("payload", pa.string()),
+    ]
+)
+
+ORDER = ("shard", "kind", "cluster", "group", "ts", "path", "byte_offset")
+"""Total order of the rows of a shard: by time, ties as the files have them, never by chance."""
+
+_DDL = {
+    pa.int8(): "tinyint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.string(): "string",
+    pa.timestamp("us", tz="UTC"): "timestamp",
+}
+
+
+def spark_schema(schema: pa.Schema = ROWS) -> str:
+    """The same schema in Spark's words."""
+    return ", ".join(f"`{field.name}` {_DDL[field.type]}" for field in schema)
+
+
+def batch_of(rows: list[Row]) -> pa.RecordBatch:
+    """Rows as one Arrow batch of the schema ROWS."""
+    columns = zip(*rows, strict=True) if rows else ([] for _ in ROWS)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, ROWS, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
+
+
+def rows_of(batch: pa.RecordBatch) -> list[Row]:
+    """The rows of a batch; times as microseconds."""
+    columns = [
+        (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+        for column in batch.columns
+    ]
+    return [Row(*values) for values in zip(*columns, strict=True)]

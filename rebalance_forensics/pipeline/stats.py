@@ -1,0 +1,46 @@
+"""What was read of one split: counted where it is read, added up where the report is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.records import EpochMs
+
+SAMPLES = 5
+"""Lines of group classes that no pattern knew, kept of each split to be shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostStats:
+    """The share of one host in a stream of several."""
+
+    host: str
+    component: str | None = None
+    kafka_version: str | None = None
+    records: int = 0
+    matched: int = 0
+    unmatched_kafka: int = 0
+    first: EpochMs | None = None
+    last: EpochMs | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitStats:
+    """The counts of one split. `lines` are those that start in it: later lines of the file count on from there."""
+
+    path: str
+    index: int
+    start: int
+    bytes: int
+    lines: int
+    records: int
+    unparsed: int
+    matched: int = 0
+    unmatched_kafka: int = 0
+    unmatched: tuple[str, ...] = ()
+    first: EpochMs | None = None
+    last: EpochMs | None = None
+    kafka_version: str | None = None
+    cluster_id: str | None = None
+    hosts: tuple[HostStats, ...] = ()
+    errors: tuple[str, ...] = ()
