@@ -8,11 +8,13 @@ import unicodedata
 # Control, format (bidirectional marks, zero widths), surrogate, private and unassigned characters.
 HARMFUL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 SUSPECT = re.compile(r"[^ -~]")
+# No language stacks more than a few accents on one letter; a thousand of them cover the lines above.
+STACKED_MARKS = re.compile(r"([\u0300-\u036f]{4})[\u0300-\u036f]+")
 
 
 def printable(text: str) -> str:
     """Show every control, format and unassigned character as its escape, a tab as a blank."""
-    return SUSPECT.sub(_shown, text)
+    return text if text.isascii() and text.isprintable() else SUSPECT.sub(_shown, STACKED_MARKS.sub(r"\1…", text))
 
 
 def shortened(text: str, limit: int) -> str:

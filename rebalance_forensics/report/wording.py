@@ -17,14 +17,14 @@ def place(line: Evidence) -> str:
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 member`, `1 204 members`."""
+    """`1 member`, `1,204 members`."""
     words = noun if number == 1 else plural or f"{noun}s"
     return f"{thousands(number)} {words}"
 
 
 def thousands(number: int) -> str:
-    """`1 204 332`: digits grouped so that no locale misreads them."""
-    return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
+    """`1,204,332`."""
+    return f"{number:,}"
 
 
 def size(number: int) -> str:

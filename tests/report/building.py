@@ -276,7 +276,7 @@ def an_input(path: str, component: str, *, errors: tuple[str, ...] = ()) -> Inpu
     return InputSummary(
         path=path,
         cluster="prod",
-        host=path.split("/")[0],
+        host=path.split("/", maxsplit=1)[0],
         component=component,
         kafka_version="3.9.1",
         layout="log4j",
@@ -318,7 +318,7 @@ def crash_report() -> Report:
 
 
 def healthy_report() -> Report:
-    """A group that formed and stayed."""
+    """Tell of a group that formed and stayed."""
     history = payments()
     return replace(
         crash_report(),
@@ -329,7 +329,7 @@ def healthy_report() -> Report:
 
 
 def empty_report() -> Report:
-    """Logs without one group."""
+    """Tell of logs without one group."""
     return Report(
         tool_version="1.0.0", inputs=(an_input("broker-1/server.log", "broker"),), groups=(), incidents=(), gaps=()
     )
@@ -343,8 +343,8 @@ def many_groups(number: int) -> Report:
             a_crash(),
             id=f"{index:012x}",
             group=history.group,
-            severity="critical" if index % 10 == 9 else "warning",  # noqa: PLR2004
-            ongoing=index % 10 == 9,  # noqa: PLR2004
+            severity="critical" if index % 10 == 9 else "warning",
+            ongoing=index % 10 == 9,
         )
         for index, history in enumerate(groups)
     )
@@ -365,7 +365,7 @@ HARM = {
 
 
 def hostile_report() -> Report:
-    """The crash again, every name and line of it written by an enemy."""
+    """Tell the crash again, every name and line of it written by an enemy."""
     lines = tuple(a_line(f"x/{name}.log", number, 131, text) for number, (name, text) in enumerate(HARM.items(), 1))
     enemy = "".join(text[:60] for text in HARM.values())
     crash = a_crash()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
-from rebalance_forensics.report.terminal.paper import heading, indented, labelled, printed, said
+from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, printed, said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
         yield indented(labelled(explanation.neighbours))
     if explanation.references:
         yield heading("Read on")
-        yield from (indented(f"- {reference}") for reference in explanation.references)
+        yield indented(listed(explanation.references))
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebalance_forensics.diagnosis.model import Incident, RootCause
+from rebalance_forensics.diagnosis.model import Incident, KnownBug, RootCause, WhatIf
 from rebalance_forensics.report.plain_text import line_of, shortened
-from rebalance_forensics.report.terminal.paper import heading, indented, labelled, said
+from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, said
 from rebalance_forensics.report.times import duration, time_of_day
 from rebalance_forensics.report.wording import (
     count,
@@ -30,7 +30,7 @@ PROOF_SHOWN = 4
 NAMES_SHOWN = 4
 RULED_OUT_SHOWN = 3
 LINE_CHARACTERS = 220
-WHOLE_LINE_CHARACTERS = 4_000
+WHOLE_LINE_CHARACTERS = 3_500
 SUMMARY_CHARACTERS = 600
 
 
@@ -44,14 +44,15 @@ def verdict(incident: Incident) -> Iterator[RenderableType]:
     yield said("Most likely " + ", or ".join(_sure(cause) for cause in incident.root_causes) + ".")
 
 
-def in_brief(incident: Incident) -> Iterator[RenderableType]:
-    """Two lines for a list of incidents."""
-    title = Text("- ")
-    title.append_text(Text(incident.severity, style=STYLES[incident.severity]))
+def in_brief(incident: Incident, alike: Sequence[Incident] = ()) -> Iterator[RenderableType]:
+    """Tell an incident in a few lines, for a list; `alike` are those that read the same in other groups."""
     cause = incident.root_causes[0]
-    title.append_text(said(f" {_group(incident)}: {cause.cause} ({sureness(cause.confidence)}), {since(incident)}"))
+    title = Text(incident.severity, style=STYLES[incident.severity])
+    title.append_text(said(f"  {cause.cause} ({sureness(cause.confidence)})", "bold"))
+    title.append_text(said(f"  {some([_group(one) for one in (incident, *alike)])}"))
     yield indented(title)
     yield indented(shortened(incident.summary, SUMMARY_CHARACTERS), 4)
+    yield indented(said(f"{'first at ' if alike else ''}{since(incident)}", "dim"), 4)
 
 
 def in_full(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
@@ -104,8 +105,7 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     yield from _proof(cause, verbosity)
     if cause.known_bugs:
         yield heading("Known bugs")
-        for bug in cause.known_bugs:
-            yield indented(f"{bug.jira}: {bug.title}; {f'fixed in {bug.fixed_in}' if bug.fixed_in else 'not fixed'}")
+        yield indented(listed(_bug(bug) for bug in cause.known_bugs))
     if cause.advice:
         yield heading("What to do")
         yield from _advice(cause)
@@ -140,8 +140,8 @@ def _telling(evidence: Sequence[Evidence]) -> list[Evidence]:
 
 def _advice(cause: RootCause) -> Iterator[RenderableType]:
     for number, advice in enumerate(cause.advice, start=1):
-        yield indented(f"{number}. {advice.action}")
-        yield indented(said(advice.why + (f" {advice.cost}" if advice.cost else ""), "dim"), 5)
+        yield indented(listed([advice.action], [f"{number}."]))
+        yield indented(said(" ".join(filter(None, (advice.why, advice.cost))), "dim"), 5)
 
 
 def _ruled_out(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
@@ -158,6 +158,13 @@ def _what_if(incident: Incident) -> Iterator[RenderableType]:
     if not incident.what_if:
         return
     yield heading("What if")
-    for other in incident.what_if:
-        spared = f" would spare {duration(other.spared_pause_ms)}" if other.spared_pause_ms else ""
-        yield indented(f"- {other.alternative}{spared}: {other.explanation}")
+    yield indented(listed(_alternative(other) for other in incident.what_if))
+
+
+def _alternative(other: WhatIf) -> str:
+    spared = f" would spare {duration(other.spared_pause_ms)}" if other.spared_pause_ms else ""
+    return f"{other.alternative}{spared}: {other.explanation}"
+
+
+def _bug(bug: KnownBug) -> str:
+    return f"{bug.jira}: {bug.title}; {f'fixed in {bug.fixed_in}' if bug.fixed_in else 'no fixed release known'}"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from itertools import repeat
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rebalance_forensics.report.plain_text import printable
+from rebalance_forensics.report.plain_text import line_of, printable
 
 NARROWEST = 40
-LONGEST_VALUE = 4_000
+LONGEST_TEXT = 4_000
 
 
 def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str:
@@ -37,8 +38,8 @@ def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str
 
 
 def said(text: str, style: str = "") -> Text:
-    """Turn text of any origin into a harmless block that wraps between words."""
-    return Text(printable(text), style=style, overflow="fold")
+    """Turn text of any origin and length into a harmless block that wraps between words."""
+    return Text(line_of(text, LONGEST_TEXT), style=style, overflow="fold")
 
 
 def heading(text: str) -> Text:
@@ -51,13 +52,23 @@ def indented(block: RenderableType | str, by: int = 2) -> Padding:
     return Padding(said(block) if isinstance(block, str) else block, (0, 0, 0, by))
 
 
+def listed(items: Iterable[str], signs: Iterable[str] | None = None) -> Table:
+    """Set items below each other, each behind its sign, wrapped lines under the first."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for sign, item in zip(repeat("-") if signs is None else signs, items, strict=False):
+        grid.add_row(sign, said(item))
+    return grid
+
+
 def labelled(rows: Iterable[tuple[str, str]]) -> Table:
     """Set short labels beside what they name."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column(overflow="fold")
     for label, value in rows:
-        grid.add_row(label, said(value[:LONGEST_VALUE]))
+        grid.add_row(label, said(value))
     return grid
 
 
@@ -67,5 +78,5 @@ def columns(titles: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: fr
     for index, title in enumerate(titles):
         table.add_column(title, overflow="fold", justify="right" if index in numbers else "left")
     for row in rows:
-        table.add_row(*(said(cell[:LONGEST_VALUE]) for cell in row))
+        table.add_row(*(said(cell) for cell in row))
     return table

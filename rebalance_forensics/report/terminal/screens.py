@@ -12,7 +12,7 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.ranking import faults, planned
 from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import in_brief, in_full, verdict
-from rebalance_forensics.report.terminal.paper import heading, indented, labelled, printed, said
+from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, printed, said
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.wording import count, some
 
@@ -64,10 +64,19 @@ def _others(incidents: Sequence[Incident], verbosity: int) -> Iterator[Renderabl
             yield said("")
             yield from in_full(incident, verbosity)
         return
-    for incident in incidents[:OTHERS_SHOWN]:
-        yield from in_brief(incident)
-    if len(incidents) > OTHERS_SHOWN:
-        yield indented(f"and {len(incidents) - OTHERS_SHOWN} more; --verbose shows them all")
+    kinds = _alike(incidents)
+    for first, *others in kinds[:OTHERS_SHOWN]:
+        yield from in_brief(first, others)
+    left_out = sum(len(kind) for kind in kinds[OTHERS_SHOWN:])
+    if left_out:
+        yield indented(f"and {left_out} more; --verbose shows them all")
+
+
+def _alike(incidents: Sequence[Incident]) -> list[list[Incident]]:
+    kinds: dict[tuple[str, str, str], list[Incident]] = defaultdict(list)
+    for one in incidents:
+        kinds[one.severity, one.root_causes[0].cause, one.summary.replace(one.group, "")].append(one)
+    return list(kinds.values())
 
 
 def _planned(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
@@ -100,7 +109,6 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
         return
     yield heading("What the logs do not show")
     shown = gaps if verbosity > 0 else gaps[:GAPS_SHOWN]
-    for gap in shown:
-        yield indented(f"- {gap.what}: {gap.consequence}" if gap.consequence else f"- {gap.what}")
+    yield indented(listed(f"{gap.what}: {gap.consequence}" if gap.consequence else gap.what for gap in shown))
     if len(shown) < len(gaps):
         yield indented(f"and {len(gaps) - len(shown)} more; --verbose shows them all")

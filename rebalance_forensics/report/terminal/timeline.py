@@ -17,6 +17,8 @@ OUTCOME_STYLES = {"stable": "green", "failed": "red", "superseded": "yellow", "e
 REASON_CHARACTERS = 300
 PARTITIONS_SHOWN = 6
 
+Names = dict[str | None, str]
+
 
 def render_timeline(history: GroupHistory, *, width: int = 80, color: bool = False) -> str:
     """Lay out how a group went from generation to generation."""
@@ -36,21 +38,24 @@ def _blocks(history: GroupHistory) -> Iterator[RenderableType]:
     if not history.generations:
         yield said("No generation of it stands in these logs.")
     today: str | None = None
+    before: tuple[Member, ...] = ()
+    names = {one.member_id: name_of(one) for generation in history.generations for one in generation.members}
     for generation in history.generations:
         began = day(generation.started_at if generation.started_at is not None else generation.completed_at)
         if began is not None and began != today:
             yield heading(f"{began} UTC")
             today = began
-        yield from _generation(generation)
+        yield from _generation(generation, before, names)
+        before = generation.members
     yield from _pauses(history.pauses)
 
 
-def _generation(generation: Generation) -> Iterator[RenderableType]:
+def _generation(generation: Generation, before: tuple[Member, ...], names: Names) -> Iterator[RenderableType]:
     title = Text(f"{time_of_day(generation.started_at)}  generation {generation.generation}  ")
     title.append_text(said(generation.outcome, OUTCOME_STYLES[generation.outcome]))
     title.append_text(said(_because(generation)))
     yield title
-    yield indented(labelled(_facts(generation)), 14)
+    yield indented(labelled(_facts(generation, before, names)), 14)
 
 
 def _because(generation: Generation) -> str:
@@ -62,12 +67,13 @@ def _because(generation: Generation) -> str:
     return "".join(words)
 
 
-def _facts(generation: Generation) -> Iterator[tuple[str, str]]:
+def _facts(generation: Generation, before: tuple[Member, ...], names: Names) -> Iterator[tuple[str, str]]:
     if generation.reason:
         yield "reason", line_of(generation.reason, REASON_CHARACTERS)
-    names = {member.member_id: name_of(member) for member in generation.members}
-    for member in generation.members:
-        yield _sign(generation, member), _described(generation, member)
+    if generation.members and generation.members == before:
+        yield "", f"the same {count(len(before), 'member')}, led by {names.get(generation.leader, 'an unknown one')}"
+    else:
+        yield from ((_sign(generation, member), _described(generation, member)) for member in generation.members)
     for gone in generation.left:
         yield "-", f"{names.get(gone, gone)} left"
     for failure in generation.failures:
