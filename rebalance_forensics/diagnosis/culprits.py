@@ -1,0 +1,51 @@
+"""Who is to blame, by the name an operator uses, with every other name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rebalance_forensics.diagnosis.model import Culprit
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.names import streams_client
+
+
+def culprit_of(actor: Actor, *, as_instance: bool = False) -> Culprit:
+    """A member: its client id; a Streams instance or a worker: where it runs; a static member: its instance id."""
+    if actor.kind == "instance" and actor.client_ids and not actor.instance_ids:
+        name = actor.name
+    elif as_instance and actor.instance_ids:
+        return Culprit(kind="instance", name=min(actor.instance_ids), names=_others(actor, min(actor.instance_ids)))
+    elif actor.kind == "client":
+        plain = sorted(c for c in actor.client_ids if streams_client(c) is None)
+        name = plain[0] if plain else min(actor.instance_ids, default=actor.name)
+    else:
+        name = actor.name
+    kind = "worker" if actor.kind == "worker" else "instance" if actor.kind == "instance" else "client"
+    return Culprit(kind=kind, name=name, names=_others(actor, name))
+
+
+def _others(actor: Actor, name: str) -> tuple[str, ...]:
+    return tuple(sorted({actor.name, *actor.every_name()} - {name, ""}))
+
+
+def culprits_of(timeline: Timeline, actors: Iterable[Actor], *, as_instance: bool = False) -> tuple[Culprit, ...]:
+    """The culprits; when it is everybody (of more than one), the group as a single culprit."""
+    blamed = list(dict.fromkeys(actors))
+    everybody = timeline.actors()
+    if len(blamed) > 1 and len(blamed) >= len(everybody):
+        return (the_group(timeline, blamed),)
+    found = {c.name: c for c in (culprit_of(a, as_instance=as_instance) for a in blamed)}
+    return tuple(found[name] for name in sorted(found))
+
+
+def the_group(timeline: Timeline, actors: Iterable[Actor] = ()) -> Culprit:
+    """Everyone to blame is a single culprit."""
+    names = {culprit_of(a).name for a in actors}
+    return Culprit(kind="group", name=timeline.group, names=tuple(sorted(names - {timeline.group})))
+
+
+def broker(broker_id: int | str) -> Culprit:
+    """`broker-3`, also known as `3`."""
+    plain = str(broker_id).removeprefix("broker-")
+    return Culprit(kind="broker", name=f"broker-{plain}", names=(plain,))

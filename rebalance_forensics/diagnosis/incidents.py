@@ -1,0 +1,172 @@
+"""From weighed findings to incidents: generations, follow-ups, impact, proof, a stable id."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.culprits import the_group
+from rebalance_forensics.diagnosis.finding import GUESS, Fact, Finding, fact_at
+from rebalance_forensics.diagnosis.model import ChainLink, Culprit, Impact, Incident, RootCause, RuledOut, Severity
+from rebalance_forensics.diagnosis.proof import evidence_of, most_telling
+from rebalance_forensics.diagnosis.weighing import Draft
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Rebalance
+
+SLACK_MS = 1_500
+_WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
+
+
+def assign_rebalances(
+    timeline: Timeline, drafts: list[Draft], explained: dict[int, Finding]
+) -> dict[int, tuple[Draft, str]]:
+    """Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""
+    of_finding = {id(f): d for d in drafts for f in d.findings}
+    facts = sorted(
+        (*timeline.departures, *timeline.arrivals, *timeline.requests, *timeline.returns, *timeline.stops), key=fact_at
+    )
+    found: dict[int, tuple[Draft, str]] = {}
+    since = 0
+    last: Draft | None = None
+    for rebalance in timeline.rebalances:
+        mine = _facts_of(rebalance, facts, since)
+        finding = explained.get(id(rebalance)) or next((explained[id(f)] for f in mine if id(f) in explained), None)
+        if rebalance.followup and last is not None and not _begins_something(mine, explained, last, of_finding):
+            found[id(rebalance)] = (last, rebalance.followup)
+        elif finding is not None:
+            last = of_finding[id(finding)]
+            found[id(rebalance)] = (last, finding.cause)
+        since = max(since, rebalance.stabilized_at or rebalance.started_at)
+    return found
+
+
+def _begins_something(mine: Sequence[Fact], explained: dict[int, Finding], last: Draft, of: dict[int, Draft]) -> bool:
+    return any(id(f) in explained and of[id(explained[id(f)])] is not last for f in mine)
+
+
+def _facts_of(rebalance: Rebalance, facts: Sequence[Fact], since: int) -> list[Fact]:
+    until = (rebalance.stabilized_at or rebalance.ended_at()) + 200
+    begin = min(since, rebalance.started_at) if since else rebalance.started_at - 60_000
+    return [f for f in facts if begin - 200 < fact_at(f) <= until]
+
+
+def incident_of(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> Incident:
+    """The public picture of one draft; `mine` are its rebalances with their triggers."""
+    started, ended = draft.started_at, max([draft.last_at, *(r.ended_at() for r, _ in mine)])
+    ongoing = any(f.ongoing for f in draft.findings) or _still_going(timeline, draft, mine)
+    severity = max((f.severity for f in draft.findings), key=lambda s: _WEIGHT[s])
+    cause = _root_cause(timeline, draft)
+    generations = tuple(sorted({r.generation for r, _ in mine if r.generation is not None}))
+    names = {"cooperative", "probing", "version-probing", "connect-delayed", "endpoint", "shutdown"}
+    followups = {t for _, t in mine if t in names} | {f for x in draft.findings for f in x.followups}
+    return Incident(
+        id=_id(timeline, generations, cause),
+        group=timeline.group,
+        cluster=timeline.cluster,
+        started_at=started,  # type: ignore[arg-type]
+        ended_at=None if ongoing else ended,  # type: ignore[arg-type]
+        ongoing=ongoing,
+        severity=severity,
+        summary=draft.findings[0].narrative,
+        root_causes=(cause,),
+        ruled_out=_ruled_out(draft),
+        followups=tuple(sorted(followups)),
+        generations=generations,
+        impact=impact_of(timeline, started, ended, [r for r, _ in mine]),
+        occurrences=len(draft.findings),
+    )
+
+
+def _still_going(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> bool:
+    open_one = bool(mine) and mine[-1][0].completed_at is None and mine[-1][0].stabilized_at is None
+    return open_one and timeline.protocol == "classic" and timeline.last - draft.last_at < 30_000 and len(mine) > 1
+
+
+def _root_cause(timeline: Timeline, draft: Draft) -> RootCause:
+    because = [e for f in draft.findings for e in f.because]
+    evidence, total = most_telling(_interleaved(draft.findings))
+    return RootCause(
+        cause=draft.cause,
+        confidence=round(max(f.confidence for f in draft.findings), 2),
+        culprits=_culprits(timeline, draft),
+        narrative=draft.findings[0].narrative if len(draft.findings) == 1 else _repeated(draft),
+        evidence=evidence,
+        evidence_total=total,
+        advice=tuple(dict.fromkeys(a for f in draft.findings for a in f.advice)),
+        chain=tuple(
+            ChainLink(at=e.at, what=type(e).__name__, evidence=evidence_of(e))
+            for e in sorted(because, key=lambda e: (e.at or 0, e.origin.path, e.origin.byte_offset))[:40]
+        ),
+    )
+
+
+def _interleaved(findings: Sequence[Finding]) -> list[Event]:
+    """The best line of every occurrence first, then the second best, and so on."""
+    longest = max(len(f.because) for f in findings)
+    return [f.because[i] for i in range(longest) for f in findings if i < len(f.because)]
+
+
+def _repeated(draft: Draft) -> str:
+    return f"{draft.findings[0].narrative} It happened {len(draft.findings)} times."
+
+
+def _culprits(timeline: Timeline, draft: Draft) -> tuple[Culprit, ...]:
+    found: dict[str, Culprit] = {}
+    for finding in draft.findings:
+        for culprit in finding.culprits:
+            known = found.get(culprit.name)
+            names = set(culprit.names) | (set(known.names) if known else set())
+            found[culprit.name] = Culprit(kind=culprit.kind, name=culprit.name, names=tuple(sorted(names)))
+    groups = [c for c in found.values() if c.kind == "group"]
+    if groups:
+        return (groups[0],)
+    members = [c for c in found.values() if c.kind in ("client", "instance", "worker")]
+    if len(members) > 1 and len(members) == len(found) and len(members) >= len(timeline.actors()):
+        group = the_group(timeline)
+        return (Culprit(kind="group", name=group.name, names=tuple(sorted(c.name for c in members))),)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _ruled_out(draft: Draft) -> tuple[RuledOut, ...]:
+    return tuple(dict.fromkeys(r for f in draft.findings for r in f.ruled_out))
+
+
+def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]) -> Impact:
+    """Pauses that overlap the incident, clipped to nothing: a pause counts whole or not at all."""
+    pauses = [p for p in timeline.pauses if p.started_at <= ended + SLACK_MS and (p.ended_at or ended) >= started]
+    world = [(r.completed_at or r.ended_at()) - r.started_at for r in rebalances if timeline.mode == "eager"]
+    return Impact(
+        pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses),
+        members=len({(p.client_id, p.member_id) for p in pauses}),
+        partitions=len({x for p in pauses for x in p.partitions}),
+        rebalances=len(rebalances),
+        stop_the_world_ms=sum(world),
+    )
+
+
+def _id(timeline: Timeline, generations: Sequence[int], cause: RootCause) -> str:
+    first = cause.evidence[0]
+    name = first.path.rsplit("/", 1)[-1]
+    text = "\x00".join([timeline.cluster, timeline.group, str(generations[:1]), name, first.text])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def unexplained(timeline: Timeline, rebalance: Rebalance) -> Finding | None:
+    """A rebalance whose cause the logs do not show; what was looked for stands in the narrative."""
+    because = tuple(rebalance.events) or tuple(rebalance.failures)
+    if not because:
+        return None
+    return Finding(
+        because=because,
+        culprits=(),
+        confidence=GUESS,
+        severity="info",
+        claims=(rebalance,),
+        narrative=(
+            f"Generation {rebalance.generation} began and no line says why: no departure, no arrival, "
+            "no changed subscription or metadata, no coordinator move and no reason of a client was found."
+        ),
+        cause="unexplained",
+        rank=99,
+    )

@@ -1,0 +1,92 @@
+"""Rebalances that an earlier one asked for: cooperative hand-over, probing, version probing, Connect's delay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import DelayedRebalance, WorkerAssigned
+from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.streams import FollowUpRequested, FollowUpScheduled, FollowUpTriggered, VersionProbed
+from rebalance_forensics.timeline.facts import Rebalance
+
+NEAR_MS = 3_000
+RECENT_MS = 60_000
+
+
+def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event]) -> None:
+    """Write into each rebalance which kind of follow-up it is, if any."""
+    told = [e for e in events if isinstance(e, _TELLING)]
+    previous: Rebalance | None = None
+    for rebalance in rebalances:
+        since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
+        until = rebalance.stabilized_at or rebalance.started_at
+        rebalance.followup = _kind(told, min(since, rebalance.started_at - 50), until)
+        previous = rebalance
+
+
+_TELLING = (
+    JoinRequested,
+    RebalanceStarted,
+    FollowUpTriggered,
+    FollowUpScheduled,
+    FollowUpRequested,
+    VersionProbed,
+    WorkerAssigned,
+    DelayedRebalance,
+)
+
+
+def _kind(told: Sequence[Event], since: int, until: int) -> str | None:
+    """The follow-up that began between `since` and `until`."""
+    now = [e for e in told if e.at is not None and since - 50 <= e.at <= until + 50]
+    before = [e for e in told if e.at is not None and since - RECENT_MS <= e.at <= until]
+    for event in now:
+        match event:
+            case FollowUpTriggered(scheduled_at=at):
+                return "probing" if at else _immediate(before)
+            case JoinRequested(why="followup", followup_at=at):
+                return "probing" if at else _immediate(before)
+            case JoinRequested(why="revoke-partitions"):
+                return "cooperative"
+            case JoinRequested(why="shutdown-requested"):
+                return "shutdown"
+            case RebalanceStarted(client_reason=reason) if reason:
+                kind = _in_reason(reason, before)
+                if kind is not None:
+                    return kind
+            case DelayedRebalance(phase="reached" | "expired"):
+                return "connect-delayed"
+    return _connect_delay(before, until)
+
+
+def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
+    text = reason.lower()
+    if "need to revoke partitions" in text:
+        return "cooperative"
+    if "followup rebalance" in text:
+        number = text.rsplit(" ", 1)[-1].rstrip(".")
+        return _immediate(before) if number in ("0", "1970") else "probing"
+    if "probing rebalance" in text:
+        return _immediate(before, otherwise="probing")
+    if "shutdown requested" in text:
+        return "shutdown"
+    return None
+
+
+def _immediate(before: Sequence[Event], otherwise: str = "cooperative") -> str:
+    """What an immediate follow-up is for: the last schedule that was told says it."""
+    for event in reversed(before):
+        if isinstance(event, FollowUpScheduled) and event.kind is not None:
+            return {"immediate": "cooperative"}.get(event.kind, event.kind)
+        if isinstance(event, VersionProbed) and not event.by_leader:
+            return "version-probing"
+    return otherwise
+
+
+def _connect_delay(before: Sequence[Event], until: int) -> str | None:
+    for event in before:
+        if isinstance(event, WorkerAssigned) and event.delay_ms and event.at is not None:
+            if abs(event.at + event.delay_ms - until) <= NEAR_MS:
+                return "connect-delayed"
+    return None
