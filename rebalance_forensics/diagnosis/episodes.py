@@ -1,0 +1,140 @@
+"""Facts that belong together in time, and the events that show them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from rebalance_forensics.diagnosis.finding import Fact, fact_at
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, Stop
+
+T = TypeVar("T")
+
+TOGETHER_MS = 45_000
+"""Threads of one process that go together are evicted within a session timeout of each other."""
+NEAR_MS = 2_500
+
+
+def runs(items: Iterable[T], at: Callable[[T], int], gap_ms: int) -> list[list[T]]:
+    """The items in time order, cut wherever more than `gap_ms` lie between two."""
+    found: list[list[T]] = []
+    for item in sorted(items, key=at):
+        if found and at(item) - at(found[-1][-1]) <= gap_ms:
+            found[-1].append(item)
+        else:
+            found.append([item])
+    return found
+
+
+@dataclass(slots=True, eq=False)
+class Away:
+    """One actor's absence: its members' departures, how it closed, how it came back."""
+
+    actor: Actor
+    departures: list[Departure]
+    arrivals: list[Arrival] = field(default_factory=list)
+    start: Start | None = None
+    stop: Stop | None = None
+
+    @property
+    def at(self) -> int:
+        """When the group lost it."""
+        return min(d.at for d in self.departures)
+
+    @property
+    def back_at(self) -> int | None:
+        """When it came back."""
+        return min((a.at for a in self.arrivals), default=None)
+
+    def facts(self) -> tuple[Fact, ...]:
+        """What belongs to it."""
+        return (*self.departures, *self.arrivals, *((self.stop,) if self.stop else ()))
+
+    def events(self) -> list[Event]:
+        """The lines that show it, departures first."""
+        found = [e for d in self.departures for e in d.events]
+        found += self.stop.events if self.stop else []
+        found += self.start.events[:1] if self.start else []
+        return found + [e for a in self.arrivals for e in a.events[:2]]
+
+
+def absences(timeline: Timeline, whys: Iterable[str]) -> list[Away]:
+    """Each actor's absences by departures of these kinds, oldest first."""
+    wanted = set(whys)
+    by_actor: dict[Actor, list[Departure]] = defaultdict(list)
+    for departure in timeline.departures:
+        by_actor[departure.actor].append(departure)
+    found = []
+    for actor, departures in by_actor.items():
+        groups = runs(departures, lambda d: d.at, TOGETHER_MS if actor.kind == "instance" else 0)
+        for index, group in enumerate(groups):
+            if not any(d.why in wanted for d in group):
+                continue
+            until = groups[index + 1][0].at if index + 1 < len(groups) else None
+            before = groups[index - 1][-1].at if index else None
+            found.append(_away(timeline, actor, [d for d in group if d.why in wanted], before, until))
+    return sorted(found, key=lambda a: (a.at, a.actor.name))
+
+
+def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int | None, until: int | None) -> Away:
+    away = Away(actor, group)
+    begin, last = away.at, max(d.at for d in group)
+    came = [a for a in timeline.arrivals if a.actor is actor and a.member not in {d.member for d in group if a.at < d.at}]
+    away.arrivals = [a for a in came if a.at > begin and (until is None or a.at < until)]
+    early = [a for a in came if begin - TOGETHER_MS < a.at <= begin and a.start is not None and (before or 0) < a.at]
+    if early and any(not _same_life(a, group) for a in early):
+        away.arrivals = [a for a in early if not _same_life(a, group)] + away.arrivals
+    reach = session_timeout_ms(timeline) + 15_000
+    starts = [s for s in timeline.starts if s.actor is actor and begin - reach < s.at]
+    joined = min((a.at for a in timeline.arrivals if a.member in {d.member for d in group}), default=0)
+    starts = [s for s in starts if s.at > joined and (until is None or s.at < until) and s.at > (before or 0)]
+    away.start = starts[0] if starts else None
+    stops = [s for s in timeline.stops if s.actor is actor and begin - reach < s.at <= last + NEAR_MS and s.at > joined]
+    away.stop = stops[-1] if stops else None
+    return away
+
+
+def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
+    return arrival.member in {d.member for d in group}
+
+
+def session_timeout_ms(timeline: Timeline) -> int:
+    """session.timeout.ms of the group as a log shows it; else Kafka's present default."""
+    for event in reversed(timeline.events):
+        value = getattr(event, "session_timeout_ms", None)
+        if isinstance(value, int):
+            return value
+    return setting(timeline, "session.timeout.ms", 45_000)
+
+
+def setting(timeline: Timeline, name: str, default: int) -> int:
+    """A number among the settings the logs show."""
+    value = timeline.settings.get(name, "")
+    return int(value) if value.isdigit() else default
+
+
+def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = NEAR_MS) -> tuple[Rebalance, ...]:
+    """The rebalances that these facts fall into or begin."""
+    times = [fact_at(f) for f in facts]
+    return tuple(
+        r
+        for r in timeline.rebalances
+        if any(r.started_at - slack_ms <= t <= (r.stabilized_at or r.ended_at()) + 200 for t in times)
+    )
+
+
+def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:
+    """Each event once, in the given order."""
+    return tuple({(e.origin.path, e.origin.byte_offset): e for e in events}.values())
+
+
+def seconds(ms: int) -> str:
+    """`12.3 s`, or `5 min 12 s`."""
+    if ms < 60_000:
+        return f"{ms / 1000:.1f} s"
+    return f"{ms // 60_000} min {ms % 60_000 // 1000} s"

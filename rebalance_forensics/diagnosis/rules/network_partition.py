@@ -1,0 +1,59 @@
+"""A member lived but could not reach the brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.finding import Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.silence import Silence, silences
+from rebalance_forensics.timeline.build import Timeline
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Blame members whose session expired while their own log went on with disconnects."""
+    for silence in silences(timeline):
+        if silence.verdict == "partition":
+            yield _finding(timeline, silence)
+
+
+def _finding(timeline: Timeline, silence: Silence) -> Finding:
+    away = silence.away
+    name = culprits_of(timeline, [away.actor])[0].name
+    facts = away.facts()
+    return Finding(
+        because=distinct_events([*(e for d in away.departures for e in d.events), *silence.own_lines, *away.events()]),
+        culprits=culprits_of(timeline, [away.actor]),
+        confidence=silence.confidence,
+        severity="warning" if away.back_at is not None else "critical",
+        claims=(*facts, *touched(timeline, facts)),
+        core=tuple(away.departures),
+        narrative=f"{name} was evicted for want of heartbeats while it lived: its log goes on with disconnects from the brokers.",
+        ruled_out=(
+            RuledOut(cause="process-crash", why="its log goes on, by the same process"),
+            RuledOut(cause="process-pause", why="it wrote disconnects while it was away"),
+            RuledOut(cause="coordinator-failover", why="other members kept the coordinator"),
+        ),
+        advice=(
+            Advice(
+                action="Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS.",
+                why="It lost several brokers while the other members kept them.",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    summary="A member lived but could not reach the brokers for longer than session.timeout.ms.",
+    mechanism="Heartbeats do not arrive; the coordinator expires the session. The member keeps trying, finds its coordinator again "
+    "when the network is back, learns UNKNOWN_MEMBER_ID and joins anew.",
+    signs="Heartbeat expiry on the coordinator while the client's own log goes on with disconnects, request timeouts and lost coordinators.",
+    remedy="Mend the network path; session.timeout.ms decides how long an interruption may last.",
+    usual="fault",
+    rank=40,
+    diagnose=diagnose,
+    settings=("session.timeout.ms", "request.timeout.ms"),
+    kips=("KIP-62",),
+)

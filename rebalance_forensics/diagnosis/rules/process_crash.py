@@ -1,0 +1,67 @@
+"""A process died without leaving."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, session_timeout_ms, touched
+from rebalance_forensics.diagnosis.finding import Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.silence import Silence, silences
+from rebalance_forensics.timeline.build import Timeline
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Blame members whose session expired and of which nothing, or only a new process, came back."""
+    for silence in silences(timeline):
+        if silence.verdict == "crash":
+            yield _finding(timeline, silence)
+
+
+def _finding(timeline: Timeline, silence: Silence) -> Finding:
+    away, session = silence.away, session_timeout_ms(timeline)
+    name = culprits_of(timeline, [away.actor])[0].name
+    after = "a new process of it started afterwards" if away.start else "nothing more came from it"
+    facts = away.facts()
+    return Finding(
+        because=distinct_events([*(e for d in away.departures for e in d.events), *silence.own_lines, *away.events()]),
+        culprits=culprits_of(timeline, [away.actor]),
+        confidence=silence.confidence,
+        severity="warning" if away.back_at is not None else "critical",
+        claims=(*facts, *touched(timeline, facts)),
+        core=tuple(away.departures),
+        narrative=f"{name} stopped without leaving the group: its session expired after {seconds(session)} and {after}.",
+        ruled_out=(
+            RuledOut(cause="process-pause", why="the process that stopped did not go on" if away.start else after),
+            RuledOut(cause="scale-in", why="no LeaveGroup and no closing line precede the silence"),
+        )
+        if silence.own_lines
+        else (),
+        advice=(
+            Advice(
+                action="Read the exit of that process: kernel OOM killer, container exit code, hs_err file, liveness probe.",
+                why="Its log ends without a shutdown.",
+            ),
+            Advice(
+                action="Lower session.timeout.ms if takeover must be quicker.",
+                why=f"Its partitions had no reader for the {seconds(session)} of the session timeout.",
+                cost="Short pauses then cost a rebalance.",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    summary="A process died (kill -9, OOM, node loss) without leaving the group.",
+    mechanism="No LeaveGroup is sent. The coordinator waits session.timeout.ms, removes the member and rebalances; meanwhile its "
+    "partitions have no reader. A restarted process joins as a new member and causes another rebalance.",
+    signs="Heartbeat expiry on the coordinator and nothing more from the member, or a new process start under the same name; "
+    "a log that stops in mid-sentence.",
+    remedy="Find why the process died; restart it faster than session.timeout.ms with static membership to avoid the rebalance.",
+    usual="fault",
+    rank=41,
+    diagnose=diagnose,
+    settings=("session.timeout.ms",),
+    kips=("KIP-62", "KIP-345"),
+)

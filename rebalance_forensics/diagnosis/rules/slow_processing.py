@@ -1,0 +1,98 @@
+"""A member did not call poll() for max.poll.interval.ms (KIP-62, KIP-800)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import Away, absences, distinct_events, runs, seconds, setting, touched
+from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.events.membership import PollTimeoutExpired
+from rebalance_forensics.timeline.build import Timeline
+
+STORM_GAP_MS = 120_000
+UNSURE = 0.55
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Blame whoever's poll timeout expired, by its own log or by the reason its LeaveGroup carried."""
+    told = absences(timeline, ("poll-timeout",))
+    silent = [a for a in absences(timeline, ("left",)) if _left_and_came_back(a)]
+    for group in runs(told, lambda a: a.at, STORM_GAP_MS):
+        yield _finding(timeline, group, CERTAIN)
+    for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
+        if _like_poll_timeouts(timeline, group):
+            yield _finding(timeline, group, UNSURE)
+
+
+def _left_and_came_back(away: Away) -> bool:
+    """An old broker names no reason: a client that leaves and rejoins by itself was most likely slow."""
+    return not away.actor.has_log and away.back_at is not None and away.actor.kind != "worker"
+
+
+def _like_poll_timeouts(timeline: Timeline, group: list[Away]) -> bool:
+    actors = {a.actor for a in group}
+    walks = len(group) == len(actors) and len(actors) > 1 and len(actors) == len(timeline.actors())
+    return not walks
+
+
+def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Finding:
+    actors = [a.actor for a in group]
+    facts = tuple(f for a in group for f in a.facts())
+    everyone = len(set(actors)) > 1
+    limit = setting(timeline, "max.poll.interval.ms", 300_000)
+    back = [a for a in group if a.back_at is not None]
+    away_ms = max(((a.back_at or 0) - a.at for a in back), default=0)
+    who = f"{len(set(actors))} members" if everyone else culprits_of(timeline, actors)[0].name
+    because = [e for a in group for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)]
+    because += [e for a in group for e in a.events()]
+    return Finding(
+        because=distinct_events(because),
+        culprits=culprits_of(timeline, actors),
+        confidence=confidence,
+        severity="critical" if len(group) > 3 or len(back) < len(group) else "warning",
+        claims=(*facts, *touched(timeline, facts)),
+        core=tuple(d for a in group for d in a.departures),
+        narrative=(
+            f"{who} did not call poll() for max.poll.interval.ms ({limit} ms where the log shows it) and left the group"
+            + (f"; it was back after {seconds(away_ms)}." if away_ms else ".")
+        ),
+        ruled_out=(
+            RuledOut(cause="process-pause", why="the heartbeat thread lived: the client itself sent LeaveGroup"),
+            RuledOut(cause="member-left", why="the leave reason is the poll timeout, not a close"),
+        ),
+        advice=_advice(limit, away_ms),
+    )
+
+
+def _advice(limit: int, away_ms: int) -> tuple[Advice, ...]:
+    slowest = limit + away_ms
+    return (
+        Advice(
+            action="Lower max.poll.records, or move slow work out of the poll loop.",
+            why=f"One loop took about {seconds(slowest)}; max.poll.interval.ms allows {seconds(limit)}.",
+            cost="Smaller batches cost throughput; work outside the loop needs its own commit logic.",
+        ),
+        Advice(
+            action=f"Raise max.poll.interval.ms above {slowest} if such loops are normal.",
+            why="A loop that is allowed to take that long causes no rebalance.",
+            cost="A consumer that is really stuck is noticed that much later, and every rebalance may wait that long.",
+        ),
+    )
+
+
+RULE = Rule(
+    summary="A member took longer than max.poll.interval.ms between two calls of poll() and was out of the group.",
+    mechanism="The heartbeat thread of the client checks the time since the last poll(); past max.poll.interval.ms it sends "
+    "LeaveGroup by itself, the coordinator rebalances, and the member rejoins as a new one when it polls again: two "
+    "rebalances for one slow loop.",
+    signs="Client: 'consumer poll timeout has expired'. Broker from 3.2: the leave reason 'consumer poll timeout has expired.'. "
+    "Brokers before show only leaves and rejoins of the same client.",
+    remedy="Make the loop faster (max.poll.records, timeouts of calls it makes), or allow it more time (max.poll.interval.ms).",
+    usual="fault",
+    rank=20,
+    diagnose=diagnose,
+    settings=("max.poll.interval.ms", "max.poll.records"),
+    kips=("KIP-62", "KIP-800"),
+)
