@@ -1,0 +1,95 @@
+"""Voluntary departures and fresh arrivals: closes with and without an exception, restarts, start-up and shutdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes import Away, absences, runs
+from rebalance_forensics.diagnosis.silence import silences
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.streams import ThreadFailed
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.names import is_bare_member_id
+
+EXCEPTION_MS = 15_000
+STARTUP_GAP_MS = 20_000
+RESTART_PAIR_MS = 90_000
+VOLUNTARY = ("closed", "left")
+
+
+def closings(timeline: Timeline) -> list[Away]:
+    """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static)."""
+    left = absences(timeline, VOLUNTARY)
+    quiet = [s.away for s in silences(timeline) if s.verdict == "closed"]
+    return sorted([*left, *quiet], key=lambda a: (a.at, a.actor.name))
+
+
+def exception_before(timeline: Timeline, away: Away) -> list[Event]:
+    """The errors that the member's own log shows just before it closed, nearest first."""
+    begin = away.stop.at if away.stop is not None else away.at
+    found = [
+        e
+        for e in timeline.events
+        if isinstance(e, ExceptionLogged | ThreadFailed)
+        and e.at is not None
+        and begin - EXCEPTION_MS <= e.at <= away.at + 2_000
+        and away.actor in timeline.cast.at_place(e)
+    ]
+    return sorted(found, key=lambda e: abs((e.at or 0) - begin))
+
+
+def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
+    """For each time the group formed from nothing: the arrivals of that start, one soon after another."""
+    found = []
+    for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
+        if run[0].while_empty and _nobody_before(timeline, run[0]):
+            found.append([a for a in run if a.after is None or a.after.at < run[0].at])
+    return found
+
+
+def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
+    known = [g for g in timeline.generations if g.members and (g.completed_at or g.started_at or 0) < first.at]
+    if not known:
+        return True
+    last_left = max((d.at for d in timeline.departures if d.at <= first.at), default=None)
+    return last_left is not None
+
+
+@dataclass(slots=True, eq=False)
+class Restart:
+    """One actor went down and came up again, or an anonymous newcomer took its place."""
+
+    away: Away
+    by: Actor
+    up_at: int
+    arrivals: tuple[Arrival, ...]
+
+
+def restarts(timeline: Timeline) -> list[Restart]:
+    """Every restart of a member: a close or a clean stop and a return; also an expiry with a new process."""
+    crashed = [s.away for s in silences(timeline) if s.verdict in ("crash", "static") and s.away.start is not None]
+    downs = sorted([*closings(timeline), *crashed], key=lambda a: a.at)
+    found, used = [], set()
+    for away in downs:
+        if away.arrivals:
+            first = away.arrivals[0]
+            found.append(Restart(away, away.actor, first.at, tuple(away.arrivals)))
+            used |= {id(a) for a in away.arrivals}
+    anonymous = [a for a in timeline.arrivals if a.first and not a.actor.has_log and _is_anonymous(a) and id(a) not in used]
+    for away in [*downs, *(s.away for s in silences(timeline) if not s.away.actor.has_log and s.away.back_at is None)]:
+        if away.arrivals:
+            continue
+        near = [a for a in anonymous if id(a) not in used and abs(a.at - away.at) <= RESTART_PAIR_MS]
+        if near:
+            taken = min(near, key=lambda a: abs(a.at - away.at))
+            mine = tuple(a for a in anonymous if a.actor is taken.actor)
+            used |= {id(a) for a in mine}
+            found.append(Restart(away, away.actor, taken.at, mine))
+    return sorted(found, key=lambda r: r.away.at)
+
+
+def _is_anonymous(arrival: Arrival) -> bool:
+    return arrival.actor.kind == "instance" or is_bare_member_id(arrival.member or "")

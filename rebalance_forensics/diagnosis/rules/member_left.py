@@ -1,0 +1,55 @@
+"""One member closed its consumer while the group lived on, and that was no deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.comings import closings, exception_before
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import Away, distinct_events, touched
+from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.build import Timeline
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Blame members that closed after an exception, and lone ones that closed and came back."""
+    for away in closings(timeline):
+        errors = exception_before(timeline, away)
+        if errors or away.back_at is not None:
+            yield _finding(timeline, away, errors)
+
+
+def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
+    name = culprits_of(timeline, [away.actor])[0].name
+    facts = away.facts()
+    words = str(getattr(errors[0], "exception", None) or getattr(errors[0], "detail", None) or "an exception") if errors else ""
+    return Finding(
+        because=distinct_events([*errors[:6], *away.events()]),
+        culprits=culprits_of(timeline, [away.actor]),
+        confidence=CERTAIN if errors else PROBABLE,
+        severity="warning" if errors else "info",
+        claims=(*facts, *touched(timeline, facts)),
+        core=tuple(away.departures),
+        narrative=f"{name} closed its consumer after {words}." if errors else f"{name} closed its consumer and came back.",
+        ruled_out=(RuledOut(cause="scale-in", why="an exception stands just before the close"),) if errors else (),
+        advice=(
+            Advice(action="Handle that exception in the poll loop, or let the process restart at once.", why=words),
+        )
+        if errors
+        else (),
+    )
+
+
+RULE = Rule(
+    summary="One member closed its consumer while the group lived on.",
+    mechanism="An exception leaves the poll loop, the application closes the consumer, the close sends LeaveGroup and the "
+    "coordinator rebalances. The member stays away until somebody restarts it.",
+    signs="Leave reason 'the consumer is being closed', an exception just before it in the client's log.",
+    remedy="Handle the exception (retry, dead letters), or restart the consumer.",
+    usual="fault",
+    rank=34,
+    diagnose=diagnose,
+    kips=("KIP-800",),
+)

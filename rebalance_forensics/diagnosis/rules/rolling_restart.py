@@ -1,0 +1,64 @@
+"""The members were restarted one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.comings import Restart, exception_before, restarts
+from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, touched
+from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.timeline.build import Timeline
+
+STEP_MS = 240_000
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Restarts that walk over at least two members and most of the group."""
+    clean = [r for r in restarts(timeline) if not exception_before(timeline, r.away)]
+    for group in runs(clean, lambda r: r.away.at, STEP_MS):
+        actors = list(dict.fromkeys(r.by for r in group))
+        settled = [a for a in timeline.actors() if a not in {x.actor for r in group for x in r.arrivals} or a in actors]
+        if len(actors) >= 2 and len(group) < 2 * len(actors) and 2 * len(actors) > len(settled):
+            yield _finding(timeline, group, everyone=len(actors) >= len(settled))
+
+
+def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Finding:
+    actors = list(dict.fromkeys(r.by for r in group))
+    facts: tuple[Fact, ...] = tuple(f for r in group for f in (*r.away.facts(), *r.arrivals))
+    known = all(r.away.arrivals for r in group)
+    down = max((r.up_at - r.away.at for r in group), default=0)
+    return Finding(
+        because=distinct_events(e for r in group for e in (*r.away.events(), *(r.arrivals[0].events[:1] if r.arrivals else ()))),
+        culprits=(the_group(timeline, actors),) if everyone else culprits_of(timeline, actors),
+        confidence=LIKELY if known else PROBABLE,
+        severity="info",
+        claims=(*facts, *touched(timeline, facts)),
+        core=tuple(d for r in group for d in r.away.departures),
+        narrative=f"{len(actors)} members were restarted one after another within {seconds(group[-1].up_at - group[0].away.at)}.",
+        ruled_out=(
+            RuledOut(cause="process-crash", why="the restarts walk over the members"),
+            RuledOut(cause="scaling-flap", why="each member was away once"),
+        ),
+        advice=(
+            Advice(
+                action="Give each member a group.instance.id (static membership).",
+                why=f"The longest restart took {seconds(max(down, 0))}; within session.timeout.ms a static member costs no rebalance.",
+                cost="A member that is really gone is noticed only after session.timeout.ms.",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    summary="The members were restarted one after another, as a deployment does.",
+    mechanism="Each restart is a leave and a join: two rebalances a member, more when they overlap.",
+    signs="Leave (or expiry) and join pairs that walk over the members with a steady gap.",
+    remedy="Static membership with a session timeout above the restart time; cooperative rebalancing or KIP-848 keep the others reading.",
+    usual="planned",
+    rank=30,
+    diagnose=diagnose,
+    settings=("group.instance.id", "session.timeout.ms"),
+    kips=("KIP-345", "KIP-429"),
+)

@@ -1,0 +1,71 @@
+"""The same members come and go again and again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.comings import closings
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import Away, distinct_events, touched
+from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Arrival
+
+CYCLES = 2
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Members that left in good order at least twice and came back, while others stayed throughout."""
+    cycles: dict[Actor, list[Away]] = defaultdict(list)
+    for away in closings(timeline):
+        cycles[away.actor].append(away)
+    flapping = [a for a, aways in cycles.items() if len(aways) >= CYCLES and any(w.back_at for w in aways)]
+    if not flapping or len(flapping) >= len(timeline.actors()):
+        return
+    aways = [w for a in flapping for w in cycles[a]]
+    came = [a for a in timeline.arrivals if a.actor in flapping and not a.while_empty and a.at >= _joined_before(timeline, aways)]
+    yield _finding(timeline, flapping, sorted(aways, key=lambda w: w.at), came)
+
+
+def _joined_before(timeline: Timeline, aways: list[Away]) -> int:
+    """The arrival before the first departure belongs to the flapping unless it was the group's own start."""
+    first = min(w.at for w in aways)
+    start = timeline.arrivals[0].at if timeline.arrivals else 0
+    before = [a.at for a in timeline.arrivals if a.actor in {w.actor for w in aways} and start + 20_000 < a.at < first]
+    return min(before, default=first)
+
+
+def _finding(timeline: Timeline, flapping: list[Actor], aways: list[Away], came: list[Arrival]) -> Finding:
+    facts = (*(f for w in aways for f in w.facts()), *came)
+    names = ", ".join(c.name for c in culprits_of(timeline, flapping))
+    return Finding(
+        because=distinct_events(e for w in aways for e in w.events()),
+        culprits=culprits_of(timeline, flapping),
+        confidence=LIKELY,
+        severity="warning",
+        claims=(*facts, *touched(timeline, facts)),
+        core=tuple(d for w in aways for d in w.departures),
+        narrative=f"{names} left and came back {len(aways)} times while the other members stayed: scaling that does not settle.",
+        ruled_out=(RuledOut(cause="rolling-restart", why="the other members were not restarted"),),
+        advice=(
+            Advice(
+                action="Widen the autoscaler's thresholds or its stabilization window.",
+                why=f"{len(aways)} removals cost two rebalances each.",
+                cost="Scaling reacts more slowly.",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    summary="The same members are added and removed again and again, usually by an autoscaler.",
+    mechanism="Each step is a rebalance; its pause raises the lag that the autoscaler watches, which makes the next step.",
+    signs="Alternating scale-out and scale-in of the same members while others stay.",
+    remedy="Hysteresis: a longer stabilization window, or scaling on a smoother signal than lag.",
+    usual="fault",
+    rank=28,
+    diagnose=diagnose,
+)
