@@ -100,6 +100,15 @@ class OffsetsExpired(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetsDeleted(Event):
+    """Committed offsets were deleted by an administrator, or went with a deleted topic."""
+
+    count: int | None = None
+    partitions: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IsrChanged(Event):
     """The in-sync replicas of a partition shrank or grew (also MIN_ISR / fenced replicas)."""
 

@@ -155,10 +155,11 @@ class Unsubscribed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionUpdated(Event):
-    """The coordinator saw a member change its topics (KIP-848, KIP-932)."""
+    """The coordinator saw a member change its topics or its regex (KIP-848, KIP-932)."""
 
     member: str | None = None
     topics: tuple[str, ...] = ()
+    topic_pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

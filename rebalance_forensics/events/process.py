@@ -37,17 +37,22 @@ class SettingsReported(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerStarted(Event):
-    """A broker started (or its group coordinator did)."""
+    """A broker started (or its group coordinator did). `brokers` are those a controller saw come at once."""
 
     broker: int | None = None
+    brokers: tuple[int, ...] = ()
     phase: Literal["starting", "started"] = "started"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerStopped(Event):
-    """A broker stops (`phase` stopping: controlled shutdown or SIGTERM) or has stopped, or was fenced."""
+    """A broker stops (`phase` stopping: controlled shutdown or SIGTERM) or has stopped, or was fenced.
+
+    `brokers` are those a controller saw go at once.
+    """
 
     broker: int | None = None
+    brokers: tuple[int, ...] = ()
     phase: Literal["stopping", "stopped", "fenced"] = "stopping"
 
 
