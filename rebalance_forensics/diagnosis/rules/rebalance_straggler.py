@@ -1,0 +1,135 @@
+"""One member held up the join barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprit_of
+from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, setting
+from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberFailed
+from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, RebalanceStarted
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Departure, Rebalance
+
+ALLOWED_MS = 3_000
+ALONE_MS = 1_500
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Every join barrier that stood open longer than heartbeats and the initial delay explain."""
+    if timeline.protocol not in ("classic", "unknown"):
+        return
+    for rebalance in timeline.rebalances:
+        open_ms = _open_ms(rebalance)
+        if rebalance.generation is None or open_ms is None or open_ms <= _explained_ms(timeline, rebalance):
+            continue
+        yield from _finding(timeline, rebalance, open_ms)
+
+
+def _open_ms(rebalance: Rebalance) -> int | None:
+    return rebalance.stabilized_at - rebalance.started_at if rebalance.stabilized_at is not None else None
+
+
+def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
+    """Contract: three seconds beyond both twice the heartbeat interval and the initial delay."""
+    heartbeat = 2 * setting(timeline, "heartbeat.interval.ms", 3_000)
+    delay = setting(timeline, "group.initial.rebalance.delay.ms", 3_000)
+    from_empty = any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
+    waits = any(a.while_empty and abs(a.at - rebalance.started_at) < 5_000 for a in timeline.arrivals)
+    if from_empty or waits:
+        return max(heartbeat, 60_000, delay) + ALLOWED_MS
+    return max(heartbeat, delay) + ALLOWED_MS
+
+
+def _finding(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> Iterator[Finding]:
+    removed = _removed(timeline, rebalance)
+    last = [d.actor for d in removed] or _last_to_join(timeline, rebalance)
+    culprits = tuple(sorted({culprit_of(a) for a in last}, key=lambda c: c.name))
+    lines = [e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized)]
+    joins = _join_lines(timeline, last, rebalance)
+    if not lines and not joins:
+        return
+    yield Finding(
+        because=distinct_events([*lines, *(e for d in removed for e in d.events), *joins]),
+        culprits=culprits,
+        confidence=LIKELY if culprits else PROBABLE,
+        severity="warning",
+        onset=rebalance.started_at,
+        claims=(rebalance, *removed, *_began_it(timeline, rebalance)),
+        core=(rebalance,),
+        narrative=_narrative(culprits, rebalance, open_ms),
+        ruled_out=(RuledOut(cause="scale-out", why="the others had rejoined: the barrier waited for one that was already in"),),
+        advice=(
+            Advice(
+                action="Find what keeps that member from calling poll() while a rebalance runs.",
+                why=f"The whole group waited {seconds(open_ms)} for it.",
+            ),
+            Advice(
+                action="Lower max.poll.interval.ms: it bounds how long a rebalance waits (rebalance timeout).",
+                why="The coordinator drops a member that has not rejoined by then.",
+                cost="Slow but healthy loops are then expelled.",
+            ),
+        ),
+    )
+
+
+def _narrative(culprits: tuple[Culprit, ...], rebalance: Rebalance, open_ms: int) -> str:
+    who = ", ".join(c.name for c in culprits) or "A member"
+    return f"{who} held up the join barrier of generation {rebalance.generation} for {seconds(open_ms)}."
+
+
+def _removed(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
+    end = (rebalance.stabilized_at or rebalance.started_at) + 200
+    return [d for d in timeline.departures if d.why == "rebalance-timeout" and rebalance.started_at <= d.at <= end]
+
+
+def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Actor]:
+    """Whoever's JoinGroup came last, well after everybody else's, and that was a member already."""
+    newcomers = {a.actor for a in timeline.arrivals if a.first and abs(a.at - rebalance.started_at) < 10_000}
+    joins = sorted((at, actor.name, actor) for actor, at in rebalance.joined_at.items() if actor not in newcomers)
+    end = rebalance.stabilized_at or rebalance.started_at
+    late = [actor for at, _, actor in joins if at - rebalance.started_at > ALLOWED_MS and end - at < ALONE_MS]
+    return late[-1:] if late else _without_a_log(timeline, rebalance, newcomers)
+
+
+def _without_a_log(timeline: Timeline, rebalance: Rebalance, newcomers: set[Actor]) -> list[Actor]:
+    """When every log shows an early join, the only member without a log is the one waited for."""
+    members = [a for a in timeline.actors() if a not in rebalance.joined_at and a not in newcomers and not a.has_log]
+    return members if len(members) == 1 and rebalance.joined_at else []
+
+
+def _join_lines(timeline: Timeline, actors: list[Actor], rebalance: Rebalance) -> list[Event]:
+    end = (rebalance.stabilized_at or rebalance.started_at) + 200
+    return [
+        e
+        for e in timeline.events
+        if isinstance(e, JoinStarted | MemberFailed)
+        and e.at is not None
+        and rebalance.started_at <= e.at <= end
+        and (isinstance(e, MemberFailed) or timeline.cast.of_speaker(e) in actors)
+    ][:6]
+
+
+def _began_it(timeline: Timeline, rebalance: Rebalance) -> list[Fact]:
+    """The join or request that opened the barrier is its trigger, not a cause of its own."""
+    near: list[Fact] = [a for a in timeline.arrivals if -1_000 <= a.at - rebalance.started_at <= (_open_ms(rebalance) or 0)]
+    near += [r for r in timeline.requests if abs(r.at - rebalance.started_at) < 1_000]
+    return near
+
+
+RULE = Rule(
+    summary="One member held up the join barrier; the whole group waited for it.",
+    mechanism="The coordinator creates a generation only when every known member has sent JoinGroup, or when the rebalance "
+    "timeout (max.poll.interval.ms) is over. Under eager rebalancing nobody reads meanwhile.",
+    signs="Long time between 'Preparing to rebalance' and 'Stabilized'; the last to rejoin, or 'removed … who haven't joined'.",
+    remedy="Make that member poll: a rebalance is only as fast as its slowest member.",
+    usual="fault",
+    rank=24,
+    diagnose=diagnose,
+    settings=("max.poll.interval.ms", "heartbeat.interval.ms", "group.initial.rebalance.delay.ms"),
+    kips=("KIP-62",),
+)

@@ -1,0 +1,53 @@
+"""A static member stayed away beyond session.timeout.ms (KIP-345)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, session_timeout_ms, touched
+from rebalance_forensics.diagnosis.finding import Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.silence import silences
+from rebalance_forensics.timeline.build import Timeline
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Blame static members whose session expired while their process was down."""
+    for silence in silences(timeline):
+        if silence.verdict != "static":
+            continue
+        away, session = silence.away, session_timeout_ms(timeline)
+        facts = away.facts()
+        name = culprits_of(timeline, [away.actor], as_instance=True)[0].name
+        yield Finding(
+            because=distinct_events([*(e for d in away.departures for e in d.events), *silence.own_lines, *away.events()]),
+            culprits=culprits_of(timeline, [away.actor], as_instance=True),
+            confidence=silence.confidence,
+            severity="warning",
+            claims=(*facts, *touched(timeline, facts)),
+            core=tuple(away.departures),
+            narrative=f"Static member {name} stayed away longer than session.timeout.ms ({session} ms) and was removed.",
+            ruled_out=(RuledOut(cause="static-member-restart", why="it did not come back within the session timeout"),),
+            advice=(
+                Advice(
+                    action="Raise session.timeout.ms above the longest restart of a member.",
+                    why=f"It had {seconds(session)} to come back.",
+                    cost="The partitions of a member that is really gone wait that long (group.max.session.timeout.ms bounds it).",
+                ),
+            ),
+        )
+
+
+RULE = Rule(
+    summary="A static member stayed away beyond session.timeout.ms and the group rebalanced without it.",
+    mechanism="A static member sends no LeaveGroup when it closes. Its partitions wait for it, without a reader, until the "
+    "session expires; then the coordinator removes it and rebalances.",
+    signs="Heartbeat expiry of a member with a group.instance.id, no LeaveGroup.",
+    remedy="Restart faster, raise session.timeout.ms, or remove members for good with the admin client's removeMembersFromConsumerGroup.",
+    usual="fault",
+    rank=39,
+    diagnose=diagnose,
+    settings=("group.instance.id", "session.timeout.ms", "group.max.session.timeout.ms"),
+    kips=("KIP-345",),
+)

@@ -1,0 +1,143 @@
+"""Partitions or topics appeared or vanished under the subscription."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touched
+from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.epochs import GroupEpochBumped
+from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Rebalance, Request
+
+BROKER_LEAD_MS = 330_000
+"""Clients see new partitions up to metadata.max.age.ms (five minutes) later."""
+ONE_CHANGE_MS = 120_000
+_TOPICS = re.compile(r"([^\s{},=()]+)=(\[[^\]]*\]|[^,}]*)")
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Leaders that saw changed metadata; on brokers alone, leaders that rejoined after a topic changed."""
+    told = [r for r in timeline.requests if r.why == "metadata-changed"]
+    for group in runs(told, lambda r: r.at, ONE_CHANGE_MS):
+        yield _finding(timeline, group, CERTAIN, [])
+    wordless = [r for r in timeline.requests if _leader_without_a_word(r) and not _next_to(r, told)]
+    for request in wordless:
+        topics = _changed_before(timeline, request.at)
+        if topics or timeline.kind == "consumer":
+            yield _finding(timeline, [request], LIKELY if topics else GUESS, topics)
+    yield from _bumped_by_metadata(timeline)
+
+
+def _leader_without_a_word(request: Request) -> bool:
+    reasons = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
+    return request.why == "leader-rejoined" and all(r in (None, "not provided") for r in reasons)
+
+
+def _next_to(request: Request, told: list[Request]) -> bool:
+    return any(abs(request.at - other.at) < 5_000 for other in told)
+
+
+def _changed_before(timeline: Timeline, at: int) -> list[Event]:
+    return [
+        e
+        for e in timeline.of(TopicChanged)
+        if isinstance(e, TopicChanged)
+        and e.at is not None
+        and at - BROKER_LEAD_MS <= e.at <= at + 1_000
+        and e.at > timeline.first
+        and not e.topic.startswith("__")
+    ]
+
+
+def _bumped_by_metadata(timeline: Timeline) -> Iterator[Finding]:
+    """A KIP-848 epoch that no member caused, after a topic changed."""
+    for rebalance in timeline.rebalances:
+        bumps = [e for e in rebalance.events if isinstance(e, GroupEpochBumped)]
+        if not bumps or _member_did_it(timeline, rebalance):
+            continue
+        topics = _changed_before(timeline, rebalance.started_at)
+        if topics:
+            yield Finding(
+                because=distinct_events([*bumps, *topics]),
+                culprits=_culprits(_names_of(topics)),
+                confidence=LIKELY,
+                severity="info",
+                claims=(rebalance,),
+                narrative=f"The group epoch rose after {', '.join(_names_of(topics))} changed.",
+                advice=_advice(),
+            )
+
+
+def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
+    facts = (*timeline.arrivals, *timeline.departures, *timeline.requests)
+    return any(abs(f.at - rebalance.started_at) < 3_000 for f in facts)
+
+
+def _finding(timeline: Timeline, group: list[Request], confidence: float, topics: list[Event]) -> Finding:
+    names = sorted({t for r in group for e in r.events for t in changed_topics(e)}) or _names_of(topics)
+    storm = len(group) > 3
+    return Finding(
+        because=distinct_events([*(e for r in group for e in r.events), *topics]),
+        culprits=_culprits(names),
+        confidence=confidence,
+        severity="warning" if storm else "info",
+        claims=(*group, *touched(timeline, group)),
+        core=tuple(group),
+        narrative=f"Topics or partitions changed under the subscription: {', '.join(names) or 'which ones, no line says'}.",
+        ruled_out=(RuledOut(cause="subscription-change", why="the members asked for the same topics as before"),),
+        advice=_advice(),
+    )
+
+
+def _advice() -> tuple[Advice, ...]:
+    return (
+        Advice(
+            action="Create topics and add partitions in one go, outside busy hours.",
+            why="Every change that a leader notices is a rebalance of the whole group.",
+        ),
+    )
+
+
+def _names_of(topics: list[Event]) -> list[str]:
+    return sorted({e.topic for e in topics if isinstance(e, TopicChanged)})
+
+
+def _culprits(names: list[str]) -> tuple[Culprit, ...]:
+    return tuple(Culprit(kind="topic", name=name) for name in names)
+
+
+def changed_topics(event: Event) -> list[str]:
+    """The topics whose partitions differ between the two snapshots a leader logs."""
+    if isinstance(event, JoinRequested):
+        before, after, text = event.before, event.after, event.reason or ""
+    elif isinstance(event, RebalanceStarted):
+        before, after, text = None, None, event.client_reason or ""
+    else:
+        return []
+    if before is None or after is None:
+        found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", text, re.DOTALL)
+        found = found or re.search(r"changed from (.*?) to (.*)", text, re.DOTALL)
+        if found is None:
+            return []
+        before, after = found[1], found[2]
+    old, new = dict(_TOPICS.findall(before)), dict(_TOPICS.findall(after))
+    return sorted(t for t in old.keys() | new.keys() if old.get(t) != new.get(t))
+
+
+RULE = Rule(
+    summary="Partitions or topics appeared or vanished under the subscription.",
+    mechanism="The leader compares the metadata it assigned with what it sees now; on a difference it rejoins and thereby "
+    "starts a rebalance. A pattern subscription also matches topics that nobody thought of.",
+    signs="'cached metadata has changed from … to …', the group leader rejoins; a topic was created or extended just before.",
+    remedy="Create topics in batches; make pattern subscriptions as narrow as they can be.",
+    usual="planned",
+    rank=21,
+    diagnose=diagnose,
+    settings=("metadata.max.age.ms",),
+)
