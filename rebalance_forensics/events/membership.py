@@ -131,6 +131,15 @@ class LeaveSent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveFailed(Event):
+    """A client's LeaveGroup was refused or got no answer: its membership lives on until the session expires."""
+
+    error: str | None = None
+    member: str | None = None
+    timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PollTimeoutExpired(Event):
     """A client did not call poll() for max.poll.interval.ms. `doing` is a Connect worker's last known action."""
 
