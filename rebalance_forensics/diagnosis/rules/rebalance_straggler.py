@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.culprits import culprit_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, setting
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, RebalanceStarted
@@ -27,7 +28,14 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         open_ms = _open_ms(rebalance)
         if rebalance.generation is None or open_ms is None or open_ms <= _explained_ms(timeline, rebalance):
             continue
-        yield from _finding(timeline, rebalance, open_ms)
+        if not _waited_for_the_dead(timeline, rebalance):
+            yield from _finding(timeline, rebalance, open_ms)
+
+
+def _waited_for_the_dead(timeline: Timeline, rebalance: Rebalance) -> bool:
+    """A barrier that a session expiry ends waited for a silent member: its silence is the cause."""
+    end = (rebalance.stabilized_at or rebalance.started_at) + 500
+    return any(d.why in SILENT and rebalance.started_at - 500 <= d.at <= end for d in timeline.departures)
 
 
 def _open_ms(rebalance: Rebalance) -> int | None:

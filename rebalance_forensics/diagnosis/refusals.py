@@ -1,0 +1,64 @@
+"""Clients that were turned away: which error, who, and what they did next."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.membership import MemberRefused
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.rebalancing import JoinFailed, SyncFailed
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+
+AFTER_MS = 60_000
+
+
+def refused(
+    timeline: Timeline, errors: frozenset[str], words: tuple[str, ...], sentence: str, advice: Advice
+) -> Iterator[Finding]:
+    """One finding for each client that was answered with one of `errors` (or logged one of `words`)."""
+    by_actor: dict[Actor, list[Event]] = defaultdict(list)
+    for event in timeline.events:
+        if _is_refusal(event, errors, words):
+            for actor in _refused_actors(timeline, event):
+                by_actor[actor].append(event)
+    for actor, events in sorted(by_actor.items(), key=lambda item: item[0].name):
+        first, last = events[0].at or 0, events[-1].at or 0
+        facts: list[Fact] = [s for s in timeline.stops if s.actor is actor and first - 1_000 <= s.at <= last + AFTER_MS]
+        facts += [d for d in timeline.departures if d.actor is actor and first - 1_000 <= d.at <= last + AFTER_MS]
+        facts += [a for a in timeline.arrivals if a.actor is actor and first - AFTER_MS <= a.at <= last + AFTER_MS]
+        culprits = culprits_of(timeline, [actor])
+        yield Finding(
+            because=distinct_events(events),
+            culprits=culprits,
+            confidence=CERTAIN,
+            severity="warning",
+            claims=(*facts, *touched(timeline, facts)),
+            narrative=f"{culprits[0].name} {sentence}",
+            advice=(advice,),
+        )
+
+
+def _is_refusal(event: Event, errors: frozenset[str], words: tuple[str, ...]) -> bool:
+    if isinstance(event, JoinFailed | SyncFailed | MemberRefused | GroupHeartbeatFailed):
+        return event.error in errors
+    if isinstance(event, ExceptionLogged):
+        told = f"{event.exception or ''} {event.detail or ''}"
+        return any(word in told for word in words)
+    return False
+
+
+def _refused_actors(timeline: Timeline, event: Event) -> list[Actor]:
+    speaker = timeline.cast.of_speaker(event)
+    if speaker is not None:
+        return [speaker]
+    member = getattr(event, "member", None)
+    known = timeline.cast.of_member(member) if isinstance(member, str) else None
+    return [known] if known is not None else []

@@ -1,0 +1,39 @@
+"""The group is full (GROUP_MAX_SIZE_REACHED, KIP-389)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.finding import Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.refusals import refused
+from rebalance_forensics.timeline.build import Timeline
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Blame clients that were turned away because the group is full."""
+    yield from refused(
+        timeline,
+        frozenset({"GROUP_MAX_SIZE_REACHED"}),
+        ("GroupMaxSizeReachedException",),
+        "was turned away: the group already has group.max.size members.",
+        Advice(
+            action="Raise group.max.size on the brokers, or do not start more members than it allows.",
+            why="The coordinator refuses the join; a member beyond the partition count would idle anyway.",
+            cost="Larger groups rebalance more slowly.",
+        ),
+    )
+
+
+RULE = Rule(
+    summary="The group is full: a would-be member was turned away.",
+    mechanism="group.max.size bounds the members of a group. The join of one more fails with GROUP_MAX_SIZE_REACHED, which is "
+    "fatal for the client; the group itself is not disturbed.",
+    signs="GROUP_MAX_SIZE_REACHED in the client's log; the broker logs nothing at INFO.",
+    remedy="Raise group.max.size, or start fewer members.",
+    usual="fault",
+    rank=10,
+    diagnose=diagnose,
+    settings=("group.max.size",),
+    kips=("KIP-389",),
+)

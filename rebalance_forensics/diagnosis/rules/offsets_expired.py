@@ -1,0 +1,60 @@
+"""Committed offsets of an empty group were removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import the_group
+from rebalance_forensics.diagnosis.episodes import distinct_events
+from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.events.coordinator import OffsetsExpired
+from rebalance_forensics.events.rebalancing import GroupDied, GroupEmptied
+from rebalance_forensics.timeline.build import Timeline
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Expirations that concern this group: named, or counted while it was empty."""
+    empty = [e for e in timeline.of(GroupEmptied, GroupDied) if e.group == timeline.group]
+    coordinators = {e.speaker.broker for e in timeline.events if e.group is not None and e.speaker.role == "broker"}
+    expired = []
+    for event in timeline.of(OffsetsExpired):
+        assert isinstance(event, OffsetsExpired)
+        named = event.group == timeline.group or timeline.group in event.groups
+        counted = event.group is None and not event.groups and bool(event.count) and event.speaker.broker in coordinators
+        if named or (counted and any((g.at or 0) < (event.at or 0) for g in empty)):
+            expired.append(event)
+    if not expired:
+        return
+    dead = [e for e in empty if (e.at or 0) <= (expired[0].at or 0)]
+    claims: tuple[Fact, ...] = ()
+    yield Finding(
+        because=distinct_events([*expired, *dead[-2:]]),
+        culprits=(the_group(timeline, timeline.actors()),),
+        confidence=CERTAIN,
+        severity="warning",
+        onset=expired[0].at,
+        claims=claims,
+        narrative="Committed offsets of the empty group expired: when its members come back they start at auto.offset.reset.",
+        advice=(
+            Advice(
+                action="Raise offsets.retention.minutes above the longest time a group may be empty.",
+                why="The group was empty for longer than the retention.",
+                cost="Offsets of dead groups are kept longer.",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    summary="Committed offsets of an empty group were removed.",
+    mechanism="offsets.retention.minutes after a group became empty (or a topic lost its last subscriber) the coordinator "
+    "removes its offsets; the next start reads from auto.offset.reset.",
+    signs="'Removed … expired offsets', 'transitioned to Dead' of an empty group.",
+    remedy="Raise offsets.retention.minutes; reset the offsets by hand before the group starts again.",
+    usual="fault",
+    rank=27,
+    diagnose=diagnose,
+    settings=("offsets.retention.minutes", "auto.offset.reset"),
+    kips=("KIP-186", "KIP-211"),
+)

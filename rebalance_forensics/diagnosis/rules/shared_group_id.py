@@ -1,0 +1,114 @@
+"""Two applications use one group.id."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import Subscribed
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Members whose subscriptions have no topic in common, blaming those that came later or are fewer."""
+    if timeline.kind != "consumer":
+        return
+    topics, lines = _subscriptions(timeline)
+    families = _families(topics)
+    if len(families) < 2:
+        yield from _by_names(timeline)
+        return
+    home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f)))
+    intruders = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
+    told = [e for a in intruders for e in lines[a][:2]] + [e for a in home for e in lines[a][:1]]
+    yield _finding(timeline, intruders, told, LIKELY, "their subscriptions have no topic in common with the others'")
+
+
+def _subscriptions(timeline: Timeline) -> tuple[dict[Actor, frozenset[str]], dict[Actor, list[Event]]]:
+    topics: dict[Actor, set[str]] = defaultdict(set)
+    lines: dict[Actor, list[Event]] = defaultdict(list)
+    for event in timeline.of(Subscribed):
+        actor = timeline.cast.of_speaker(event)
+        if actor is not None and isinstance(event, Subscribed) and event.topics and not event.by_hand:
+            topics[actor] |= set(event.topics)
+            lines[actor].append(event)
+    return {a: frozenset(t) for a, t in topics.items()}, lines
+
+
+def _families(topics: dict[Actor, frozenset[str]]) -> list[list[Actor]]:
+    """Actors joined by any topic in common."""
+    families: list[tuple[set[str], list[Actor]]] = []
+    for actor, wanted in sorted(topics.items(), key=lambda item: item[0].name):
+        same = [f for f in families if f[0] & wanted]
+        merged = (set(wanted).union(*(f[0] for f in same)), [a for f in same for a in f[1]] + [actor])
+        families = [f for f in families if f not in same] + [merged]
+    return [f[1] for f in families]
+
+
+def _first_seen(timeline: Timeline, family: list[Actor]) -> int:
+    return min((a.at for a in timeline.arrivals if a.actor in family), default=timeline.first)
+
+
+def _by_names(timeline: Timeline) -> Iterator[Finding]:
+    """From brokers alone: late newcomers whose client ids are built unlike everybody else's."""
+    first = [a for a in timeline.arrivals if a.first and not a.actor.has_log]
+    if not first or any(a.has_log for a in timeline.actors()):
+        return
+    stems: dict[str, list[Actor]] = defaultdict(list)
+    for actor in timeline.actors():
+        stems[_stem(actor.name)].append(actor)
+    if len(stems) != 2 or any(len(actors) < 2 for actors in stems.values()):
+        return
+    home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
+    intruders = [a for stem, actors in stems.items() if stem != home for a in actors]
+    came = [a for a in first if a.actor in intruders and not a.while_empty]
+    if came:
+        told = [e for a in came for e in a.events[:2]]
+        yield _finding(timeline, intruders, told, PROBABLE - 0.2, "their client ids are built unlike all the others'")
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"[\d]+|[-_.]+$", "", name)
+
+
+def _finding(timeline: Timeline, intruders: list[Actor], told: list[Event], confidence: float, why: str) -> Finding:
+    facts: tuple[Fact, ...] = tuple(a for a in timeline.arrivals if a.actor in intruders)
+    facts += tuple(r for r in timeline.requests if r.actor in intruders)
+    names = ", ".join(a.name for a in intruders)
+    onset = min((f.at for f in facts if not isinstance(f, type(None))), default=None)  # type: ignore[union-attr]
+    return Finding(
+        because=distinct_events(told),
+        culprits=culprits_of(timeline, intruders),
+        confidence=confidence,
+        severity="warning",
+        onset=onset,
+        claims=(*facts, *touched(timeline, facts)),
+        narrative=f"{names} use the group.id of another application: {why}.",
+        ruled_out=(RuledOut(cause="scale-out", why="members of one application subscribe to the same topics"),),
+        advice=(
+            Advice(
+                action="Give each application its own group.id.",
+                why="Every start, stop or slow loop of one application rebalances the other.",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    summary="Two applications use one group.id.",
+    mechanism="The coordinator knows only the group. Members with other topics take part in every rebalance, get no partitions of the "
+    "others' topics, and disturb them with every start and stop.",
+    signs="Disjoint subscriptions, unlike client ids within one group.",
+    remedy="A group.id per application; ACLs on group names keep it so.",
+    usual="fault",
+    rank=18,
+    diagnose=diagnose,
+    settings=("group.id",),
+)
