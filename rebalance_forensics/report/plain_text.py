@@ -17,6 +17,11 @@ def printable(text: str) -> str:
     return text if text.isascii() and text.isprintable() else SUSPECT.sub(_shown, STACKED_MARKS.sub(r"\1…", text))
 
 
+def prose(text: str) -> str:
+    """Make sentences harmless, on one line."""
+    return printable(" ".join(text.split()))
+
+
 def shortened(text: str, limit: int) -> str:
     """Cut a text to `limit` characters and say how many were left out."""
     if len(text) <= limit:

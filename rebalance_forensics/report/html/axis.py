@@ -1,0 +1,43 @@
+"""The time axis: where its labels stand and what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.report.times import DAY, HOUR, MINUTE, SECOND, day, time_of_day
+
+TICKS = 7
+STEPS = (
+    *(1, 2, 5, 10, 20, 50, 100, 200, 500),
+    *(SECOND * factor for factor in (1, 2, 5, 10, 15, 30)),
+    *(MINUTE * factor for factor in (1, 2, 5, 10, 15, 30)),
+    *(HOUR * factor for factor in (1, 2, 3, 6, 12)),
+    *(DAY * factor for factor in (1, 2, 7, 14, 28, 91, 365)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """One label of the axis, at a share of its width."""
+
+    percent: float
+    at: int
+    label: str
+
+
+def ticks(start: int, end: int) -> tuple[Tick, ...]:
+    """Choose round moments between start and end, about seven."""
+    length = max(end - start, 1)
+    step = next((step for step in STEPS if step * TICKS >= length), STEPS[-1])
+    first = -(-start // step) * step
+    return tuple(
+        Tick(percent=round((at - start) / length * 100, 3), at=at, label=_label(at, step))
+        for at in range(first, end + 1, step)
+    )
+
+
+def _label(at: int, step: int) -> str:
+    if step >= DAY or (at % DAY == 0 and step >= HOUR):
+        return day(at) or ""
+    text = time_of_day(at)
+    return text if step < SECOND else text[:8] if step < MINUTE else text[:5]

@@ -1,0 +1,74 @@
+"""How much a page may hold; what does not fit is counted and said, never silently dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rebalance_forensics.report.documents import Json
+from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.times import iso
+from rebalance_forensics.report.wording import thousands
+from rebalance_forensics.timeline.model import Evidence
+
+LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 8_000, 1_500, 3_000_000
+MARKS, SPANS, ROWS = 12_000, 12_000, 6_000
+LANES_A_PICTURE, FEWEST = 80, 200
+MARKS_A_PICTURE, SPANS_A_PICTURE, ROWS_A_TABLE = 6_000, 6_000, 1_500
+INCIDENTS, GROUPS, OVERVIEW_ROWS = 40, 40, 400
+
+
+@dataclass(slots=True)
+class Lines:
+    """The log lines a page carries for its pictures, each once."""
+
+    places: dict[tuple[str, int], int] = field(default_factory=dict)
+    rows: list[Json] = field(default_factory=list)
+    characters: int = 0
+    left_out: int = 0
+
+    def number_of(self, line: Evidence) -> int | None:
+        """Take a line in, unless the page is full; give its number."""
+        key = (line.path, line.byte_offset)
+        if key in self.places:
+            return self.places[key]
+        if len(self.rows) >= LINES or self.characters >= LINE_CHARACTERS_IN_ALL:
+            self.left_out += 1
+            return None
+        text = line_of(line.text, LINE_CHARACTERS)
+        self.characters += len(text)
+        self.places[key] = len(self.rows)
+        self.rows.append([line_of(line.path, LINE_CHARACTERS), line.line, iso(line.timestamp), text])
+        return self.places[key]
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left of the page."""
+
+    lines: Lines = field(default_factory=Lines)
+    pictures: int = 1
+    """How many pictures share the page."""
+    logs_end: int = 0
+    rows: int = ROWS
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def marks(self) -> int:
+        """How many marks one picture may hold."""
+        return min(MARKS_A_PICTURE, max(MARKS // self.pictures, FEWEST))
+
+    @property
+    def spans(self) -> int:
+        """How many stretches one picture may hold."""
+        return min(SPANS_A_PICTURE, max(SPANS // self.pictures, FEWEST))
+
+    def omit(self, what: str, number: int) -> None:
+        """Count what the page does not show."""
+        if number > 0:
+            self.left_out[what] = self.left_out.get(what, 0) + number
+
+    def sentences(self) -> list[str]:
+        """Say what the page does not show."""
+        if self.lines.left_out:
+            self.omit("log lines behind marks of the pictures", self.lines.left_out)
+        return [f"{thousands(number)} {what}" for what, number in self.left_out.items()]

@@ -1,0 +1,90 @@
+"""The report as one HTML file: opens offline, runs no script but its own, loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from rebalance_forensics.report import times, wording
+from rebalance_forensics.report.html.budget import LINE_CHARACTERS
+from rebalance_forensics.report.html.content import Content, content_of
+from rebalance_forensics.report.html.island import island
+from rebalance_forensics.report.html.page_data import page_data
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.plain_text import line_of, prose
+
+
+def to_html(report: Report) -> str:
+    """Write the whole report as one page; the same report gives the same bytes."""
+    content = content_of(report)
+    style, script = _asset("report.css"), _asset("report.js")
+    return _page().render(
+        content=content,
+        report=report,
+        style=Markup(style),  # noqa: S704 (our own file, not a word of a log)
+        script=Markup(script),  # noqa: S704 (our own file, not a word of a log)
+        policy=_policy(style, script),
+        island=island(page_data(content)),
+        title=_title(content),
+    )
+
+
+def _title(content: Content) -> str:
+    worst = content.faults[0].incident if content.faults else None
+    return f"{worst.root_causes[0].cause} in {worst.group}" if worst else "No fault found"
+
+
+def _policy(style: str, script: str) -> str:
+    sources = (f"style-src '{_digest(style)}'", f"script-src '{_digest(script)}'")
+    return "; ".join(("default-src 'none'", *sources, "base-uri 'none'", "form-action 'none'"))
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _asset(name: str) -> str:
+    return resources.files("rebalance_forensics.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def _page() -> Template:
+    environment = Environment(
+        loader=PackageLoader("rebalance_forensics.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_harmless,
+    )
+    environment.filters.update(
+        {
+            "iso": times.iso,
+            "utc": times.utc,
+            "clock": times.time_of_day,
+            "duration": times.duration,
+            "prose": prose,
+            "place": wording.place,
+            "count": wording.count,
+            "thousands": wording.thousands,
+            "size": wording.size,
+            "sureness": wording.sureness,
+            "culprits": wording.culprits,
+            "impact": wording.impact,
+            "since": wording.since,
+            "ranges": wording.ranges,
+            "some": wording.some,
+            "names_besides": wording.names_besides,
+        }
+    )
+    return environment.get_template("report.html.j2")
+
+
+def _harmless(value: object) -> object:
+    """Make every text that enters the page harmless, wherever a template prints it."""
+    return line_of(value, LINE_CHARACTERS) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,214 @@
+"""Swim lanes of one group over a stretch of time, laid out for SVG within what the page may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.html.axis import ticks
+from rebalance_forensics.report.html.budget import LANES_A_PICTURE, Budget
+from rebalance_forensics.report.html.linking import Links
+from rebalance_forensics.report.html.shapes import LANE, WIDTH, Bar, Dot, Number, Picture, Row, Window
+from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
+from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.times import duration
+from rebalance_forensics.report.wording import thousands
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, Span
+
+MARGIN_MS, SHORTEST_MS = 10_000, 1_000
+LABEL_CHARACTERS = 160
+NUMBERS_SHOWN, NUMBER_SPACE = 40, 2.5
+SEVERITIES = {"fault": 0, "notice": 1, "plain": 2}
+OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
+
+
+def window_of(history: GroupHistory, logs_end: int, incident: Incident | None = None) -> Window | None:
+    """Choose what a picture shows: the whole history, or an incident with some time before and after it."""
+    known = period_of(history)
+    # What is still going on is drawn a little beyond the last event, but never beyond the logs.
+    period = known and (known[0], max(known[1], min(logs_end, known[1] + _margin(*known))))
+    if incident is None:
+        return None if period is None else _at_least(*period)
+    last = period[1] if period else incident.started_at
+    end = last if incident.ongoing or incident.ended_at is None else incident.ended_at
+    margin = _margin(incident.started_at, end)
+    left, right = incident.started_at - margin, max(end, incident.started_at) + margin
+    if period is not None and period[0] <= incident.started_at <= period[1]:
+        left, right = max(left, period[0]), min(right, period[1])
+    return _at_least(left, right)
+
+
+def draw(
+    name: str, history: GroupHistory, window: Window, links: Links, budget: Budget, incident: Incident | None = None
+) -> Picture:
+    """Lay out the generations and the lanes of a group."""
+    left_out: list[str] = []
+    culprits = _culprit_names(incident)
+    lanes = _chosen_lanes(lanes_of(history), window, culprits, left_out)
+    marks = _chosen_marks(lanes, window, links, budget, left_out)
+    rows = [_generation_row(history, window, links, budget)]
+    room = max(budget.spans - len(rows[0].bars), 0)
+    for number, lane in enumerate(lanes):
+        bars = tuple(_bars(lane, history, window, links))
+        if len(bars) > room:
+            left_out.append(f"{thousands(len(bars) - room)} stretches of {line_of(lane.name, LABEL_CHARACTERS)}")
+        bars = bars[:room]
+        room -= len(bars)
+        dots = tuple(_dot(mark, window, links, budget) for mark in marks[number])
+        marked = lane.name in culprits
+        rows.append(Row(name=lane.name, kind=lane.kind, y=LANE * (number + 1), bars=bars, dots=dots, marked=marked))
+    return Picture(
+        id=name,
+        group=history.group,
+        started_at=window.start,
+        ended_at=window.end,
+        rows=tuple(rows),
+        ticks=ticks(window.start, window.end),
+        numbers=_numbers(history, window),
+        shade=None if incident is None else window.cut(incident.started_at, _end(incident)),
+        left_out=tuple(left_out),
+    )
+
+
+def _margin(start: int, end: int) -> int:
+    return max((end - start) // 4, MARGIN_MS)
+
+
+def _at_least(start: int, end: int) -> Window:
+    return Window(start=start, end=max(end, start + SHORTEST_MS))
+
+
+def _end(incident: Incident) -> int | None:
+    return None if incident.ongoing else incident.ended_at
+
+
+def _culprit_names(incident: Incident | None) -> frozenset[str]:
+    if incident is None:
+        return frozenset()
+    everyone = [one for cause in incident.root_causes for one in cause.culprits if one.kind != "group"]
+    return frozenset(name for one in everyone for name in (one.name, *one.names))
+
+
+def _chosen_lanes(
+    lanes: Sequence[Lane], window: Window, culprits: frozenset[str], left_out: list[str]
+) -> tuple[Lane, ...]:
+    """Keep the lanes that say something here: the culprits', the brokers', then the most disturbed."""
+    seen = [lane for lane in lanes if _in_window(lane, window)]
+    if len(seen) <= LANES_A_PICTURE:
+        return tuple(seen)
+    kept = sorted(seen, key=lambda lane: _weight(lane, culprits))[:LANES_A_PICTURE]
+    left_out.append(f"{thousands(len(seen) - len(kept))} lanes of members with less to tell")
+    return tuple(lane for lane in seen if lane in kept)
+
+
+def _in_window(lane: Lane, window: Window) -> bool:
+    return any(window.shows(mark.at, mark.at) for mark in lane.marks) or any(
+        window.shows(span.started_at, span.ended_at) for span in lane.spans
+    )
+
+
+def _weight(lane: Lane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:
+    faults = sum(mark.severity == "fault" for mark in lane.marks)
+    disturbed = sum(span.kind in ("paused", "away") for span in lane.spans)
+    return lane.name not in culprits, lane.kind != "broker", -faults, -disturbed
+
+
+def _chosen_marks(
+    lanes: Sequence[Lane], window: Window, links: Links, budget: Budget, left_out: list[str]
+) -> dict[int, list[Mark]]:
+    """Keep faults before notices before the rest, and what an incident quotes before what it does not."""
+    found = [
+        (number, mark) for number, lane in enumerate(lanes) for mark in lane.marks if window.shows(mark.at, mark.at)
+    ]
+    room = budget.marks
+    if len(found) > room:
+        left_out.append(f"{thousands(len(found) - room)} marks, the plainest first")
+        found = sorted(found, key=lambda pair: (SEVERITIES[pair[1].severity], links.of_mark(pair[1]) is None))[:room]
+    kept: dict[int, list[Mark]] = {number: [] for number in range(len(lanes))}
+    for number, mark in sorted(found, key=lambda pair: pair[1].at):
+        kept[number].append(mark)
+    return kept
+
+
+def _dot(mark: Mark, window: Window, links: Links, budget: Budget) -> Dot:
+    return Dot(
+        severity=mark.severity,
+        x=window.x(mark.at),
+        at=mark.at,
+        label=line_of(mark.label, LABEL_CHARACTERS),
+        line=budget.lines.number_of(mark.evidence),
+        incident=links.of_mark(mark),
+    )
+
+
+def _bars(lane: Lane, history: GroupHistory, window: Window, links: Links) -> Iterator[Bar]:
+    led = {one.generation for one in history.generations if lane.name in leader_names(one)}
+    for span in lane.spans:
+        if not window.shows(span.started_at, span.ended_at):
+            continue
+        yield _bar(span.kind, span, window, links.of_span(span))
+        if span.kind == "member" and span.generation in led:
+            yield _bar("leading", span, window, None)
+
+
+def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
+    x, width = window.cut(span.started_at, span.ended_at)
+    label = f"leads generation {span.generation}" if kind == "leading" else line_of(span.label, LABEL_CHARACTERS)
+    return Bar(
+        kind=kind,
+        x=x,
+        width=width,
+        started_at=span.started_at,
+        ended_at=span.ended_at,
+        label=label,
+        incident=incident,
+    )
+
+
+def _generation_row(history: GroupHistory, window: Window, links: Links, budget: Budget) -> Row:
+    bars = [bar for one, until in stable_until(history) for bar in _phases(one, until, window, links)]
+    budget.omit("stretches of generations in pictures", len(bars) - budget.spans)
+    return Row(name="generations", kind="group", y=0, bars=tuple(bars[: budget.spans]), dots=())
+
+
+def _phases(generation: Generation, until: EpochMs | None, window: Window, links: Links) -> Iterator[Bar]:
+    """Show a generation being made, then being held."""
+    incident = links.of_generation(generation)
+    start, done = generation.started_at, generation.completed_at
+    phases = [("rebalancing", start, done if done is not None else until)] if start is not None else []
+    if done is not None:
+        phases.append((OUTCOMES[generation.outcome], done, until))
+    for kind, begun, ended in phases:
+        if begun is not None and window.shows(begun, ended):
+            x, width = window.cut(begun, ended)
+            label = _told(generation, kind)
+            yield Bar(kind=kind, x=x, width=width, started_at=begun, ended_at=ended, label=label, incident=incident)
+
+
+def _told(generation: Generation, kind: str) -> str:
+    words = [f"generation {generation.generation}", "rebalancing" if kind == "rebalancing" else generation.outcome]
+    if generation.started_at is not None and generation.completed_at is not None:
+        words.append(f"took {duration(generation.completed_at - generation.started_at)}")
+    words += [word for word in (generation.trigger, generation.reason) if word]
+    return line_of(", ".join(words), LABEL_CHARACTERS)
+
+
+def _numbers(history: GroupHistory, window: Window) -> tuple[Number, ...]:
+    """Write generation numbers where they have room."""
+    return tuple(_spaced(_all_numbers(history, window)))[:NUMBERS_SHOWN]
+
+
+def _all_numbers(history: GroupHistory, window: Window) -> Iterator[Number]:
+    for one, until in stable_until(history):
+        begun = one.completed_at if one.completed_at is not None else one.started_at
+        if begun is not None and window.shows(begun, until):
+            yield Number(percent=max(window.x(begun), 0) / WIDTH * 100, text=str(one.generation))
+
+
+def _spaced(numbers: Iterable[Number]) -> Iterator[Number]:
+    free = 0.0
+    for number in numbers:
+        if free <= number.percent <= 100 - NUMBER_SPACE / 2:
+            yield number
+            free = number.percent + NUMBER_SPACE

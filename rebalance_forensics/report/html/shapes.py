@@ -1,0 +1,97 @@
+"""What a picture is made of, in the units of its SVG: time runs over 100 000 units, a lane is 26 high."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.report.html.axis import Tick
+
+WIDTH, LANE = 100_000, 26
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A stretch of time in a lane; its kind shows in height and colour."""
+
+    kind: str
+    x: float
+    width: float
+    started_at: int
+    ended_at: int | None
+    label: str
+    incident: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """A moment in a lane and the number of its log line."""
+
+    severity: str
+    x: float
+    at: int
+    label: str
+    line: int | None
+    incident: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One lane of the picture; `marked` when the culprit's."""
+
+    name: str
+    kind: str
+    y: int
+    bars: tuple[Bar, ...]
+    dots: tuple[Dot, ...]
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A generation's number above the place where it becomes stable."""
+
+    percent: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """Swim lanes over a stretch of time."""
+
+    id: str
+    group: str
+    started_at: int
+    ended_at: int
+    rows: tuple[Row, ...]
+    ticks: tuple[Tick, ...]
+    numbers: tuple[Number, ...]
+    shade: tuple[float, float] | None
+    """Where the incident lies, in units."""
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def height(self) -> int:
+        """Height of all lanes."""
+        return LANE * len(self.rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The stretch of time a picture shows."""
+
+    start: int
+    end: int
+
+    def x(self, at: int) -> float:
+        """Place a moment."""
+        return round((at - self.start) / (self.end - self.start) * WIDTH, 1)
+
+    def shows(self, start: int, end: int | None) -> bool:
+        """Tell whether a stretch reaches into the window."""
+        return start <= self.end and (end is None or end >= self.start)
+
+    def cut(self, start: int, end: int | None) -> tuple[float, float]:
+        """Place a stretch: where it begins and how wide it is, within the window."""
+        left = self.x(max(start, self.start))
+        right = self.x(self.end if end is None else min(end, self.end))
+        return left, round(max(right - left, 0), 1)

@@ -1,0 +1,101 @@
+"""The tables below a group's picture: generations, pauses by member, who led, who is who."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from rebalance_forensics.report.html.budget import ROWS_A_TABLE, Budget
+from rebalance_forensics.report.lanes import member_name
+from rebalance_forensics.report.wording import ranges
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Identity, Pause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRow:
+    """One generation, its members by the names operators use."""
+
+    generation: Generation
+    leader: str | None
+    members: tuple[str, ...]
+    joined: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PausedMember:
+    """How often and how long one member stood still."""
+
+    name: str
+    pauses: tuple[Pause, ...]
+    total_ms: int
+    longest_ms: int
+    unfinished: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTables:
+    """All tables of one group, cut to what the page may hold."""
+
+    generations: tuple[GenerationRow, ...]
+    generations_left_out: int
+    paused: tuple[PausedMember, ...]
+    leaders: tuple[tuple[str, str], ...]
+    identities: tuple[Identity, ...]
+    identities_left_out: int
+
+
+def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
+    """Fill the tables of a group."""
+    names = {one.member_id: member_name(one) for generation in history.generations for one in generation.members}
+    room = max(min(budget.rows, ROWS_A_TABLE), 0)
+    shown = history.generations[:room]
+    budget.rows -= len(shown)
+    identities = history.identities[: max(min(budget.rows, ROWS_A_TABLE), 0)]
+    budget.rows -= len(identities)
+    budget.omit("rows of generations", len(history.generations) - len(shown))
+    budget.omit("rows of identities", len(history.identities) - len(identities))
+    return GroupTables(
+        generations=tuple(_generation_row(generation, names) for generation in shown),
+        generations_left_out=len(history.generations) - len(shown),
+        paused=_paused(history)[:ROWS_A_TABLE],
+        leaders=_leaders(history, names),
+        identities=identities,
+        identities_left_out=len(history.identities) - len(identities),
+    )
+
+
+def _generation_row(generation: Generation, names: dict[str | None, str]) -> GenerationRow:
+    return GenerationRow(
+        generation=generation,
+        leader=None if generation.leader is None else names.get(generation.leader, generation.leader),
+        members=tuple(member_name(one) for one in generation.members),
+        joined=tuple(names.get(one, one) for one in generation.joined),
+        left=tuple(names.get(one, one) for one in generation.left),
+    )
+
+
+def _paused(history: GroupHistory) -> tuple[PausedMember, ...]:
+    by_member: dict[str, list[Pause]] = defaultdict(list)
+    for pause in history.pauses:
+        by_member[pause.client_id or pause.member_id or "unnamed member"].append(pause)
+    return tuple(sorted((_member(*item) for item in by_member.items()), key=lambda one: (-one.total_ms, one.name)))
+
+
+def _member(name: str, pauses: list[Pause]) -> PausedMember:
+    lengths = [pause.ended_at - pause.started_at for pause in pauses if pause.ended_at is not None]
+    return PausedMember(
+        name=name,
+        pauses=tuple(pauses),
+        total_ms=sum(lengths),
+        longest_ms=max(lengths, default=0),
+        unfinished=len(pauses) - len(lengths),
+    )
+
+
+def _leaders(history: GroupHistory, names: dict[str | None, str]) -> tuple[tuple[str, str], ...]:
+    led: dict[str, list[int]] = defaultdict(list)
+    for generation in history.generations:
+        if generation.leader is not None:
+            led[names.get(generation.leader, generation.leader)].append(generation.generation)
+    return tuple((name, ranges(generations)) for name, generations in led.items())

@@ -1,0 +1,331 @@
+"use strict";
+// Every text of a log enters the page through textContent; no markup is ever built from strings.
+(() => {
+  const data = JSON.parse(document.getElementById("report-data").textContent);
+  const WIDTH = 100000, LANE = 26, REACH = 8, LINES_SHOWN = 25, DAY = 86400000;
+  const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5,
+    36e5, 72e5, 108e5, 216e5, 432e5, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 365 * DAY];
+  const $ = (id) => document.getElementById(id);
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const state = { local: false, group: "", cause: "", member: "" };
+  const pictures = new Map();
+
+  const put = (parent, name, text) => {
+    const element = document.createElement(name);
+    if (text !== undefined) element.textContent = text;
+    return parent.appendChild(element);
+  };
+
+  // Times ------------------------------------------------------------------------------------------------------
+  const two = (number, digits = 2) => String(number).padStart(digits, "0");
+  const written = (at, shape) => {
+    const moment = new Date(state.local ? at - new Date(at).getTimezoneOffset() * 60000 : at);
+    const date = `${moment.getUTCFullYear()}-${two(moment.getUTCMonth() + 1)}-${two(moment.getUTCDate())}`;
+    const minutes = `${two(moment.getUTCHours())}:${two(moment.getUTCMinutes())}`;
+    const clock = `${minutes}:${two(moment.getUTCSeconds())}`;
+    if (shape === "day") return date;
+    if (shape === "minutes") return minutes;
+    if (shape === "seconds") return clock;
+    if (shape === "clock") return `${clock}.${two(moment.getUTCMilliseconds(), 3)}`;
+    return `${date} ${clock}`;
+  };
+  const length = (ms) => {
+    if (ms < 1000) return `${ms} ms`;
+    if (ms < 60000) return `${(ms / 1000).toFixed(1)} s`;
+    if (ms < 3600000) return `${Math.floor(ms / 60000)} min ${Math.round(ms / 1000) % 60} s`;
+    return `${Math.floor(ms / 3600000)} h ${Math.round(ms / 60000) % 60} min`;
+  };
+  const switchZone = () => {
+    state.local = !state.local;
+    $("zone").setAttribute("aria-pressed", String(state.local));
+    for (const time of all("time")) time.textContent = written(Date.parse(time.dateTime), time.dataset.shape);
+    for (const picture of pictures.values()) picture.label();
+  };
+
+  // The panel of log lines -------------------------------------------------------------------------------------
+  let opener = null;
+  const showPanel = (title, note, numbers) => {
+    $("panel-title").textContent = title;
+    $("panel-note").textContent = note;
+    const list = $("panel-lines");
+    list.replaceChildren();
+    for (const number of numbers.slice(0, LINES_SHOWN)) {
+      const [path, line, at, text] = data.lines[number];
+      const item = put(list, "li");
+      const place = put(item, "p");
+      place.className = "place";
+      put(place, "code", `${path}:${line}`);
+      if (at) put(place, "span", ` ${written(Date.parse(at), "clock")}`);
+      put(item, "pre", text);
+    }
+    if (numbers.length > LINES_SHOWN) put(list, "li", `and ${numbers.length - LINES_SHOWN} more lines`).className = "note";
+    if ($("panel").hidden) opener = document.activeElement;
+    $("panel").hidden = false;
+    $("says").textContent = `${title}. ${note}`;
+  };
+  const hidePanel = () => {
+    if ($("panel").hidden) return;
+    $("panel").hidden = true;
+    for (const picture of pictures.values()) picture.light(null);
+    if (opener) opener.focus({ preventScroll: true });
+  };
+  const tip = (text, x, y) => {
+    const box = $("tip");
+    box.hidden = !text;
+    if (!text) return;
+    box.textContent = text;
+    box.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.offsetWidth - 8))}px`;
+    box.style.top = `${y + 18 + box.offsetHeight > innerHeight ? y - box.offsetHeight - 10 : y + 18}px`;
+  };
+
+  // Pictures ---------------------------------------------------------------------------------------------------
+  class Picture {
+    constructor(figure) {
+      Object.assign(this, { figure, id: figure.dataset.picture, group: figure.dataset.group, left: 0, span: WIDTH });
+      this.data = data.pictures[this.id];
+      this.plot = figure.querySelector(".plot");
+      this.chart = figure.querySelector(".chart");
+      this.names = all(".names li", figure);
+      this.rows = all("[data-row]", this.chart).map((node, number) => ({
+        node, number, ...this.data.rows[number], barNodes: all(".bar", node), dotNodes: all(".dot", node),
+      }));
+      this.shown = this.rows;
+      this.cursor = { row: 0, dot: -1 };
+      this.listen();
+    }
+    get length() { return this.data.to - this.data.from; }
+    time(x) { return this.data.from + (this.left + x * this.span) / WIDTH * this.length; }
+    share(at) { return ((at - this.data.from) / this.length * WIDTH - this.left) / this.span; }
+
+    show(left, span) {
+      this.span = Math.min(WIDTH, Math.max(span, 2));
+      this.left = Math.max(0, Math.min(left, WIDTH - this.span));
+      this.chart.setAttribute("viewBox", `${this.left} 0 ${this.span} ${this.shown.length * LANE}`);
+      this.label();
+    }
+    zoom(factor, around = 0.5) { this.show(this.left + around * this.span * (1 - factor), this.span * factor); }
+    center(at, ms) {
+      const span = Math.max(ms / this.length * WIDTH, 2);
+      this.show((at - this.data.from) / this.length * WIDTH - span / 2, span);
+    }
+
+    label() {
+      const start = this.time(0), end = this.time(1), room = Math.max(2, Math.floor(this.plot.clientWidth / 110));
+      const step = STEPS.find((one) => one * room >= end - start) || STEPS[STEPS.length - 1];
+      const shape = step >= DAY ? "day" : step < 1000 ? "clock" : step < 60000 ? "seconds" : "minutes";
+      const shift = state.local ? new Date(start).getTimezoneOffset() * 60000 : 0;
+      const marks = [], grid = [];
+      for (let at = Math.ceil((start - shift) / step) * step + shift; at <= end; at += step) {
+        const midnight = (at - shift) % DAY === 0 && step >= 3600000;
+        marks.push([this.share(at), written(at, midnight ? "day" : shape)]);
+        grid.push(`M${(at - this.data.from) / this.length * WIDTH} 0v${this.rows.length * LANE}`);
+      }
+      this.chart.querySelector(".grid").setAttribute("d", grid.join(""));
+      this.texts(".ticks", marks, 12);
+      let free = 0;
+      const numbers = [];
+      for (const [kind, from, to, text] of this.rows[0].bars) {
+        const x = Math.max(0, this.share(from));
+        if (kind === "rebalancing" || x < free || x > 0.985 || (to !== null && this.share(to) < 0)) continue;
+        numbers.push([x, (/^generation (-?\d+)/.exec(text) || ["", ""])[1]]);
+        free = x + 28 / Math.max(this.plot.clientWidth, 1);
+      }
+      this.texts(".numbers", numbers, 31);
+    }
+    texts(selector, marks, y) {
+      const group = this.figure.querySelector(selector);
+      group.replaceChildren();
+      for (const [x, text] of marks) {
+        const node = document.createElementNS("http://www.w3.org/2000/svg", "text");
+        node.setAttribute("x", `${x * 100}%`);
+        node.setAttribute("y", y);
+        node.textContent = text;
+        group.appendChild(node);
+      }
+    }
+
+    find(event) {
+      const box = this.chart.getBoundingClientRect();
+      const row = this.shown[Math.floor((event.clientY - box.top) / LANE)];
+      const x = (event.clientX - box.left) / box.width;
+      if (!row || x < 0 || x > 1) return null;
+      let best = -1, distance = REACH / box.width;
+      row.dots.forEach(([, at], index) => {
+        const away = Math.abs(this.share(at) - x);
+        if (away <= distance) [best, distance] = [index, away];
+      });
+      if (best >= 0) return { row, dot: best };
+      const at = this.time(x), slack = 3 / box.width * this.span / WIDTH * this.length;
+      let bar = -1;
+      row.bars.forEach(([kind, from, to], index) => {
+        if (from - slack <= at && (to === null || to + slack >= at) && kind !== "leading") bar = index;
+      });
+      return bar >= 0 ? { row, bar } : null;
+    }
+    told({ row, dot, bar }) {
+      if (dot !== undefined) return `${row.name}\n${written(row.dots[dot][1], "clock")}  ${row.dots[dot][2]}`;
+      const [kind, from, to, label] = row.bars[bar];
+      const until = to === null ? "to the end" : `to ${written(to, "clock")}, ${length(to - from)}`;
+      const leads = row.bars.find((one) => one[0] === "leading" && one[1] === from);
+      return `${row.name}\n${kind}: ${label}${leads ? ", leads it" : ""}\n${written(from, "clock")} ${until}`;
+    }
+    open(found) {
+      const [row, thing] = [found.row, found.dot !== undefined ? found.row.dots[found.dot] : found.row.bars[found.bar]];
+      const incident = thing[4];
+      this.light(incident, found);
+      const note = incident === null || incident === undefined ? "" : ` Part of: ${data.incidents[incident].summary}`;
+      if (found.dot !== undefined) {
+        const line = thing[3] === null ? [] : [thing[3]];
+        showPanel(`${row.name}: ${thing[2]}`, `${written(thing[1], "clock")}.${note}${line.length ? "" : " Its line was left out of this page."}`, line);
+      } else {
+        const end = thing[2] === null ? Infinity : thing[2];
+        const rows = row.number === 0 ? this.rows : [row];
+        const lines = rows.flatMap((one) => one.dots.filter(([, at]) => at >= thing[1] && at <= end).map((dot) => dot[3]));
+        const known = [...new Set(lines.filter((line) => line !== null))];
+        showPanel(`${row.name}: ${thing[3]}`, `${this.told(found).split("\n")[2]}.${note}${known.length ? "" : " No line of it is drawn here."}`, known);
+      }
+    }
+    light(incident, found) {
+      for (const node of all(".hit, .cursor", this.chart)) node.classList.remove("hit", "cursor");
+      const causes = state.cause ? data.incidents.flatMap((one, number) => one.cause === state.cause ? [number] : []) : [];
+      const wanted = incident !== null && incident !== undefined ? [incident] : causes;
+      this.chart.classList.toggle("lit", wanted.length > 0);
+      for (const row of wanted.length ? this.rows : []) {
+        row.bars.forEach((bar, index) => row.barNodes[index].classList.toggle("hit", wanted.includes(bar[4])));
+        row.dots.forEach((dot, index) => row.dotNodes[index].classList.toggle("hit", wanted.includes(dot[4])));
+      }
+      for (const chain of all(".chain")) chain.classList.toggle("lit", String(incident) === chain.dataset.incident);
+      if (found) (found.dot !== undefined ? found.row.dotNodes[found.dot] : found.row.barNodes[found.bar]).classList.add("cursor", "hit");
+    }
+
+    filter() {
+      const wanted = state.member.toLowerCase();
+      this.shown = this.rows.filter((row) => row.number === 0 || row.name.toLowerCase().includes(wanted));
+      for (const row of this.rows) {
+        const place = this.shown.indexOf(row);
+        row.node.toggleAttribute("hidden", place < 0);
+        row.node.style.display = place < 0 ? "none" : "";
+        this.names[row.number].hidden = place < 0;
+        row.node.setAttribute("transform", `translate(0 ${(place - row.number) * LANE})`);
+      }
+      this.chart.setAttribute("height", this.shown.length * LANE);
+      this.show(this.left, this.span);
+      this.light(null);
+    }
+
+    listen() {
+      this.figure.querySelector(".controls").hidden = false;
+      this.figure.addEventListener("click", (event) => this.command(event.target.dataset && event.target.dataset.do));
+      this.plot.addEventListener("wheel", (event) => {
+        if (!event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        const box = this.chart.getBoundingClientRect();
+        this.zoom(event.deltaY > 0 ? 1.25 : 0.8, (event.clientX - box.left) / box.width);
+      }, { passive: false });
+      let drag = null;
+      this.plot.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, left: this.left, moved: false }; });
+      addEventListener("pointerup", () => { setTimeout(() => { drag = null; }); });
+      this.plot.addEventListener("pointermove", (event) => {
+        if (drag && event.buttons) {
+          const moved = event.clientX - drag.x;
+          drag.moved = drag.moved || Math.abs(moved) > 4;
+          this.show(drag.left - moved / this.chart.clientWidth * this.span, this.span);
+          tip("");
+          return;
+        }
+        const found = this.find(event);
+        tip(found ? this.told(found) : "", event.clientX, event.clientY);
+      });
+      this.plot.addEventListener("pointerleave", () => tip(""));
+      this.plot.addEventListener("click", (event) => {
+        if (drag && drag.moved) return;
+        const found = this.find(event);
+        if (found) this.open(found); else hidePanel();
+      });
+      this.plot.addEventListener("keydown", (event) => this.key(event));
+    }
+    command(name) {
+      if (name === "in") this.zoom(0.5);
+      if (name === "out") this.zoom(2);
+      if (name === "left") this.show(this.left - this.span / 3, this.span);
+      if (name === "right") this.show(this.left + this.span / 3, this.span);
+      if (name === "all") this.show(0, WIDTH);
+    }
+    key(event) {
+      const commands = { "+": "in", "=": "in", "-": "out", "0": "all" };
+      if (event.key in commands) return this.command(commands[event.key]);
+      const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+      if (event.shiftKey && step) return this.command(step[1] < 0 ? "left" : "right");
+      if (!step && event.key !== "Enter") return undefined;
+      event.preventDefault();
+      if (step && step[0]) {
+        this.cursor = { row: Math.max(0, Math.min(this.cursor.row + step[0], this.shown.length - 1)), dot: -1 };
+      }
+      const row = this.shown[Math.min(this.cursor.row, this.shown.length - 1)];
+      const things = row.dots.length ? row.dots : row.bars;
+      if (step && step[1]) this.cursor.dot = Math.max(0, Math.min(this.cursor.dot + step[1], things.length - 1));
+      if (!things.length) { $("says").textContent = `${row.name}: nothing drawn`; return undefined; }
+      const index = Math.max(0, this.cursor.dot);
+      const found = row.dots.length ? { row, dot: index } : { row, bar: index };
+      for (const node of all(".cursor", this.chart)) node.classList.remove("cursor");
+      (row.dots.length ? row.dotNodes : row.barNodes)[index].classList.add("cursor");
+      $("says").textContent = this.told(found);
+      const box = this.chart.getBoundingClientRect();
+      const at = this.share(things[index][1]);
+      if (at < 0 || at > 1) this.show((things[index][1] - this.data.from) / this.length * WIDTH - this.span / 2, this.span);
+      tip(this.told(found), box.left + Math.max(0, this.share(things[index][1])) * box.width, box.top + this.cursor.row * LANE);
+      if (event.key === "Enter") this.open(found);
+      return undefined;
+    }
+  }
+
+  // Filters ----------------------------------------------------------------------------------------------------
+  const applyFilters = () => {
+    const form = $("filters").elements;
+    for (const name of ["group", "cause", "member"]) state[name] = form[name] ? form[name].value.trim() : "";
+    for (const element of all("[data-cause], details.group")) {
+      const otherGroup = state.group && element.dataset.group !== state.group;
+      const otherCause = state.cause && element.dataset.cause && element.dataset.cause !== state.cause;
+      element.hidden = Boolean(otherGroup || otherCause);
+    }
+    for (const row of all("tr[data-member]")) row.hidden = !row.dataset.member.toLowerCase().includes(state.member.toLowerCase());
+    for (const picture of pictures.values()) picture.filter();
+  };
+
+  // Start ------------------------------------------------------------------------------------------------------
+  const start = (figure) => {
+    const name = figure.dataset.picture;
+    if (!pictures.has(name)) {
+      pictures.set(name, new Picture(figure));
+      pictures.get(name).filter();
+    }
+    return pictures.get(name);
+  };
+  const wake = (root) => { for (const figure of all(".picture", root)) if (figure.getClientRects().length) start(figure); };
+  const reveal = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target && target.tagName === "DETAILS") target.open = true;
+  };
+  wake(document);
+  for (const details of all("details")) details.addEventListener("toggle", () => { if (details.open) wake(details); });
+  $("filters").hidden = false;
+  $("filters").addEventListener("input", applyFilters);
+  $("filters").addEventListener("submit", (event) => event.preventDefault());
+  $("zone").addEventListener("click", switchZone);
+  $("panel-close").addEventListener("click", hidePanel);
+  addEventListener("keydown", (event) => { if (event.key === "Escape") { tip(""); hidePanel(); } });
+  for (const button of all("button.show")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const picture = start(document.querySelector(`.picture[data-picture="${button.dataset.in}"]`));
+      picture.center(Number(button.dataset.at), Math.min(picture.length, 30000));
+      picture.light(Number(button.dataset.incident));
+      picture.figure.scrollIntoView({ block: "center" });
+      picture.plot.focus({ preventScroll: true });
+    });
+  }
+  addEventListener("hashchange", reveal);
+  reveal();
+  addEventListener("beforeprint", () => { for (const details of all("details:not([open])")) { details.open = true; details.dataset.printed = ""; } });
+  addEventListener("afterprint", () => { for (const details of all("details[data-printed]")) { details.open = false; delete details.dataset.printed; } });
+})();
