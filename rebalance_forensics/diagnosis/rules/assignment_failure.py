@@ -1,0 +1,94 @@
+"""The leader could not assign or deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs
+from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinRequested, RebalanceStarted
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Rebalance
+
+ONE_FAILURE_MS = 300_000
+PROTOCOL_ERRORS = (
+    "RebalanceInProgressException", "MemberIdRequiredException", "UnknownMemberIdException", "NotCoordinatorException",
+    "CoordinatorNotAvailableException", "CoordinatorLoadInProgressException", "DisconnectException", "IllegalGenerationException",
+    "FencedInstanceIdException", "GroupMaxSizeReachedException", "InconsistentGroupProtocolException", "TimeoutException",
+    "GroupAuthorizationException", "UnjoinedGroupException", "NetworkException",
+)  # fmt: skip
+FAILED_IN_A_ROW = 3
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Assignor exceptions at the leader; without its log, generations that never get an assignment."""
+    told = [e for e in timeline.events if _is_assignor_exception(e)]
+    for run in runs(told, lambda e: e.at or 0, ONE_FAILURE_MS):
+        yield _finding(timeline, run, CERTAIN)
+    if not told:
+        yield from _never_assigned(timeline)
+
+
+def _is_assignor_exception(event: Event) -> bool:
+    if isinstance(event, AssignmentFailed):
+        return True
+    if not isinstance(event, JoinRequested) or event.why != "rebalance-failed":
+        return False
+    text = f"{event.reason or ''} {event.error or ''}"
+    named = ("Exception" in text or "Error" in text) and not any(e in text for e in PROTOCOL_ERRORS)
+    return named and (event.error is None or not event.error.isupper())
+
+
+def _never_assigned(timeline: Timeline) -> Iterator[Finding]:
+    """Several generations in a row are created and none becomes Stable."""
+    row: list[Rebalance] = []
+    for rebalance in timeline.rebalances:
+        if timeline.protocol != "classic" or not timeline.has_coordinator_log:
+            return
+        if rebalance.stabilized_at is not None and rebalance.completed_at is None:
+            row.append(rebalance)
+            continue
+        if len(row) >= FAILED_IN_A_ROW:
+            break
+        row = []
+    if len(row) >= FAILED_IN_A_ROW:
+        events = [e for r in row for e in r.events if isinstance(e, RebalanceStarted)] or [e for r in row for e in r.events]
+        yield _finding(timeline, events, PROBABLE)
+
+
+def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding:
+    begin, end = run[0].at or 0, run[-1].at or 0
+    actors = [a for a in dict.fromkeys(timeline.cast.of_speaker(e) for e in run) if a is not None]
+    if not actors:
+        actors = [a for a in dict.fromkeys(timeline.cast.of_member(m) for e in run if isinstance(e, RebalanceStarted) for m in e.members) if a]
+    facts: list[Fact] = [r for r in timeline.requests if begin - 1_000 <= r.at <= end + 2_000 and r.why in ("member-rejoined", "leader-rejoined", "other")]
+    facts += [r for r in timeline.rebalances if begin - 1_000 <= r.started_at <= end + 5_000 and r.completed_at is None]
+    names = ", ".join(c.name for c in culprits_of(timeline, actors)) or "The leader"
+    words = getattr(run[0], "detail", None) or getattr(run[0], "reason", None) or "no assignment ever arrived"
+    return Finding(
+        because=distinct_events(run),
+        culprits=culprits_of(timeline, actors[:2]),
+        confidence=confidence,
+        severity="critical" if len(run) > 2 else "warning",
+        onset=begin,
+        claims=tuple(facts),
+        narrative=f"{names} could not assign or deliver the assignment {len(run)} times: {words}",
+        ruled_out=(RuledOut(cause="offsets-topic-unavailable", why="no write to __consumer_offsets was refused"),),
+        advice=(Advice(action="Mend the assignor that throws, or take it out of partition.assignment.strategy.", why=str(words)),),
+    )
+
+
+RULE = Rule(
+    summary="The leader could not assign, or its assignment never arrived.",
+    mechanism="The leader computes the assignment between JoinGroup and SyncGroup. When its assignor throws, no SyncGroup is sent, "
+    "the members wait, the leader rejoins and the rebalance begins again.",
+    signs="'rebalance failed due to …' with an exception that is not Kafka's, generations that never become Stable, pending sync expiry.",
+    remedy="Look at the exception in the leader's log; take the assignor out of all members.",
+    usual="fault",
+    rank=12,
+    diagnose=diagnose,
+    settings=("partition.assignment.strategy",),
+)

@@ -1,0 +1,67 @@
+"""Connectors or tasks were created, changed or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs
+from rebalance_forensics.diagnosis.finding import LIKELY, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConnectorConfigChanged
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Rebalance
+
+ONE_CHANGE_MS = 60_000
+STARTS_MS = 3_000
+STORM = 6
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Configuration updates that workers saw just before they rejoined."""
+    if timeline.kind != "connect":
+        return
+    changes = [e for e in timeline.of(ConnectorConfigChanged) if _asks_for_rebalance(e)]
+    for run in runs(changes, lambda e: e.at or 0, ONE_CHANGE_MS):
+        rebalances = [r for r in timeline.rebalances if any(-500 <= r.started_at - (e.at or 0) <= STARTS_MS for e in run)]
+        if rebalances:
+            yield _finding(timeline, run, rebalances)
+
+
+def _asks_for_rebalance(event: Event) -> bool:
+    return isinstance(event, ConnectorConfigChanged) and event.change in ("created", "updated", "removed", "tasks")
+
+
+def _finding(timeline: Timeline, run: list[Event], rebalances: list[Rebalance]) -> Finding:
+    names = sorted({e.connector for e in run if isinstance(e, ConnectorConfigChanged) and e.connector})
+    facts: list[Fact] = [
+        r for r in timeline.requests if any(-500 <= r.at - (e.at or 0) <= STARTS_MS for e in run) and r.why != "static-member-changed"
+    ]
+    return Finding(
+        because=distinct_events(run),
+        culprits=tuple(Culprit(kind="connector", name=n) for n in names),
+        confidence=LIKELY,
+        severity="warning" if len(rebalances) > STORM else "info",
+        claims=(*rebalances, *facts),
+        core=tuple(rebalances),
+        narrative=f"Connector configuration changed ({', '.join(names) or 'tasks'}): {len(rebalances)} rebalances followed.",
+        ruled_out=(RuledOut(cause="process-crash", why="no worker left the group for these rebalances"),),
+        advice=(
+            Advice(
+                action="Create and change connectors in batches rather than one by one.",
+                why=f"{len(names)} connectors cost {len(rebalances)} rebalances here.",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    summary="Connectors or tasks were created, changed or deleted.",
+    mechanism="Workers see the change in the config topic and rejoin: one rebalance for the connector, one for its tasks.",
+    signs="'Connector … config updated', 'Tasks […] configs updated' just before each rebalance.",
+    remedy="Nothing to do when it was planned; batch changes, and stop whatever rewrites configurations in a loop.",
+    usual="planned",
+    rank=19,
+    diagnose=diagnose,
+    kips=("KIP-415",),
+)

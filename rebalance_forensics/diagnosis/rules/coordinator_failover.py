@@ -1,0 +1,160 @@
+"""The coordinator broker died, froze, restarted or handed the group over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.culprits import broker
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.silence import SILENT
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
+from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSucceeded
+from rebalance_forensics.timeline.build import Timeline
+
+TOGETHER_MS = 15_000
+ONE_BOUNCE_MS = 300_000
+EFFECT_MS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    at: int
+    broker: str
+    events: tuple[Event, ...]
+    certain: bool
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Moves of the coordinator after the group's first generation, told by brokers or by most members at once."""
+    settled = _settled_at(timeline)
+    if settled is None:
+        return
+    moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
+    for chain in runs(moves, lambda m: m.at, ONE_BOUNCE_MS):
+        yield _finding(timeline, chain)
+
+
+def _settled_at(timeline: Timeline) -> int | None:
+    """The group's first generation: what happens to coordinators before is start-up noise."""
+    first = [g.completed_at or g.started_at for g in timeline.generations if g.members]
+    known = [e.at for e in timeline.of(GenerationStabilized, JoinSucceeded) if e.at is not None]
+    times = [t for t in (*first, *known) if t is not None]
+    return min(times, default=None) if times else _loaded_before_anything(timeline)
+
+
+def _loaded_before_anything(timeline: Timeline) -> int | None:
+    return timeline.first - 1 if timeline.of(GroupLoaded, GroupUnloaded) else None
+
+
+def _handed_over(timeline: Timeline, settled: int) -> Iterator[_Move]:
+    """A broker loads the group: whoever coordinated before is the one that let go."""
+    loads = [e for e in timeline.of(GroupLoaded) if e.group == timeline.group and (e.at or 0) > settled]
+    for load in loads:
+        at = load.at or 0
+        before = _coordinator_before(timeline, at, load)
+        if before is None:
+            continue
+        around = [
+            e
+            for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded)
+            if e.at is not None
+            and at - 60_000 <= e.at <= at + 2_000
+            and (e.group == timeline.group or f"broker-{getattr(e, 'broker', None) or e.speaker.broker}" == before)
+        ]
+        yield _Move(at=min([at, *(e.at or at for e in around if (e.at or 0) > at - 30_000)]), broker=before, events=(load, *around[:4]), certain=True)
+
+
+def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
+    """The last broker that spoke for the group before `at`; the loading one itself when it restarted."""
+    spoke = [
+        e.speaker.broker
+        for e in timeline.events
+        if e.speaker.role == "broker"
+        and e.group == timeline.group
+        and e.speaker.broker is not None
+        and (e.at or 0) < at
+        and not isinstance(e, GroupUnloaded)
+    ]
+    if spoke:
+        return f"broker-{spoke[-1]}"
+    lost = [e for e in timeline.of(CoordinatorLost) if isinstance(e, CoordinatorLost) and abs((e.at or 0) - at) < 60_000]
+    known = [e.coordinator for e in lost if isinstance(e, CoordinatorLost) and e.coordinator is not None]
+    other = [c for c in known if c != load.speaker.broker]
+    return f"broker-{(other or known)[0]}" if known else None
+
+
+def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[_Move]:
+    """Most members with a log lose the same coordinator within seconds."""
+    lost = [e for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed) if _is_loss(e) and (e.at or 0) > settled]
+    heard = [a for a in timeline.actors() if a.has_log]
+    for run in runs(lost, lambda e: e.at or 0, TOGETHER_MS):
+        actors = {timeline.cast.of_speaker(e) for e in run} - {None}
+        brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
+        if not brokers or len(actors) < 2 or 2 * len(actors) <= len(heard):
+            continue
+        yield _Move(at=run[0].at or 0, broker=f"broker-{brokers[0]}", events=tuple(run[:8]), certain=False)
+
+
+def _is_loss(event: Event) -> bool:
+    if isinstance(event, GroupHeartbeatFailed):
+        return event.error in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
+    return isinstance(event, CoordinatorLost)
+
+
+def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
+    names = list(dict.fromkeys(m.broker for m in chain))
+    facts = _effects(timeline, chain)
+    planned = len(names) > 1 and not any(timeline.pauses and m.at <= p.started_at <= m.at + 60_000 for m in chain for p in timeline.pauses)
+    told = " then ".join(names)
+    return Finding(
+        because=distinct_events(e for m in sorted(chain, key=lambda m: not m.certain) for e in m.events),
+        culprits=tuple(broker(n) for n in sorted(names)),
+        confidence=CERTAIN if any(m.certain for m in chain) else LIKELY,
+        severity="info" if planned else "warning",
+        onset=chain[0].at,
+        claims=facts,
+        narrative=f"{told} stopped coordinating the group; another broker took over"
+        + ("." if facts else ", and the generation stayed as it was."),
+        ruled_out=(RuledOut(cause="network-partition", why="several members lost the coordinator at once, or a broker loaded the group"),),
+        advice=(
+            Advice(
+                action="Restart brokers by controlled shutdown, one at a time; look at why this one went.",
+                why="The group could not commit or heartbeat until another broker had loaded its metadata.",
+            ),
+        ),
+    )
+
+
+def _effects(timeline: Timeline, chain: list[_Move]) -> tuple[Fact, ...]:
+    found: list[Fact] = []
+    for move in chain:
+        begin, end = move.at - 1_000, move.at + EFFECT_MS
+        found += [r for r in timeline.requests if begin <= r.at <= end and r.why in ("other", "member-rejoined", "leader-rejoined")]
+        found += [d for d in timeline.departures if begin <= d.at <= end and d.why in SILENT and d.returned is not None]
+        found += [a for a in timeline.arrivals if begin <= a.at <= end and not a.first and a.start is None]
+        found += [r for r in timeline.rebalances if begin <= r.started_at <= end and not _has_own_cause(timeline, r.started_at)]
+    return tuple(dict.fromkeys(found))
+
+
+def _has_own_cause(timeline: Timeline, at: int) -> bool:
+    facts = (*timeline.arrivals, *timeline.departures)
+    return any(abs(f.at - at) < 2_000 for f in facts)
+
+
+RULE = Rule(
+    summary="The coordinator broker died, froze, restarted or handed the group over.",
+    mechanism="A group lives on the leader of one __consumer_offsets partition. When that moves, the new leader loads the group's "
+    "metadata and the members find it anew; generations go on where they were unless sessions expire meanwhile.",
+    signs="Load and unload lines, Resigned/Elected, 'coordinator unavailable' at many members, many groups at once.",
+    remedy="Find why the broker went; keep __consumer_offsets replicated and small, session.timeout.ms above the time to fail over.",
+    usual="fault",
+    rank=13,
+    diagnose=diagnose,
+    settings=("offsets.topic.replication.factor", "session.timeout.ms"),
+)

@@ -1,0 +1,55 @@
+"""An instance came back with another host info (application.server)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.model import RuledOut
+from rebalance_forensics.events.streams import FollowUpScheduled
+from rebalance_forensics.timeline.build import Timeline
+
+BEFORE_MS = 60_000
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Members that were told to rebalance again because their host endpoint is new."""
+    for event in timeline.of(FollowUpScheduled):
+        assert isinstance(event, FollowUpScheduled)
+        actor = timeline.cast.of_speaker(event)
+        if event.kind != "endpoint" or actor is None or event.at is None:
+            continue
+        begin = event.at - BEFORE_MS
+        facts: list[Fact] = [
+            f
+            for f in (*timeline.departures, *timeline.arrivals, *timeline.returns, *timeline.stops)
+            if f.actor is actor and begin <= f.at <= event.at + 5_000
+        ]
+        facts += [r for r in timeline.requests if event.at - 15_000 <= r.at <= event.at + 30_000]
+        name = culprits_of(timeline, [actor])[0].name
+        yield Finding(
+            because=distinct_events([event, *(e for f in facts for e in getattr(f, "events", [])[:2])]),
+            culprits=culprits_of(timeline, [actor]),
+            confidence=CERTAIN,
+            severity="info",
+            onset=min([event.at, *(f.at for f in facts if not hasattr(f, "started_at"))]),
+            claims=(*facts, *touched(timeline, facts)),
+            followups=("endpoint",),
+            narrative=f"{name} came back with another application.server ({event.endpoint or 'unknown'}): one more rebalance told the others.",
+            ruled_out=(RuledOut(cause="static-member-restart", why="the restart alone needed no rebalance; its new endpoint did"),),
+        )
+
+
+RULE = Rule(
+    summary="An instance came back with another host info (application.server).",
+    mechanism="Instances tell each other where to query state. A static member that returns with another endpoint makes the group "
+    "rebalance once more, so that everybody learns it.",
+    signs="'Requested to schedule immediate rebalance to update group with new host endpoint'.",
+    remedy="Nothing to do; a stable host name (StatefulSet) avoids it.",
+    usual="planned",
+    rank=15,
+    diagnose=diagnose,
+    settings=("application.server",),
+)

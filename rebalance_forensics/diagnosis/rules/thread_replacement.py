@@ -1,0 +1,75 @@
+"""Streams replaces dying threads (KIP-671)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+
+AROUND_MS = 15_000
+
+
+def diagnose(timeline: Timeline) -> Iterator[Finding]:
+    """Instances whose handler replaced a thread that died."""
+    told: dict[Actor, list[Event]] = {}
+    for event in timeline.of(ThreadAdded, ThreadFailed):
+        replaced = (isinstance(event, ThreadAdded) and event.replacing) or (
+            isinstance(event, ThreadFailed) and "REPLACE" in (event.response or "").upper()
+        )
+        actor = timeline.cast.of_speaker(event)
+        if replaced and actor is not None:
+            told.setdefault(actor, []).append(event)
+    for actor, events in told.items():
+        yield _finding(timeline, actor, events)
+
+
+def _finding(timeline: Timeline, actor: Actor, events: list[Event]) -> Finding:
+    times = [e.at or 0 for e in events]
+    facts: list[Fact] = [
+        f
+        for f in (*timeline.departures, *timeline.arrivals, *timeline.stops)
+        if f.actor is actor and any(-AROUND_MS <= f.at - t <= AROUND_MS for t in times)
+    ]
+    errors = [
+        e
+        for e in timeline.of(ThreadFailed, ExceptionLogged)
+        if actor in timeline.cast.at_place(e) and any(-AROUND_MS <= (e.at or 0) - t <= 500 for t in times)
+    ]
+    name = culprits_of(timeline, [actor])[0].name
+    return Finding(
+        because=distinct_events([*errors[:3], *events, *errors[3:], *(e for f in facts for e in f.events[:2])]),
+        culprits=culprits_of(timeline, [actor]),
+        confidence=CERTAIN,
+        severity="critical" if len(events) > 2 else "warning",
+        claims=(*facts, *touched(timeline, facts)),
+        narrative=f"{name} replaced a dying stream thread {len(events)} times; each replacement is a leave and a join.",
+        ruled_out=(RuledOut(cause="member-left", why="the handler started a new thread in the same process"),),
+        advice=(
+            Advice(
+                action="Handle the record that kills the thread: a processing or deserialization exception handler that goes on.",
+                why="A poison record kills the replacement as well.",
+                cost="Skipped records need a dead letter topic.",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    summary="A Streams instance replaces threads that die.",
+    mechanism="The uncaught exception handler answers REPLACE_THREAD: the dying thread's consumer leaves, a new one joins; with a "
+    "poison record this repeats for ever.",
+    signs="'Replacing thread in the streams uncaught exception handler', threads with rising numbers.",
+    remedy="Handle the exception where it arises; limit replacements.",
+    usual="fault",
+    rank=14,
+    diagnose=diagnose,
+    kips=("KIP-671",),
+)
