@@ -1,0 +1,48 @@
+"""Kafka's error codes, by the texts and exception classes that stand for them in a log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_CLASS = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*([A-Z]\w*(?:Exception|Error))(?::\s*(.*))?", re.DOTALL)
+_QUOTES = "'\"` "
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorNames:
+    """The names in Errors by text (its final dot dropped) and by simple class name; data of patterns/fragments."""
+
+    by_text: Mapping[str, str]
+    by_class: Mapping[str, str]
+
+    @classmethod
+    def of(cls, errors: Mapping[str, Mapping[str, Sequence[str]]]) -> ErrorNames:
+        """Index the `errors:` of a fragment file; the first name that claims a text or a class keeps it."""
+        by_text: dict[str, str] = {}
+        by_class: dict[str, str] = {}
+        for name, said in errors.items():
+            by_text[name] = name
+            for text in said.get("texts", ()):
+                by_text.setdefault(_plain(text), name)
+            for simple_name in said.get("exceptions", ()):
+                by_class.setdefault(simple_name, name)
+        return cls(by_text, by_class)
+
+    def name(self, text: str) -> str:
+        """The name in Errors of what a log prints for it: the name, a text or an exception; else the text itself."""
+        plain = _plain(text)
+        if known := self.by_text.get(plain):
+            return known
+        if match := _CLASS.match(plain):
+            return self._of_exception(match[1], match[2])
+        return text.strip()
+
+    def _of_exception(self, simple_name: str, message: str | None) -> str:
+        by_text = self.by_text.get(_plain(message)) if message else None
+        return self.by_class.get(simple_name) or by_text or simple_name
+
+
+def _plain(text: str) -> str:
+    return text.strip().strip(_QUOTES).rstrip(". ")

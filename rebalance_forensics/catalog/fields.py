@@ -1,0 +1,94 @@
+"""What a hole can hold, and how a text becomes what an event's field is declared to be."""
+
+from __future__ import annotations
+
+import types
+from functools import lru_cache
+from typing import Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics.events.base import Event
+
+Scalar = str | int | float | bool | None
+FieldValue = Scalar | tuple["FieldValue", ...]
+
+BASE_FIELDS = frozenset(Event.__dataclass_fields__)
+SPEAKER_FIELDS = frozenset({"broker", "client_id", "instance_id", "thread", "task", "offsets_partition"})
+"""What a hole may tell about the speaker when the event has no field of that name."""
+
+
+class FieldError(ValueError):
+    """A value does not fit the field it is meant for."""
+
+
+@lru_cache(maxsize=None)
+def declared(event: str) -> dict[str, object]:
+    """The event's own fields and their annotations, without those every event has."""
+    hints = get_type_hints(EVENT_TYPES[event])
+    return {name: hint for name, hint in hints.items() if name not in BASE_FIELDS}
+
+
+@lru_cache(maxsize=None)
+def required(event: str) -> frozenset[str]:
+    """The event's own fields that have no default."""
+    from dataclasses import MISSING, fields  # noqa: PLC0415
+
+    return frozenset(
+        field.name
+        for field in fields(EVENT_TYPES[event])
+        if field.name not in BASE_FIELDS and field.default is MISSING and field.default_factory is MISSING
+    )
+
+
+def coerce(value: FieldValue, hint: object) -> FieldValue:
+    """Make the value what the annotation asks for; FieldError where that would be a guess."""
+    origin = get_origin(hint)
+    if origin is Literal:
+        return _choice(value, get_args(hint))
+    if origin in (Union, types.UnionType):
+        options = [arg for arg in get_args(hint) if arg is not type(None)]
+        return None if value is None else coerce(value, options[0])
+    if origin is tuple:
+        return _tuple(value, get_args(hint))
+    return _scalar(value, hint)
+
+
+def _choice(value: FieldValue, choices: tuple[object, ...]) -> FieldValue:
+    if value in choices:
+        return value
+    raise FieldError(f"{value!r} is none of {', '.join(map(str, choices))}")
+
+
+def _tuple(value: FieldValue, args: tuple[object, ...]) -> FieldValue:
+    items = value if isinstance(value, tuple) else () if value in (None, "") else (value,)
+    if len(args) == 2 and args[1] is Ellipsis:  # noqa: PLR2004 - tuple[X, ...] has two arguments
+        return tuple(coerce(item, args[0]) for item in items)
+    if len(items) != len(args):
+        raise FieldError(f"{value!r} has {len(items)} parts, not {len(args)}")
+    return tuple(coerce(item, arg) for item, arg in zip(items, args, strict=True))
+
+
+def _scalar(value: FieldValue, hint: object) -> FieldValue:
+    if hint is bool and isinstance(value, bool):
+        return value
+    if hint is bool and str(value).lower() in ("true", "false"):
+        return str(value).lower() == "true"
+    if hint is str and isinstance(value, (str, int, float)):
+        return str(value)
+    try:
+        if hint is int and isinstance(value, (str, int)):
+            return int(value)
+        if hint is float and isinstance(value, (str, int, float)):
+            return float(value)
+    except ValueError:
+        pass
+    raise FieldError(f"{value!r} is no {getattr(hint, '__name__', hint)}")
+
+
+def frozen(value: object) -> FieldValue:
+    """Lists as tuples, mappings as sorted pairs: how events hold them."""
+    if isinstance(value, dict):
+        return tuple(sorted((str(name), frozen(item)) for name, item in value.items()))
+    if isinstance(value, (list, tuple)):
+        return tuple(frozen(item) for item in value)
+    return cast("FieldValue", value)

@@ -1,0 +1,194 @@
+"""From a message to the one pattern that knows it: candidates by their words, then one anchored program each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from rebalance_forensics.catalog import cache
+from rebalance_forensics.catalog.compiled import CompiledCatalog, Entry
+from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coerce, declared, required
+from rebalance_forensics.catalog.index import Index
+from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
+from rebalance_forensics.catalog.prefilter import Prefilter
+from rebalance_forensics.catalog.prefixes import Peeled, SpeakerWords, peel, speaker_of, without_unknown
+from rebalance_forensics.catalog.speakers import GROUP_CLASSES, simple_name
+from rebalance_forensics.events.base import Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """What a pattern read in a message. `event` is None for a known line that says nothing about groups."""
+
+    pattern: str
+    event: str | None
+    fields: dict[str, FieldValue]
+    group: str | None
+    speaker: SpeakerWords
+
+
+class Catalog:
+    """Every pattern we have, compiled."""
+
+    def __init__(self, compiled: CompiledCatalog, *, key: str | None = None) -> None:
+        self.compiled = compiled
+        self._key = key
+        self._types = compiled.types()
+        self._bare = Index(entry for entry in compiled.entries if not entry.dressed)
+        self._dressed = Index(entry for entry in compiled.entries if entry.dressed)
+
+    @classmethod
+    def load(cls, extra: Sequence[Path] = ()) -> Catalog:
+        """The shipped patterns and those in the directories given; compiled once, then kept by the hash of the files."""
+        files = pattern_files([shipped_patterns(), *extra])
+        key = cache.key_of(files)
+        return cls(cache.compiled(files, key), key=key)
+
+    def match(self, message: str, *, logger: str | None = None, level: str | None = None) -> Match | None:  # noqa: ARG002 - part of the interface; a level confirms nothing yet
+        """The pattern that says most of the message itself; None where no pattern knows it."""
+        return next(self._matches(message, logger), None)
+
+    def matches(self, message: str, *, logger: str | None = None) -> list[Match]:
+        """All patterns that know the message, the winner first; more than one is ambiguous."""
+        best: dict[str, Match] = {}
+        for match in self._matches(message, logger):
+            best.setdefault(match.pattern, match)
+        return list(best.values())
+
+    def prefilter(self) -> Prefilter:
+        """What finds the lines worth a look in raw bytes."""
+        sought = {entry.sought for entry in self.compiled.entries if entry.sought}
+        return Prefilter.of(sought | {f".{name}" for name in GROUP_CLASSES}, key=self._key)
+
+    def is_group_class(self, logger_or_component: str) -> bool:
+        """Whether the class speaks about groups, so that a line of it nobody knows is worth counting."""
+        return simple_name(logger_or_component) in GROUP_CLASSES
+
+    def read(self, entry: Entry, text: str) -> dict[str, FieldValue] | None:
+        """What one template alone reads in a text."""
+        strictly = entry.program.read(text, self._types)
+        return strictly if strictly is not None else entry.program.read(text, self._types, loosely=True)
+
+    def fragment(self, name: str) -> Callable[[str], Mapping[str, FieldValue] | None]:
+        """What a fragment reads in a text, None where none of its templates matches."""
+
+        def read(text: str) -> Mapping[str, FieldValue] | None:
+            try:
+                found = self._types[name].read(text)
+            except ValueError:
+                return None
+            return found if isinstance(found, Mapping) else None
+
+        return read
+
+    def _matches(self, message: str, logger: str | None) -> Iterator[Match]:
+        """Matches in the order of preference: the fewest liberties first, then the most words of the template's own."""
+        spoken = clean(message)
+        for form in _forms(spoken):
+            for peeled in _undressed(form):
+                for loosely in (False, True):
+                    found = False
+                    for match in self._read(peeled, logger, loosely=loosely):
+                        found = True
+                        yield match
+                    if found:
+                        return
+
+    def _read(self, peeled: Peeled, logger: str | None, *, loosely: bool) -> Iterator[Match]:
+        for entry, text in self._candidates(peeled, logger):
+            if loosely and entry.program.loose is None:
+                continue
+            fields = entry.program.read(text, self._types, loosely=loosely)
+            if fields is not None and (match := _match(entry, fields, peeled)) is not None:
+                yield match
+
+    def _candidates(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
+        found = [(entry, peeled.bare) for entry in self._bare.candidates(peeled.bare)]
+        for stage in peeled.stages:
+            found += [(entry, stage) for entry in self._dressed.candidates(stage)]
+        fitting = [pair for pair in found if not pair[0].prefixes or peeled.kind in pair[0].prefixes]
+        if len(fitting) > 1:
+            name = simple_name(logger) if logger else None
+            fitting.sort(key=lambda pair: (-pair[0].weight, name not in pair[0].loggers, pair[0].pattern))
+        return fitting
+
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TRACE = re.compile(r"\n(?:\s+at |(?:[\w$.]+\.)?[A-Z]\w*(?:Exception|Error)\b|Caused by: |Traceback |\s+\.\.\. \d+ )")
+
+
+def clean(message: str) -> str:
+    """The message without colours, carriage returns and trailing blanks."""
+    if "\x1b" in message:
+        message = _ANSI.sub("", message)
+    if "\r" in message:
+        message = message.replace("\r\n", "\n")
+    return message.rstrip()
+
+
+def _forms(message: str) -> Iterator[str]:
+    """The whole message; then without the stack trace behind it; then its first line alone."""
+    yield message
+    if "\n" not in message:
+        return
+    trace = _TRACE.search(message)
+    head = message[: trace.start()].rstrip() if trace else message
+    if head != message:
+        yield head
+    if "\n" in head:
+        yield head[: head.index("\n")].rstrip()
+
+
+def _undressed(message: str) -> Iterator[Peeled]:
+    """The message with the prefixes we know off; then, if nobody knew it, with one we do not know off as well."""
+    peeled = peel(message)
+    yield peeled
+    if (rest := without_unknown(peeled.bare)) is not None:
+        inner = peel(rest)
+        yield Peeled(inner.stages, {**peeled.said, **inner.said}, inner.role or peeled.role, inner.kind or peeled.kind)
+
+
+def _match(entry: Entry, fields: Mapping[str, FieldValue], peeled: Peeled) -> Match | None:
+    said = dict(peeled.said)
+    group = fields.get("group") or said.get("group")
+    own = _own_fields(entry.event, fields, said) if entry.event else dict(fields)
+    if own is None:
+        return None
+    words = {name: fields[name] for name in SPEAKER_FIELDS & fields.keys() if name not in own and fields[name]}
+    return Match(
+        pattern=entry.pattern,
+        event=entry.event,
+        fields=own,
+        group=str(group) if group else None,
+        speaker=speaker_of(said | words, peeled.role or _role(entry.pattern)),
+    )
+
+
+def _own_fields(
+    event: str, fields: Mapping[str, FieldValue], said: Mapping[str, FieldValue]
+) -> dict[str, FieldValue] | None:
+    """The event's own fields, typed; what a prefix says fills the gaps. None where the event cannot be built."""
+    hints = declared(event)
+    told = {"partition": said["offsets_partition"], **said} if "offsets_partition" in said else dict(said)
+    own: dict[str, FieldValue] = {}
+    for name, value in {**told, **fields}.items():
+        if name not in hints or value is None:
+            continue
+        try:
+            own[name] = coerce(value, hints[name])
+        except FieldError:
+            continue
+    return own if required(event) <= own.keys() else None
+
+
+_ROLES = frozenset(get_args(Role))
+_ROLE_OF_FOLDER: Mapping[str, Role] = {"schema-registry": "schema-registry", "client": "unknown", "process": "unknown"}
+
+
+def _role(pattern: str) -> Role:
+    folder = pattern.partition("/")[0]
+    known: Role = folder if folder in _ROLES else "other"  # type: ignore[assignment]  # checked against Role's own words
+    return _ROLE_OF_FOLDER.get(folder, known)

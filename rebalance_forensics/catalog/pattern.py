@@ -1,0 +1,81 @@
+"""A pattern as its YAML file says it: templates, samples, rejects, each with its line in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rebalance_forensics.catalog.fields import FieldValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """One wording: its text, who logs it since when, and the constants it sets."""
+
+    text: str
+    line: int
+    logged_by: str | None = None
+    releases: str | None = None
+    constants: Mapping[str, FieldValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A message that must match, and the fields it must yield; or, as a reject, one that must not."""
+
+    name: str
+    message: str
+    line: int
+    fields: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """One message of Kafka's: `id` is its path. A fragment is a part of messages and has no event."""
+
+    id: str
+    path: Path
+    event: str | None
+    meaning: str
+    templates: tuple[Template, ...]
+    loggers: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    """The innermost log prefix must be one of these; for words that several speakers share."""
+    line: int = 1
+    fragment: str | None = None
+    samples: tuple[Sample, ...] = ()
+    rejects: tuple[Sample, ...] = ()
+
+    def with_templates(self, templates: tuple[Template, ...]) -> Pattern:
+        """The same pattern with only these templates."""
+        return replace(self, templates=templates)
+
+
+@dataclass(frozen=True, slots=True)
+class PatternSet:
+    """All that the pattern files of one run say."""
+
+    patterns: tuple[Pattern, ...]
+    errors: Mapping[str, Mapping[str, tuple[str, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a pattern file, where, and what to do about it."""
+
+    path: Path
+    line: int
+    sentence: str
+
+    def __str__(self) -> str:
+        """As editors and people read it: file:line: sentence."""
+        return f"{self.path}:{self.line}: {self.sentence}"
+
+
+class PatternError(ValueError):
+    """A pattern file that cannot be read at all."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem

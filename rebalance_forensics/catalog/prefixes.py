@@ -1,0 +1,160 @@
+"""Log prefixes, peeled one after the other: what the speaker says about itself before it speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+import regex
+
+from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.events.base import Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeakerWords:
+    """What prefixes say about the speaker; see events.base.Speaker for the words."""
+
+    role: Role = "unknown"
+    broker: int | None = None
+    client_id: str | None = None
+    instance_id: str | None = None
+    thread: str | None = None
+    task: str | None = None
+    offsets_partition: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Peeled:
+    """A message and its prefixes: `stages` are the message as written and after each peeling, `said` what they say."""
+
+    stages: tuple[str, ...]
+    said: Mapping[str, FieldValue]
+    role: Role | None
+    kind: str | None
+    """What the innermost prefix is: Consumer, GroupCoordinator, stream-thread, task, …"""
+
+    @property
+    def bare(self) -> str:
+        """The message without any prefix known to us."""
+        return self.stages[-1]
+
+
+_CLIENT = r"(?:instanceId=(?P<instance_id>[^\n]*?), )?clientId=(?P<client_id>[^\n]*?)"
+_SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
+    ("[GroupC", "broker", r"\[GroupCoordinator (?P<broker>\d+)\]:? ?"),
+    (
+        "[GroupC",
+        "broker",
+        r"\[GroupCoordinator id=(?P<broker>\d+)(?: topic=__consumer_offsets partition=(?P<offsets_partition>\d+))?\] ?",
+    ),
+    ("[GroupM", "broker", r"\[GroupMetadataManager brokerId=(?P<broker>\d+)\]:? ?"),
+    ("[ShareC", "broker", r"\[ShareCoordinator id=(?P<broker>\d+)(?: topic=\S+ partition=\d+)?\] ?"),
+    ("[GroupI", "broker", r"\[GroupId[ =](?P<group>[^\n]*?)\] ?(?:\[MemberId (?P<member>[^\n\]]*)\] ?)?"),
+    ("[Group ", "broker", r"\[Group (?P<group>[^\n]*?)\] ?"),
+    ("[Member", "broker", r"\[MemberId (?P<member>[^\n\]]*)\] ?"),
+    ("[KafkaA", "broker", r"\[KafkaApi-(?P<broker>\d+)\] ?"),
+    ("[KafkaS", "broker", r"\[KafkaServer id=(?P<broker>\d+)\] ?"),
+    ("[KafkaR", "broker", r"\[KafkaRaftServer nodeId=(?P<broker>\d+)\] ?"),
+    ("[Broker", "broker", r"\[Broker(?:Server|LifecycleManager|MetadataPublisher) id=(?P<broker>\d+)\] ?"),
+    ("[Replic", "broker", r"\[ReplicaManager broker=(?P<broker>\d+)\] ?"),
+    ("[Partit", "broker", r"\[Partition (?P<partition>\S+) broker=(?P<broker>\d+)\] ?"),
+    ("[Consum", "consumer", rf"\[Consumer {_CLIENT}(?:, groupId=(?P<group>[^\n]*?))?\] ?"),
+    ("[ShareC", "share", rf"\[ShareConsumer {_CLIENT}(?:, groupId=(?P<group>[^\n]*?))?\] ?"),
+    ("[Worker", "connect", rf"\[Worker {_CLIENT}(?:, groupId=(?P<group>[^\n]*?))?\] ?"),
+    ("[Schema", "schema-registry", rf"\[Schema registry {_CLIENT}(?:, groupId=(?P<group>[^\n]*?))?\] ?"),
+    ("[Produc", None, r"\[Producer clientId=(?P<client_id>[^\n]*?)(?:, transactionalId=[^\n]*?)?\] ?"),
+    ("[AdminC", None, r"\[AdminClient clientId=(?P<client_id>[^\n]*?)\] ?"),
+    ("[Stream", "streams", r"\[StreamsKafkaClient clientId=(?P<client_id>[^\n]*?)\] ?"),
+    ("[Heartb", None, r"\[Heartbeat groupID=(?P<group>[^\n]*?)\] ?"),
+    ("stream-", "streams", r"stream-thread \[(?P<thread>[^\n\]]*)\] ?"),
+    ("stream-", "streams", r"stream-client \[(?P<client>[^\n\]]*)\] ?"),
+    ("stream-", "streams", r"stream-task \[(?P<task>[^\n\]]*)\] ?"),
+    ("standby", "streams", r"standby-task \[(?P<task>[^\n\]]*)\] ?"),
+    ("global-", "streams", r"global-stream-thread \[(?P<thread>[^\n\]]*)\] ?"),
+    ("state-u", "streams", r"state-updater \[(?P<thread>[^\n\]]*)\] ?"),
+    ("task [", "streams", r"task \[(?P<task>[^\n\]]*)\] ?"),
+    ("topolog", "streams", r"topology-name \[[^\n\]]*\] ?"),
+)
+# Connect's context in front of everything a connector or its clients say ([sink|task-0], [sink|worker]).
+_CONNECT_CONTEXT = regex.compile(r"\[(?P<task>[^\]\[|\n]+\|(?:worker|task-\d+(?:\|offsets)?))\] ?")
+_UNKNOWN = regex.compile(r"\[[^\]\n]{1,200}\]:? ")
+_INTEGERS = frozenset({"broker", "offsets_partition"})
+_KIND = regex.compile(r"\[?([A-Za-z-]+)")
+_MOST = 6
+
+
+def _by_opening() -> dict[str, tuple[tuple[Role | None, regex.Pattern[str]], ...]]:
+    table: dict[str, list[tuple[Role | None, regex.Pattern[str]]]] = {}
+    for opening, role, source in _SPEAKERS:
+        table.setdefault(opening[:6], []).append((role, regex.compile(source)))
+    return {opening: tuple(programs) for opening, programs in table.items()}
+
+
+_OPENINGS = _by_opening()
+OPENINGS = ("[", "stream-", "standby-task [", "global-stream-thread [", "state-updater [", "task [", "topology-name [")
+"""How a template begins that spells a prefix out itself."""
+
+
+def peel(message: str) -> Peeled:
+    """Take off every prefix known to us, outermost first; an unknown one stays."""
+    stages: list[str] = [message]
+    said: dict[str, FieldValue] = {}
+    role: Role | None = None
+    kind: str | None = None
+    while len(stages) <= _MOST and (found := _first(stages[-1])) is not None:
+        said |= found.words
+        role, kind = found.role or role, found.kind
+        stages.append(stages[-1][found.length :])
+    return Peeled(tuple(stages), said, role, kind)
+
+
+def without_unknown(message: str) -> str | None:
+    """The message without a bracketed prefix that no table knows, if it begins with one."""
+    match = _UNKNOWN.match(message)
+    return message[match.end() :] if match else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    length: int
+    words: Mapping[str, FieldValue]
+    role: Role | None
+    kind: str
+
+
+def _first(message: str) -> _Found | None:
+    if message[:6] in _OPENINGS:
+        # Prefixes repeat line after line: remember them by their text up to the blank that ends them.
+        end = message.find("] ") + 2
+        return (_known(message[:end]) if end > 1 else None) or _search(message)
+    if message.startswith("[") and (match := _CONNECT_CONTEXT.match(message)):
+        return _Found(match.end(), {"task": match["task"]}, "connect", "connector")
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _known(head: str) -> _Found | None:
+    return _search(head)
+
+
+def _search(message: str) -> _Found | None:
+    for role, program in _OPENINGS[message[:6]]:
+        if match := program.match(message):
+            kind = _KIND.match(message)
+            return _Found(match.end(), _words(match.groupdict()), role, kind[1] if kind else "")
+    return None
+
+
+def _words(groups: Mapping[str, str | None]) -> Mapping[str, FieldValue]:
+    said = {name: text for name, text in groups.items() if text is not None and text != "null"}
+    return {name: int(text) if name in _INTEGERS else text for name, text in said.items()}
+
+
+_WORDS = frozenset(field.name for field in fields(SpeakerWords)) - {"role"}
+
+
+def speaker_of(said: Mapping[str, FieldValue], role: Role) -> SpeakerWords:
+    """The speaker as prefixes and holes describe it."""
+    return SpeakerWords(role=role, **{name: value for name, value in said.items() if name in _WORDS})  # type: ignore[arg-type]  # the table above types each word

@@ -1,0 +1,110 @@
+"""How Java and Scala print collections, options, assignments, nodes and times, read back."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from rebalance_forensics.catalog.fields import FieldValue
+
+_OPTION = re.compile(r"(?:Some|Optional(?:Int|Long)?)[(\[](.*)[)\]]", re.DOTALL)
+_EMPTY = frozenset({"", "None", "null", "Optional.empty", "OptionalInt.empty", "OptionalLong.empty"})
+_WRAPPER = re.compile(r"[A-Z]\w*(?=[(\[])")
+_PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
+_MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\]]*)\][^)]*\)")
+_BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\]]*)\]")
+_NODE = re.compile(r"(\S*?):(-?\d+) \(id: (-?\d+) rack: [^)]*\)")
+_COORDINATOR_IDS = 2**30
+_MAX_INT = 2**31 - 1
+
+
+def option(text: str) -> str | None:
+    """Some(x), Optional[x] and x are x; None, Optional.empty and null are nothing."""
+    match = _OPTION.fullmatch(text)
+    inner = match[1] if match else text
+    return None if inner in _EMPTY else inner
+
+
+def option_int(text: str) -> int | None:
+    """The number inside Optional[3] or OptionalInt[3], or the bare number."""
+    inner = option(text)
+    return None if inner is None else int(inner)
+
+
+def items(text: str) -> tuple[str, ...]:
+    """The elements of [a, b], Set(a, b), {a, b} or a, b; brackets inside an element stay whole."""
+    inner = _unwrapped(text.strip())
+    return tuple(item for item in (part.strip() for part in _split(inner)) if item)
+
+
+def _unwrapped(text: str) -> str:
+    while (start := _opening(text)) is not None:
+        text = text[start + 1 : -1].strip()
+    return text
+
+
+def _opening(text: str) -> int | None:
+    """Where the bracket opens that encloses the whole text, if one does."""
+    match = _WRAPPER.match(text)
+    start = match.end() if match else 0
+    closing = {"[": "]", "(": ")", "{": "}"}.get(text[start : start + 1])
+    if closing is None or not text.endswith(closing):
+        return None
+    depth = 0
+    for at, char in enumerate(text[start:], start):
+        depth += (char in "[({") - (char in "])}")
+        if depth == 0:
+            return start if at == len(text) - 1 else None
+    return None
+
+
+def _split(text: str) -> list[str]:
+    if not any(char in text for char in "[({"):
+        return text.split(",")
+    parts, depth, start = [], 0, 0
+    for at, char in enumerate(text):
+        depth += (char in "[({") - (char in "])}")
+        if char == "," and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
+
+
+def partitions(text: str) -> tuple[str, ...]:
+    """Topic partitions as `topic-0`, topic ids and epochs dropped; `{topic=[0, 1]}` is spelled out."""
+    return tuple(name for item in items(text) for name in _partition_names(item))
+
+
+def _partition_names(item: str) -> list[str]:
+    topic, equals, numbers = item.partition("=")
+    if equals and numbers.startswith("["):
+        return [f"{topic}-{number}" for number in items(numbers)]
+    if match := _PARTITION.fullmatch(item):
+        return [match[1]]
+    raise ValueError(item)
+
+
+def assignment(text: str) -> FieldValue:
+    """member -> partitions, from `{m=Assignment(partitions=[a-0]), …}` or `{m=[a-0], …}`, sorted by member."""
+    inner = text.strip()
+    pairs = _MEMBER.findall(inner) or _BARE.findall(inner)
+    return tuple(sorted((member.strip(), partitions(owned)) for member, owned in pairs))
+
+
+def node(text: str) -> dict[str, FieldValue]:
+    """A Node as Kafka prints it; coordinator connections have the id Integer.MAX_VALUE - broker (AbstractCoordinator)."""
+    match = _NODE.fullmatch(text)
+    if match is None:
+        return {"coordinator": None, "node": None}
+    number = int(match[3])
+    return {"coordinator": _MAX_INT - number if number > _COORDINATOR_IDS else number, "node": text}
+
+
+def epoch_ms(text: str) -> int:
+    """Epoch milliseconds, or the date Kafka Streams prints for them since 3.4."""
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    moment = datetime.fromisoformat(text.replace(",", ".").replace(" ", "T", 1).replace(" ", ""))
+    if moment.tzinfo is None:
+        raise ValueError(text)
+    return round(moment.timestamp() * 1000)

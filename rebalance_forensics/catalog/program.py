@@ -1,0 +1,114 @@
+"""A template compiled: one anchored program, and how its matches become fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import regex
+
+from rebalance_forensics.catalog.fields import FieldError, FieldValue
+from rebalance_forensics.catalog.holes import HoleType, choices
+from rebalance_forensics.catalog.template import Hole, Maybe, Part, TemplateError, holes_of, literal_source
+
+Types = Mapping[str, HoleType]
+IGNORED = "_"
+_SECONDS = 2.0
+"""No honest line takes a program this long; a hostile one must not stop the rest."""
+
+
+@dataclass
+class Program:
+    """One anchored program. `loose` is the second try in which ids may contain blanks; it is None where none can.
+
+    `holes` are the names and types of its groups, in order; `constants` hold where no hole says otherwise.
+    """
+
+    source: str
+    loose: str | None
+    holes: tuple[tuple[str, str], ...]
+    constants: dict[str, FieldValue] = field(default_factory=dict)
+
+    def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
+        """The fields the text fills, or None where the text is not of this template."""
+        match = self._fullmatch(text, loosely=loosely)
+        if match is None:
+            return None
+        try:
+            return self._fields(match, types)
+        except (ValueError, FieldError):
+            return None
+
+    def _fullmatch(self, text: str, *, loosely: bool) -> Sequence[str | None] | None:
+        fullmatch = self._loose if loosely else self._strict
+        if fullmatch is None:
+            return None
+        try:
+            match = fullmatch(text, timeout=_SECONDS)
+        except TimeoutError:
+            return None
+        return None if match is None else match.groups()
+
+    @cached_property
+    def _strict(self) -> Callable[..., regex.Match[str] | None]:
+        return regex.compile(self.source).fullmatch
+
+    @cached_property
+    def _loose(self) -> Callable[..., regex.Match[str] | None] | None:
+        return regex.compile(self.loose).fullmatch if self.loose else None
+
+    def _fields(self, groups: Sequence[str | None], types: Types) -> dict[str, FieldValue]:
+        merged: dict[str, FieldValue] = dict(self.constants)
+        own: dict[str, FieldValue] = {}
+        for (name, kind), text in zip(self.holes, groups, strict=True):
+            if text is None or name == IGNORED:
+                continue
+            value = type_named(kind, types).read(text)
+            if isinstance(value, Mapping):
+                merged |= value
+                own.setdefault(name, value.get(name, text))
+            else:
+                own[name] = value
+        return merged | own
+
+
+def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, FieldValue]) -> Program:
+    """Compile a template that `template.parse` took apart."""
+    strict = _source(parts, types, loosely=False)
+    loose = _source(parts, types, loosely=True)
+    holes = tuple((hole.name, hole.type) for hole in holes_of(parts))
+    return Program(strict, loose if loose != strict else None, holes, dict(constants))
+
+
+def _source(parts: Sequence[Part], types: Types, *, loosely: bool) -> str:
+    return "".join(_part_source(part, types, loosely=loosely) for part in parts)
+
+
+def _part_source(part: Part, types: Types, *, loosely: bool) -> str:
+    if isinstance(part, str):
+        return literal_source(part)
+    if isinstance(part, Maybe):
+        return f"(?:{_source(part.parts, types, loosely=loosely)})?"
+    kind = type_named(part.type, types)
+    source = kind.loose if loosely and kind.loose else kind.source
+    return f"({source})?" if part.optional else f"({source})"
+
+
+def type_named(name: str, types: Types) -> HoleType:
+    """The type a hole names; TemplateError where there is none."""
+    if known := types.get(name):
+        return known
+    if "|" in name:
+        return choices(name)
+    raise TemplateError(f"no hole type is called {name!r}; there are {', '.join(sorted(types))}")
+
+
+def names_of(parts: Sequence[Part]) -> frozenset[str]:
+    """The names of all holes that keep their value."""
+    return frozenset(hole.name for hole in holes_of(parts) if hole.name != IGNORED)
+
+
+def always_filled(parts: Sequence[Part]) -> frozenset[str]:
+    """The names of the holes no message of this template leaves out."""
+    return frozenset(part.name for part in parts if isinstance(part, Hole) and not part.optional)

@@ -1,0 +1,61 @@
+"""Which words of a template to look for in raw bytes: rare ones that no envelope would escape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+SHORTEST = 7
+"""Any window of this length holds an aligned word of four bytes, which the scan without Hyperscan relies on."""
+_LONGEST = 32
+
+# JSON, CSV and XML write these as they are; quotes, backslashes, angle brackets and line breaks they do not.
+_PLAIN = re.compile(r"[A-Za-z0-9 _.\-:(),\[\]]+")
+
+_COMMON = frozenset(
+    """
+    a an and are as at be been by can cannot could due error failed failure for from has have in info into is it its
+    new no not of on one or since that the this to up was were while will with
+    all already any because before after between during each every more most only other same some such than then these
+    address api broker brokers byte bytes cleaner client clients closed closing code completed connection consumer
+    controller correlation current data directory disk done elapsed end epoch exception existing expired external
+    fetch fetcher file files finished first following group group. groups high id ids index internal kafka key last
+    latest leader level line list listener load loaded loading local log logs manager max member members message
+    messages metadata metrics milliseconds min ms name network node nodes null number offset offsets old open opened
+    partition partitions path pool position previous producer quota read received record records recovery removed
+    removing replica replicas request requests response retention role scheduled segment segments server session set
+    size snapshot source start started starting state stopped stopping successfully task tasks thread threads time
+    timeout topic topics total transaction type unknown update updated updating user using value values version
+    watermark write writing zookeeper
+    """.split()
+)
+"""Words that lines about anything but groups are made of, too."""
+
+
+def sought_in(literals: Iterable[str]) -> str | None:
+    """The best words to look for among a template's literals; None where all of them are common."""
+    stretches = [stretch for literal in literals for stretch in _PLAIN.findall(literal)]
+    candidates = [stretch for stretch in stretches if len(stretch) >= SHORTEST and rarity(stretch) > 0]
+    return max(map(_cut, candidates), key=rarity, default=None)
+
+
+def rarity(stretch: str) -> int:
+    """How unlikely a line about something else contains it: rare words count whole, common ones by a quarter."""
+    words = stretch.split()
+    rare = sum(len(word) for word in words if _bare(word) not in _COMMON)
+    common = sum(len(word) for word in words if _bare(word) in _COMMON)
+    long_enough = rare >= 4 or common >= 18  # noqa: PLR2004 - "(Re-)joining group" has few but telling letters
+    return rare * 4 + common if long_enough else 0
+
+
+def _bare(word: str) -> str:
+    return word.strip(".,:()[]-").lower()
+
+
+def _cut(stretch: str) -> str:
+    """At most `_LONGEST` characters, at word boundaries, where they are rarest."""
+    if len(stretch) <= _LONGEST:
+        return stretch
+    starts = [0] + [match.end() for match in re.finditer(" ", stretch)]
+    windows = [stretch[start : start + _LONGEST] for start in starts if len(stretch) - start >= SHORTEST]
+    return max(windows, key=rarity)

@@ -1,0 +1,29 @@
+"""The classes that speak about groups."""
+
+from __future__ import annotations
+
+GROUP_CLASSES = frozenset(
+    """
+    GroupCoordinator GroupMetadataManager GroupMetadata GroupCoordinatorAdapter GroupCoordinatorService
+    GroupCoordinatorShard ClassicGroup GenericGroup OffsetMetadataManager CoordinatorRuntime CoordinatorLoaderImpl
+    ShareCoordinatorService ShareCoordinatorShard TopicRegexResolver
+    AbstractCoordinator ConsumerCoordinator WorkerCoordinator DistributedHerder WorkerGroupMember EagerAssignor
+    IncrementalCooperativeAssignor WorkerRebalanceListener
+    ConsumerMembershipManager AbstractMembershipManager MembershipManagerImpl ConsumerHeartbeatRequestManager
+    AbstractHeartbeatRequestManager HeartbeatRequestManager CoordinatorRequestManager CommitRequestManager
+    ConsumerRebalanceListenerInvoker StreamsMembershipManager StreamsGroupHeartbeatRequestManager
+    StreamsRebalanceListenerInvoker ShareMembershipManager ShareHeartbeatRequestManager ShareConsumerImpl
+    ClassicKafkaConsumer LegacyKafkaConsumer AsyncKafkaConsumer KafkaConsumer
+    CooperativeStickyAssignor AbstractStickyAssignor StickyAssignor
+    StreamPartitionAssignor StreamsPartitionAssignor HighAvailabilityTaskAssignor StickyTaskAssignor
+    LegacyStickyTaskAssignor FallbackPriorTaskAssignor AssignorConfiguration TaskManager StreamThread KafkaStreams
+    StreamsRebalanceListener DefaultStreamsRebalanceListener TaskAssignmentUtils RackAwareTaskAssignor
+    KafkaGroupLeaderElector SchemaRegistryCoordinator
+    """.split()
+)
+"""A line of theirs that no pattern knows counts as unmatched."""
+
+
+def simple_name(logger: str) -> str:
+    """`kafka.coordinator.group.GroupMetadata$` is GroupMetadata; an inner class counts as its outer one."""
+    return logger.strip().rpartition(".")[2].partition("$")[0].partition(":")[0]

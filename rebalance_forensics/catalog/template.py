@@ -1,0 +1,111 @@
+"""Kafka's own wording with holes in it: the text of a template, taken apart and compiled to one anchored program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import regex
+
+
+class TemplateError(ValueError):
+    """What is wrong with a template's text, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A place where Kafka prints a value: `{name:type}`, `{name:type?}` where it may be missing."""
+
+    name: str
+    type: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """`[[…]]`: words that some releases print and others leave out."""
+
+    parts: tuple[Part, ...]
+
+
+Part = str | Hole | Maybe
+
+_TOKEN = re.compile(
+    r"(?P<open>\[\[)|(?P<close>\]\])|(?P<brace>\{\{|\}\})|\{'(?P<quoted>[^']*)'\}"
+    r"|\{(?P<name>\w+)(?::(?P<type>[^{}?]+)(?P<optional>\?)?)?\}|(?P<stray>[{}])"
+)
+
+
+def parse(text: str) -> tuple[Part, ...]:
+    """Take a template's text apart into literals, holes and optional parts."""
+    stack: list[list[Part]] = [[]]
+    at = 0
+    for token in _TOKEN.finditer(text):
+        _literal(stack[-1], text[at : token.start()])
+        at = token.end()
+        if token["stray"]:
+            raise TemplateError(f"a lone {token['stray']} at column {token.start() + 1}; write it twice for a brace")
+        if token["open"]:
+            stack.append([])
+        elif token["close"] and len(stack) > 1:
+            part = Maybe(tuple(stack.pop()))
+            stack[-1].append(part)
+        elif token["name"]:
+            stack[-1].append(Hole(token["name"], token["type"] or "text", bool(token["optional"])))
+        else:
+            _literal(stack[-1], token["brace"][0] if token["brace"] else token["quoted"] or token["close"] or "")
+    if len(stack) > 1:
+        raise TemplateError("an optional part opens with [[ and never closes; write {'[['} for the two brackets")
+    _literal(stack[0], text[at:])
+    return _trimmed(stack[0])
+
+
+def _literal(parts: list[Part], text: str) -> None:
+    if parts and isinstance(parts[-1], str):
+        parts[-1] += text
+    elif text:
+        parts.append(text)
+
+
+def _trimmed(parts: list[Part]) -> tuple[Part, ...]:
+    """Trailing blanks never decide: layouts and shippers cut them."""
+    if parts and isinstance(parts[-1], str):
+        parts[-1] = parts[-1].rstrip()
+    return tuple(part for part in parts if part != "")
+
+
+def holes_of(parts: Sequence[Part]) -> Iterator[Hole]:
+    """Every hole in reading order, those of optional parts included."""
+    for part in parts:
+        if isinstance(part, Hole):
+            yield part
+        elif isinstance(part, Maybe):
+            yield from holes_of(part.parts)
+
+
+def literals_of(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The words every message of this template contains, in order."""
+    return tuple(part for part in parts if isinstance(part, str))
+
+
+def weight_of(parts: Sequence[Part]) -> int:
+    """How much a template says itself: the length of all its words."""
+    return sum(len(part) if isinstance(part, str) else weight_of(_inner(part)) for part in parts)
+
+
+def _inner(part: Part) -> Sequence[Part]:
+    return part.parts if isinstance(part, Maybe) else ()
+
+
+_BLANKS = re.compile(r" *[\t\n]\s*")
+
+
+def stretches_of(literal: str) -> tuple[str, ...]:
+    """The pieces of a literal that no line break or tab cuts."""
+    return tuple(_BLANKS.split(literal))
+
+
+def literal_source(literal: str) -> str:
+    """The program for literal words; line breaks and tabs also match the blanks they become in a flattened log."""
+    return r"\s+".join(regex.escape(stretch, special_only=True) for stretch in stretches_of(literal))
