@@ -28,7 +28,7 @@ class TargetAssignmentComputed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberReconciled(Event):
-    """The coordinator moved a member to a new assignment state."""
+    """The coordinator moved a member to a new assignment state. Streams groups own tasks, and `standby` and `warmup` ones."""
 
     member: str
     epoch: int | None = None
@@ -36,6 +36,8 @@ class MemberReconciled(Event):
     state: str | None = None
     assigned: tuple[str, ...] = ()
     revoking: tuple[str, ...] = ()
+    standby: tuple[str, ...] = ()
+    warmup: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
