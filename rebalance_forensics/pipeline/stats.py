@@ -15,9 +15,7 @@ class HostStats:
     """The share of one host in a stream of several."""
 
     host: str
-    component: str | None = None
     kafka_version: str | None = None
-    records: int = 0
     matched: int = 0
     unmatched_kafka: int = 0
     first: EpochMs | None = None
@@ -41,6 +39,5 @@ class SplitStats:
     first: EpochMs | None = None
     last: EpochMs | None = None
     kafka_version: str | None = None
-    cluster_id: str | None = None
     hosts: tuple[HostStats, ...] = ()
     errors: tuple[str, ...] = ()

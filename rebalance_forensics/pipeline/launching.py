@@ -1,0 +1,148 @@
+"""A JVM for Spark, started by ourselves.
+
+Spark's own scripts start a shell and a second JVM only to find the command line, print to the terminal,
+and ask for a Java module (jdk.incubator.vector) that small runtimes lack and nothing here uses.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO
+
+from rebalance_forensics.pipeline.java import Java
+from rebalance_forensics.pipeline.refusals import InputError
+
+SERVER = "org.apache.spark.api.python.PythonGatewayServer"
+START_SECONDS = 120
+ROOT = Path(__file__).resolve().parents[2]
+_OPENED = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+"""What org.apache.spark.launcher.JavaModuleOptions opens to Spark."""
+
+MODULE_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED),
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """A running JVM that PySpark can talk to; it ends when this process does."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    secret: str
+    log: Path
+
+
+def spark_jars() -> Path:
+    """The jars of the installed PySpark."""
+    home = os.environ.get("SPARK_HOME")
+    if home:
+        return Path(home) / "jars"
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise InputError("PySpark is not installed here: pip install pyspark, or use --engine local.")
+    return Path(found.origin).parent / "jars"
+
+
+def command_line(java: Java, options: Sequence[str], *, heap: str) -> list[str]:
+    """How the JVM is started; only jar files stand on its class path, as a class-data archive demands."""
+    jars = sorted(str(jar) for jar in spark_jars().glob("*.jar"))
+    return [
+        str(java.executable),
+        "-cp",
+        os.pathsep.join(jars),
+        f"-Xmx{heap}",
+        *MODULE_OPTIONS,
+        f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
+        *options,
+        SERVER,
+    ]
+
+
+def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Gateway:
+    """Start the JVM and wait until it listens."""
+    directory = Path(tempfile.mkdtemp(prefix="rebalance-forensics-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    address, log = directory / "gateway", directory / "jvm.log"
+    environment = {
+        **os.environ,
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
+        "SPARK_CONNECT_MODE": "0",
+        "SPARK_HOME": str(spark_jars().parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # Python workers import this package, also where it is run from its source tree.
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+    }
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - the Java that was found and checked
+            command_line(java, options, heap=heap),
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            # Ctrl-C is for the command; the JVM ends when its standard input does.
+            preexec_fn=_ignore_interrupts if os.name == "posix" else None,  # noqa: PLW1509
+        )
+    port, secret = _address(process, address, log, java)
+    return Gateway(process=process, port=port, secret=secret, log=log)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _address(process: subprocess.Popen[bytes], address: Path, log: Path, java: Java) -> tuple[int, str]:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if address.is_file():
+            with address.open("rb") as told:
+                return _integer(told), told.read(_integer(told)).decode()
+        if process.poll() is not None:
+            break
+        time.sleep(0.01)
+    process.kill()
+    raise InputError(
+        f"Java {java.release} at {java.executable} ({java.source}) did not start Spark: {_last_words(log)}. "
+        "Name another one with --java-home, or use --engine local: same report."
+    )
+
+
+def _integer(told: BinaryIO) -> int:
+    return int(struct.unpack(">i", told.read(4))[0])
+
+
+def _last_words(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if "Error" in line or "Exception" in line] or lines
+    return telling[0].rstrip(".")[:300] if telling else "it said nothing"

@@ -1,0 +1,28 @@
+"""What a run is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rebalance_forensics.pipeline.instants import Instant
+from rebalance_forensics.pipeline.zones import Zones
+
+Engine = Literal["spark", "local"]
+DEFAULT_CLUSTER = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzeOptions:
+    """How to analyze; the report depends on everything here but `engine`, `split_bytes` and what starts Java."""
+
+    engine: Engine = "spark"
+    group: str | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    zones: Zones = field(default_factory=Zones)
+    cluster: str | None = None
+    patterns: tuple[str, ...] = ()
+    split_bytes: int = 64 << 20
+    java_home: str | None = None
+    keep_warm: bool = False

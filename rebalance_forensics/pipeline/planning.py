@@ -1,0 +1,83 @@
+"""Before anything is read: which files, what they are, and who reads which part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
+from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.shards import shard_keys
+from rebalance_forensics.sources.files import InputFile, discover
+from rebalance_forensics.sources.profile import FileProfile, profile
+from rebalance_forensics.sources.splits import Split, plan
+
+SMALL_BYTES = 8 << 20
+"""Up to here one worker is done before a second one has started."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPlan:
+    """Everything the workers need, decided once."""
+
+    files: tuple[InputFile, ...]
+    profiles: tuple[FileProfile, ...]
+    errors: tuple[tuple[str, str], ...]
+    """(path, sentence) for what could not be opened."""
+    portions: tuple[tuple[Split, ...], ...]
+    """The splits of each task, of about equal weight."""
+    reading: Reading
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes on disk: what a progress bar counts to."""
+        return sum(file.size for file in self.files)
+
+
+def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int) -> ReadPlan:
+    """Find and sniff the files under `paths` and deal their splits to tasks."""
+    refuse_missing(paths)
+    found = discover(paths)
+    profiles = [profile(file) for file in found.files]
+    splits = plan(found.files, profiles, options.split_bytes)
+    small = sum(file.size for file in found.files) <= SMALL_BYTES
+    shards = 1 if small else workers
+    return ReadPlan(
+        files=tuple(found.files),
+        profiles=tuple(profiles),
+        errors=tuple(found.errors),
+        portions=deal(splits, 1 if small else max(workers, len(splits))),
+        reading=Reading(
+            cluster=options.cluster or DEFAULT_CLUSTER,
+            shards=shard_keys(shards),
+            zones=options.zones,
+            patterns=options.patterns,
+        ),
+    )
+
+
+def refuse_missing(paths: Sequence[str]) -> None:
+    """A path that is not there is a slip of the pen, not an input that failed."""
+    if not paths:
+        raise InputError("no input: name at least one log file, directory or archive.")
+    for path in paths:
+        if path != "-" and "://" not in path and not Path(path).exists():
+            raise InputError(f"{path}: no such file or directory.")
+
+
+def weight(split: Split) -> int:
+    """The bytes a split makes its reader go through."""
+    return (split.end - split.start) if split.end is not None else split.file.size * (8 if split.file.codec else 1)
+
+
+def deal(splits: Sequence[Split], portions: int) -> tuple[tuple[Split, ...], ...]:
+    """The heaviest split first, each to whoever has least; no portion is empty."""
+    hands: list[list[Split]] = [[] for _ in range(min(portions, len(splits)))]
+    loads = [0] * len(hands)
+    for split in sorted(splits, key=lambda s: (-weight(s), s.file.path, s.start)):
+        least = loads.index(min(loads))
+        hands[least].append(split)
+        loads[least] += weight(split) + 1
+    return tuple(tuple(hand) for hand in hands)

@@ -1,0 +1,133 @@
+"""One split of one file in, its typed events out: the only place where bytes become rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from rebalance_forensics.catalog.assembling import event_of
+from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import VersionReported
+from rebalance_forensics.pipeline.event_rows import row_of
+from rebalance_forensics.pipeline.rows import dumps
+from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
+from rebalance_forensics.pipeline.shards import shard_of
+from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
+from rebalance_forensics.pipeline.zones import Zones, putting_right
+from rebalance_forensics.records import EpochMs, LogRecord
+from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.splits import Split
+
+BATCH_ROWS = 4096
+_QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
+"""Kafka says far more at these levels than any catalog can know; not knowing it is no gap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How splits are read in one run."""
+
+    cluster: str
+    shards: tuple[int, ...] = (0,)
+    zones: Zones = field(default_factory=Zones)
+    patterns: tuple[str, ...] = ()
+    """Directories of the user's own patterns."""
+
+
+def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """The events that start in the split, then one row with what was counted."""
+    counts, tally, rows = SplitCounts(), _Tally(), list[Row]()
+    try:
+        for event in _events(split, catalog, reading, counts, tally):
+            shards = reading.shards if event.group is None else (shard_of(event.cluster, event.group, reading.shards),)
+            rows.extend(row_of(event, shard=shard, split=split.index) for shard in shards)
+            if len(rows) >= BATCH_ROWS:
+                yield batch_of(rows)
+                rows = []
+    except OSError as error:
+        counts.errors.append(f"{split.file.path}: reading stopped: {error.strerror or error}.")
+    stats = tally.stats(split, counts)
+    yield batch_of([*rows, Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=dumps(stats))])
+
+
+def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
+    """The typed events of the split; whatever else its records are is counted."""
+    profile, path = split.profile, split.file.path
+    put_right = putting_right(reading.zones, path, profile.host)
+    for read in read_records(split, catalog.prefilter().hits, counts):
+        record = put_right(read) if put_right else read
+        match = catalog.match(record.message, logger=record.logger, level=record.level)
+        if match is None:
+            if record.level not in _QUIET_LEVELS and catalog.is_group_class(record.logger or record.message):
+                tally.unknown(record)
+            continue
+        event = event_of(
+            match, record, cluster=reading.cluster, host=record.host or profile.host, component=profile.component
+        )
+        tally.known(record, event)
+        if event is not None:
+            yield event
+
+
+class _Tally:
+    """What the catalog made of the records of one split."""
+
+    def __init__(self) -> None:
+        self.matched: Counter[str | None] = Counter()
+        self.unmatched: Counter[str | None] = Counter()
+        self.samples: list[str] = []
+        self.version: dict[str | None, str] = {}
+        self.seen: dict[str, tuple[EpochMs, EpochMs]] = {}
+
+    def known(self, record: LogRecord, event: Event | None) -> None:
+        self.matched[record.host] += 1
+        self._met(record)
+        if isinstance(event, VersionReported) and event.product == "kafka":
+            self.version.setdefault(record.host, event.version)
+
+    def unknown(self, record: LogRecord) -> None:
+        self.unmatched[record.host] += 1
+        self._met(record)
+        if len(self.samples) < SAMPLES:
+            self.samples.append(record.text)
+
+    def _met(self, record: LogRecord) -> None:
+        if record.host is not None and record.at is not None:
+            first, last = self.seen.get(record.host, (record.at, record.at))
+            self.seen[record.host] = min(first, record.at), max(last, record.at)
+
+    def stats(self, split: Split, counts: SplitCounts) -> SplitStats:
+        """All counts of the split."""
+        return SplitStats(
+            path=split.file.path,
+            index=split.index,
+            start=split.start,
+            bytes=counts.bytes,
+            lines=counts.lines,
+            records=counts.records,
+            unparsed=counts.unparsed,
+            matched=self.matched.total(),
+            unmatched_kafka=self.unmatched.total(),
+            unmatched=tuple(self.samples),
+            first=counts.first,
+            last=counts.last,
+            kafka_version=next(iter(self.version.values()), None),
+            hosts=tuple(self._host(host) for host in sorted({*self.matched, *self.unmatched} - {None}, key=str)),
+            errors=tuple(counts.errors),
+        )
+
+    def _host(self, host: str | None) -> HostStats:
+        assert host is not None
+        first, last = self.seen.get(host, (None, None))
+        return HostStats(
+            host=host,
+            kafka_version=self.version.get(host),
+            matched=self.matched[host],
+            unmatched_kafka=self.unmatched[host],
+            first=first,
+            last=last,
+        )

@@ -1,0 +1,100 @@
+"""Result rows in, the report out: the driver's share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from rebalance_forensics import __version__
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.pipeline.line_numbers import LinesBefore
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.planning import ReadPlan
+from rebalance_forensics.pipeline.rows import Codec
+from rebalance_forensics.pipeline.schemas import Kind
+from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.model import InputSummary, Report
+from rebalance_forensics.timeline.model import Evidence, GroupHistory
+
+
+def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Report:
+    """The report, the same whatever the order of the rows."""
+    stats = [Codec().loads(SplitStats, text) for text in payloads(results, Kind.COUNTS)]
+    codec = Codec({Evidence: LinesBefore(stats).corrected})
+    cases = related(sorted((codec.loads(GroupCase, text) for text in payloads(results, Kind.CASE)), key=_name))
+    inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
+    asked_for = [case for case in cases if options.group in (None, case.history.group)]
+    gaps = {gap for case in asked_for for gap in case.gaps}
+    return within(
+        Report(
+            tool_version=__version__,
+            inputs=inputs,
+            groups=tuple(case.history for case in asked_for),
+            incidents=tuple(sorted((i for case in asked_for for i in case.incidents), key=_begin)),
+            gaps=tuple(sorted(gaps, key=_place)),
+        ),
+        options,
+    )
+
+
+def payloads(rows: pa.Table, kind: Kind) -> list[str]:
+    """The payloads of the rows of one kind."""
+    chosen = rows.filter(pa.compute.equal(rows["kind"], int(kind)))
+    return [str(text) for text in chosen["payload"].to_pylist()]
+
+
+def within(report: Report, options: AnalyzeOptions) -> Report:
+    """Only what touches the time that was asked for; identities and inputs stay whole."""
+    end = last_of(report.inputs)
+    since = options.since.resolve(end) if options.since else None
+    until = options.until.resolve(end) if options.until else None
+    if since is None and until is None:
+        return report
+
+    def overlaps(start: EpochMs | None, stop: EpochMs | None) -> bool:
+        return (until is None or start is None or start < until) and (since is None or stop is None or stop >= since)
+
+    def shortened(group: GroupHistory) -> GroupHistory:
+        return replace(
+            group,
+            generations=tuple(
+                one
+                for one, nxt in zip(group.generations, [*group.generations[1:], None], strict=True)
+                if overlaps(one.started_at or one.completed_at, nxt.started_at if nxt else None)
+            ),
+            pauses=tuple(p for p in group.pauses if overlaps(p.started_at, p.ended_at)),
+        )
+
+    return replace(
+        report,
+        groups=tuple(map(shortened, report.groups)),
+        incidents=tuple(i for i in report.incidents if overlaps(i.started_at, i.ended_at)),
+        gaps=tuple(g for g in report.gaps if overlaps(g.started_at, g.ended_at)),
+    )
+
+
+def last_of(inputs: Iterable[InputSummary]) -> EpochMs | None:
+    """When the logs end."""
+    return max((one.last for one in inputs if one.last is not None), default=None)
+
+
+def related(cases: Sequence[GroupCase]) -> Sequence[GroupCase]:
+    """What only shows when the groups are seen together."""
+    return cases
+
+
+def _name(case: GroupCase) -> tuple[str, str]:
+    return case.history.cluster, case.history.group
+
+
+def _begin(incident: Incident) -> tuple[str, str, int, str]:
+    return incident.cluster, incident.group, incident.started_at, incident.id
+
+
+def _place(gap: Gap) -> tuple[bool, int, str, int, str]:
+    return gap.started_at is None, gap.started_at or 0, gap.what, gap.ended_at or 0, gap.consequence

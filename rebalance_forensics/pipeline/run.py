@@ -1,0 +1,101 @@
+"""Logs in, report out: the whole way, on either engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from rebalance_forensics.pipeline.local_engine import run_locally
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading, refuse_missing
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.reporting import payloads, report_of
+from rebalance_forensics.pipeline.rows import Codec
+from rebalance_forensics.pipeline.schemas import Kind
+from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.report.model import Report
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Progress = Callable[[int, int], None]
+"""Told how many bytes are done, and of how many."""
+
+
+def no_progress(done: int, total: int) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """A report with the rows it was made from."""
+
+    report: Report
+    rows: pa.Table
+    """Result rows; they hold the events when `keep_events` was asked for."""
+
+
+def analyze(paths: Sequence[str], options: AnalyzeOptions | None = None, *, progress: Progress = no_progress) -> Report:
+    """Analyze logs and say what happened to their groups."""
+    return analyze_keeping(paths, options or AnalyzeOptions(), keep_events=False, progress=progress).report
+
+
+def analyze_keeping(
+    paths: Sequence[str],
+    options: AnalyzeOptions,
+    *,
+    keep_events: bool,
+    progress: Progress = no_progress,
+    session: SparkSession | None = None,
+) -> Analysis:
+    """The same, with the events at hand."""
+    if options.engine == "spark":
+        plan, rows = _on_spark(paths, options, session, keep_events=keep_events, progress=progress)
+    else:
+        plan = plan_reading(paths, options, workers=1)
+        rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, plan.total_bytes))
+    refuse_foreign(plan, paths, rows)
+    return Analysis(report=report_of(plan, rows, options), rows=rows)
+
+
+def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None:
+    """Without one Kafka line there is nothing to report on."""
+    stats = [Codec().loads(SplitStats, text) for text in payloads(rows, Kind.COUNTS)]
+    if any(s.matched or s.unmatched_kafka for s in stats):
+        return
+    looked_at = ", ".join(paths)
+    if not plan.files and not plan.errors:
+        raise InputError(f"{looked_at}: no files here; name a directory, file or archive with Kafka logs.")
+    lines = sum(s.lines for s in stats)
+    failed = "; ".join(sentence for _, sentence in plan.errors[:3])
+    raise InputError(
+        f"{looked_at}: no Kafka line found in {len(plan.files)} files with {lines} lines; "
+        + (f"{failed}." if failed else "name the logs of brokers, consumers, Streams or Connect workers.")
+    )
+
+
+def _on_spark(
+    paths: Sequence[str],
+    options: AnalyzeOptions,
+    session: SparkSession | None,
+    *,
+    keep_events: bool,
+    progress: Progress,
+) -> tuple[ReadPlan, pa.Table]:
+    """Plan while the JVM boots, then run."""
+    from rebalance_forensics.pipeline import session as sessions  # noqa: PLC0415 - Spark only where it is asked for
+    from rebalance_forensics.pipeline.spark_engine import run_on_spark  # noqa: PLC0415
+
+    refuse_missing(paths)
+    ready = session or sessions.active_session()
+    with ThreadPoolExecutor(1) as boot:
+        booting = None if ready else boot.submit(sessions.start_session, options.java_home)
+        workers = ready.sparkContext.defaultParallelism if ready else sessions.cores()
+        plan = plan_reading(paths, options, workers=workers)
+        ready = ready or (booting.result() if booting else None)
+    assert ready is not None
+    return plan, run_on_spark(ready, plan, keep_events=keep_events, progress=progress)

@@ -1,0 +1,86 @@
+"""The Spark session of a run: the one that is there, else one of our own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rebalance_forensics.pipeline.java import find_java
+from rebalance_forensics.pipeline.launching import launch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def local_settings(workers: int) -> Mapping[str, str]:
+    """What a session of our own is told, and why."""
+    return {
+        "spark.master": f"local[{workers}]",
+        "spark.app.name": "rebalance-forensics",
+        # Nobody looks at the UI of a command that is gone in seconds, and its port may be taken.
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Nothing of a local run listens to the network, and no host name has to resolve.
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(workers),
+        # The plan is known: one shuffle into as many shards as there are workers. Adaptive planning would
+        # run it as two jobs and merge the shards again.
+        "spark.sql.adaptive.enabled": "false",
+        # Python does the work; compiling Java for the few rows around it takes longer than running it.
+        "spark.sql.codegen.wholeStage": "false",
+        # Events of a long run may exceed the default of 1 GB, and they are wanted all the same.
+        "spark.driver.maxResultSize": "0",
+        "spark.log.level": "ERROR",
+    }
+
+
+def active_session() -> SparkSession | None:
+    """The session that this process (a notebook, a job) already has."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - half a second that `patterns match` does not need
+
+    return SparkSession.getActiveSession()
+
+
+def start_session(java_home: str | None = None, workers: int | None = None) -> SparkSession:
+    """A local session on a JVM of our own; the terminal stays quiet."""
+    gateway = launch(find_java(java_home))
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - imported while nobody waits for it elsewhere
+
+    with _environment(
+        PYSPARK_GATEWAY_PORT=str(gateway.port),
+        PYSPARK_GATEWAY_SECRET=gateway.secret,
+        # Workers run this interpreter; Spark would take the first python3 of the PATH.
+        PYSPARK_PYTHON=sys.executable,
+        PYSPARK_DRIVER_PYTHON=sys.executable,
+    ):
+        builder = SparkSession.builder
+        for name, value in local_settings(workers or cores()).items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _environment(**settings: str) -> Iterator[None]:
+    """Environment variables that hold for a moment; a notebook keeps its own."""
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

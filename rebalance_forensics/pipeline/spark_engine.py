@@ -1,0 +1,76 @@
+"""The stages on Spark: one job, one shuffle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from rebalance_forensics.pipeline.planning import ReadPlan
+from rebalance_forensics.pipeline.progress import watching
+from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.schemas import ORDER, ROWS, spark_schema
+from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
+from rebalance_forensics.sources.splits import Split
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Batches = Iterable[pa.RecordBatch]
+Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+
+def run_on_spark(
+    session: SparkSession, plan: ReadPlan, *, keep_events: bool, progress: Callable[[int, int], None]
+) -> pa.Table:
+    """All result rows, by way of Spark; `progress` is told the bytes done and of how many."""
+    with watching(session, plan, progress):
+        return cases(session, plan, keep_events=keep_events).toArrow().cast(ROWS)
+
+
+def event_rows(session: SparkSession, plan: ReadPlan) -> DataFrame:
+    """The rows of the first stage: one task a portion."""
+    tasks = len(plan.portions)
+    return session.range(0, tasks, 1, tasks).mapInArrow(_reader(plan.portions, plan.reading), spark_schema())
+
+
+def cases(session: SparkSession, plan: ReadPlan, *, keep_events: bool) -> DataFrame:
+    """The rows of the second stage, each group as a whole in one task."""
+    if len(plan.portions) <= 1:
+        # One worker reads everything: a shuffle would only move its rows to itself.
+        whole = _whole(plan.portions, plan.reading, keep_events=keep_events)
+        return session.range(0, 1, 1, 1).mapInArrow(whole, spark_schema())
+    shards = len(plan.reading.shards)
+    ordered = event_rows(session, plan).repartition(shards, "shard").sortWithinPartitions(*ORDER)
+    return ordered.mapInArrow(investigator(keep_events=keep_events), spark_schema())
+
+
+def investigator(*, keep_events: bool = False) -> Stage:
+    """The second stage as Spark calls it."""
+
+    def investigate_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
+        return investigate_rows(batches, keep_events=keep_events)
+
+    return investigate_partition
+
+
+def _reader(portions: tuple[tuple[Split, ...], ...], reading: Reading) -> Stage:
+    def read_tasks(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for task in _numbers(batches):
+            yield from read_portion(portions[task], reading)
+
+    return read_tasks
+
+
+def _whole(portions: tuple[tuple[Split, ...], ...], reading: Reading, *, keep_events: bool) -> Stage:
+    def read_and_investigate(batches: Batches) -> Iterator[pa.RecordBatch]:
+        read = (batch for task in _numbers(batches) for batch in read_portion(portions[task], reading))
+        return investigate_rows(in_order(read), keep_events=keep_events)
+
+    return read_and_investigate
+
+
+def _numbers(batches: Batches) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()

@@ -1,0 +1,67 @@
+"""The two stages every engine runs: splits into rows, sorted rows into cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import chain, groupby
+from operator import attrgetter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute
+
+from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.diagnosis.case import GroupCase, investigate
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.event_rows import event_of
+from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading, read_split
+from rebalance_forensics.pipeline.rows import dumps
+from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_of, rows_of
+from rebalance_forensics.sources.splits import Split
+
+
+@cache
+def catalog_of(patterns: tuple[str, ...]) -> Catalog:
+    """The catalog of this process."""
+    return Catalog.load([Path(directory) for directory in patterns])
+
+
+def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.RecordBatch]:
+    """First stage: every event of some splits, and their counts."""
+    catalog = catalog_of(reading.patterns)
+    return chain.from_iterable(read_split(split, catalog, reading) for split in splits)
+
+
+def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
+    """The rows as the second stage wants them, without Spark."""
+    table = pa.Table.from_batches(batches, ROWS)
+    ordered = table.take(
+        pa.compute.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER], null_placement="at_start")
+    )
+    return list(ordered.to_batches(max_chunksize=BATCH_ROWS))
+
+
+def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = False) -> Iterator[pa.RecordBatch]:
+    """Second stage: one case for each group of the shard; counts (and, if wanted, events) pass through.
+
+    Groups come one after another, so only one group's events and the shared ones are held at a time.
+    """
+    shared: dict[str | None, tuple[Event, ...]] = {}
+    rows = chain.from_iterable(map(rows_of, batches))
+    for (_, kind, cluster, group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
+        if kind == Kind.COUNTS:
+            yield batch_of(list(together))
+            continue
+        known = list(together)
+        if keep_events:
+            yield batch_of(known)
+        events = tuple(map(event_of, known))
+        if kind == Kind.SHARED:
+            shared[cluster] = events
+        else:
+            yield batch_of([_case_row(known[0], investigate(cluster, group, events, shared.get(cluster, ())))])
+
+
+def _case_row(first: Row, case: GroupCase) -> Row:
+    return Row(shard=first.shard, kind=Kind.CASE, cluster=first.cluster, group=first.group, payload=dumps(case))

@@ -1,0 +1,140 @@
+"""What was read of each file, added up over its splits and put on the common clock."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from rebalance_forensics.pipeline.planning import ReadPlan
+from rebalance_forensics.pipeline.stats import HostStats, SplitStats
+from rebalance_forensics.pipeline.zones import to_utc
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.model import InputSummary
+from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.timeline.clocks import FileClock
+
+Clocks = Mapping[tuple[str, str | None], FileClock]
+
+
+def summaries(plan: ReadPlan, stats: Iterable[SplitStats], clocks: Clocks) -> tuple[InputSummary, ...]:
+    """One summary a file and one a host of a stream of several, by path."""
+    by_path: dict[str, list[SplitStats]] = defaultdict(list)
+    for split in sorted(stats, key=lambda s: (s.path, s.start)):
+        by_path[split.path].append(split)
+    read = (
+        summary
+        for file, profile in zip(plan.files, plan.profiles, strict=True)
+        for summary in _of_file(plan, file, profile, by_path[file.path], clocks)
+    )
+    unread = (_unread(plan, path, sentence) for path, sentence in plan.errors)
+    return tuple(sorted([*read, *unread], key=lambda s: (s.path, s.host or "", s.errors)))
+
+
+def merged_clocks(clocks: Iterable[FileClock]) -> Clocks:
+    """One clock a file; where groups saw it differently, the one that knows most, then the smallest skew."""
+    best: dict[tuple[str, str | None], FileClock] = {}
+    for clock in sorted(clocks, key=_ignorance):
+        best.setdefault((clock.path, clock.host), clock)
+    return best
+
+
+def _ignorance(clock: FileClock) -> tuple[bool, bool, int, int]:
+    return clock.skew_ms is None, clock.zone is None, abs(clock.skew_ms or 0), clock.shift_ms
+
+
+def _of_file(
+    plan: ReadPlan, file: InputFile, profile: FileProfile, splits: Sequence[SplitStats], clocks: Clocks
+) -> Iterator[InputSummary]:
+    hosts = _merged_hosts(splits)
+    several = len(hosts) > 1
+    own_host = profile.host or (hosts[0].host if len(hosts) == 1 else None)
+    clock = None if several else clocks.get((file.path, own_host)) or clocks.get((file.path, None))
+    zone = plan.reading.zones.of(file.path, own_host)
+    moved = _onto_clock(clock, None if profile.zone else zone)
+    yield InputSummary(
+        path=file.path,
+        cluster=plan.reading.cluster,
+        host=own_host,
+        component=profile.component,
+        kafka_version=next((s.kafka_version for s in splits if s.kafka_version), profile.kafka_version),
+        layout=profile.layout,
+        envelope="+".join(profile.envelopes) or None,
+        zone=profile.zone or zone or (clock.zone if clock else None),
+        clock_skew_ms=clock.skew_ms if clock else None,
+        bytes=sum(s.bytes for s in splits),
+        lines=sum(s.lines for s in splits),
+        records=sum(s.records for s in splits),
+        matched=sum(s.matched for s in splits),
+        unmatched_kafka=sum(s.unmatched_kafka for s in splits),
+        unparsed=sum(s.unparsed for s in splits),
+        first=moved(min((s.first for s in splits if s.first is not None), default=None)),
+        last=moved(max((s.last for s in splits if s.last is not None), default=None)),
+        errors=tuple(dict.fromkeys(error for s in splits for error in s.errors)),
+    )
+    if several:
+        yield from (_of_host(plan, file, profile, host, clocks) for host in hosts)
+
+
+def _of_host(plan: ReadPlan, file: InputFile, profile: FileProfile, host: HostStats, clocks: Clocks) -> InputSummary:
+    """The share of one host; what nobody counts by host stands in the summary of the whole file."""
+    clock = clocks.get((file.path, host.host))
+    zone = plan.reading.zones.of(file.path, host.host)
+    moved = _onto_clock(clock, None if profile.zone else zone)
+    return InputSummary(
+        path=file.path,
+        cluster=plan.reading.cluster,
+        host=host.host,
+        component=None,
+        kafka_version=host.kafka_version,
+        layout=profile.layout,
+        envelope="+".join(profile.envelopes) or None,
+        zone=profile.zone or zone or (clock.zone if clock else None),
+        clock_skew_ms=clock.skew_ms if clock else None,
+        bytes=0,
+        lines=0,
+        records=host.matched + host.unmatched_kafka,
+        matched=host.matched,
+        unmatched_kafka=host.unmatched_kafka,
+        unparsed=0,
+        first=moved(host.first),
+        last=moved(host.last),
+    )
+
+
+def _merged_hosts(splits: Sequence[SplitStats]) -> list[HostStats]:
+    by_host: dict[str, list[HostStats]] = defaultdict(list)
+    for split in splits:
+        for host in split.hosts:
+            by_host[host.host].append(host)
+    return [
+        HostStats(
+            host=name,
+            kafka_version=next((p.kafka_version for p in parts if p.kafka_version), None),
+            matched=sum(p.matched for p in parts),
+            unmatched_kafka=sum(p.unmatched_kafka for p in parts),
+            first=min((p.first for p in parts if p.first is not None), default=None),
+            last=max((p.last for p in parts if p.last is not None), default=None),
+        )
+        for name, parts in sorted(by_host.items())
+    ]
+
+
+def _onto_clock(clock: FileClock | None, named_zone: str | None) -> Callable[[EpochMs | None], EpochMs | None]:
+    """Moves a time as written in the file: by the zone the user named, then by what the clock is known to be off."""
+
+    def moved(at: EpochMs | None) -> EpochMs | None:
+        if at is None:
+            return None
+        utc = to_utc(at, named_zone) if named_zone else at
+        return EpochMs(utc - clock.shift_ms) if clock else utc
+
+    return moved
+
+
+def _unread(plan: ReadPlan, path: str, sentence: str) -> InputSummary:
+    return InputSummary(
+        path=path, cluster=plan.reading.cluster, host=None, component=None, kafka_version=None, layout=None,
+        envelope=None, zone=None, clock_skew_ms=None, bytes=0, lines=0, records=0, matched=0, unmatched_kafka=0,
+        unparsed=0, first=None, last=None, errors=(sentence,),
+    )  # fmt: skip
