@@ -1,0 +1,127 @@
+"""Markdown for a ticket or a post-mortem, with blank fields for what only people know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.model import Incident, RootCause
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.plain_text import line_of, prose
+from rebalance_forensics.report.ranking import faults, planned
+from rebalance_forensics.report.times import time_of_day
+from rebalance_forensics.report.wording import (
+    count,
+    culprits,
+    impact,
+    names_besides,
+    place,
+    ranges,
+    since,
+    some,
+    sureness,
+)
+from rebalance_forensics.timeline.model import Evidence
+
+SUFFIX = ".md"
+LINE_CHARACTERS = 1_000
+BLANKS = (
+    ("Detection", "Who or what noticed it, and when?"),
+    ("Customer impact", "What did users see?"),
+    ("Resolution", "What ended it, and who did it?"),
+    ("Action items", "| action | owner | due |\n|---|---|---|\n| | | |"),
+    ("Lessons", "What went well, what went wrong, where were we lucky?"),
+)
+
+
+def export(report: Report) -> str:
+    """Write a post-mortem of every fault, the most urgent first."""
+    return "\n".join(_lines(report)).rstrip() + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    found = faults(report)
+    if not found:
+        yield from ("# No fault found", "", f"{count(len(planned(report)), 'incident')}, planned or benign.")
+    for incident in found:
+        yield from _incident(incident)
+    if report.gaps:
+        yield from ("## What the logs do not show", "")
+        yield from (f"- {_safe(gap.what)}: {_safe(gap.consequence)}" for gap in report.gaps)
+        yield ""
+    yield f"Made by rebalance-forensics {report.tool_version} from {count(len(report.inputs), 'file')}. Times are UTC."
+
+
+def _incident(incident: Incident) -> Iterator[str]:
+    yield from (f"# {_safe(incident.summary)}", "", "| | |", "|---|---|")
+    yield from (f"| {label} | {_safe(value)} |" for label, value in _facts(incident))
+    yield ""
+    for cause in incident.root_causes:
+        yield from _cause(cause)
+    if incident.ruled_out:
+        yield from ("## Ruled out", "")
+        yield from (f"- **{_safe(other.cause)}**: {_safe(other.why)}" for other in incident.ruled_out)
+        yield ""
+    for title, blank in BLANKS:
+        yield from (f"## {title}", "", blank if blank.startswith("|") else f"_{blank}_", "")
+
+
+def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
+    cause = incident.root_causes[0]
+    yield "Incident", incident.id
+    yield "Group", f"{incident.group} on {incident.cluster}" if incident.cluster else incident.group
+    yield "Severity", incident.severity
+    yield "Root cause", ", or ".join(f"{one.cause} ({sureness(one.confidence)})" for one in incident.root_causes)
+    yield "Culprit", culprits(cause)
+    others = [name for one in cause.culprits for name in names_besides(one)]
+    if others:
+        yield "Also known as", some(others)
+    yield "Since", since(incident)
+    yield "Impact", impact(incident.impact)
+    if incident.generations:
+        yield "Generations", ranges(incident.generations)
+    yield "Authors", ""
+    yield "Status", ""
+
+
+def _cause(cause: RootCause) -> Iterator[str]:
+    yield from (f"## What happened: {_safe(cause.cause)}", "", _safe(cause.narrative), "")
+    if cause.chain:
+        yield from ("| time (UTC) | event | line |", "|---|---|---|")
+        for link in cause.chain:
+            line = f"`{_code(place(link.evidence))}`" if link.evidence else ""
+            yield f"| {time_of_day(link.at)} | {_safe(link.what)} | {line} |"
+        yield ""
+    yield from ("## Proof", "")
+    for evidence in cause.evidence:
+        yield from _quoted(evidence)
+    if cause.evidence_total > len(cause.evidence):
+        yield from (f"The {len(cause.evidence)} most telling of {cause.evidence_total} lines.", "")
+    if cause.advice:
+        yield from ("## What to do", "")
+        for number, advice in enumerate(cause.advice, 1):
+            cost = f" {_safe(advice.cost)}" if advice.cost else ""
+            yield f"{number}. **{_safe(advice.action)}** {_safe(advice.why)}{cost}"
+        yield ""
+    for bug in cause.known_bugs:
+        fixed = f"fixed in {bug.fixed_in}" if bug.fixed_in else "no fixed release known"
+        yield from (f"Known bug {_safe(bug.jira)}: {_safe(bug.title)}; {fixed}.", "")
+
+
+def _quoted(line: Evidence) -> Iterator[str]:
+    text = line_of(line.text, LINE_CHARACTERS)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    when = f" {time_of_day(line.timestamp)}" if line.timestamp is not None else ""
+    yield from (f"`{_code(place(line))}`{when}", "", f"{fence}text", text, fence, "")
+
+
+def _safe(text: str) -> str:
+    """Escape what Markdown or the HTML inside it would act on."""
+    escaped = re.sub(r"([\\`*_{}\[\]#!|~])", r"\\\1", line_of(prose(text), LINE_CHARACTERS))
+    # Mentions would ping people of the ticket system.
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@&#8203;")
+
+
+def _code(text: str) -> str:
+    return line_of(text, LINE_CHARACTERS).replace("`", "'").replace("|", "\\|")

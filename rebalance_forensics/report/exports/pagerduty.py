@@ -1,0 +1,57 @@
+"""PagerDuty Events API v2, one event a line; the dedup key is the incident id, so a second run updates one alert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.model import Incident, Severity
+from rebalance_forensics.report.documents import Document, written_on_one_line
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.plain_text import line_of, prose
+from rebalance_forensics.report.ranking import faults
+from rebalance_forensics.report.times import iso
+from rebalance_forensics.report.wording import culprits, impact, place, since
+from rebalance_forensics.timeline.model import Evidence
+
+SUFFIX = ".pagerduty.jsonl"
+SEVERITIES: dict[Severity, str] = {"critical": "critical", "warning": "warning", "info": "info"}
+SUMMARY, TEXT = 900, 500
+PROOF_SHOWN = 5
+
+
+def export(report: Report) -> str:
+    """Write the events of every fault; an incident that is over is triggered, then resolved."""
+    return "".join(written_on_one_line(event) + "\n" for one in faults(report) for event in _events(one))
+
+
+def _events(incident: Incident) -> Iterator[Document]:
+    # The routing key is a secret of the sender, who fills it in.
+    base: Document = {"routing_key": "", "dedup_key": incident.id}
+    yield base | {"event_action": "trigger", "client": "rebalance-forensics", "payload": _payload(incident)}
+    if not incident.ongoing and incident.ended_at is not None:
+        yield base | {"event_action": "resolve"}
+
+
+def _payload(incident: Incident) -> Document:
+    cause = incident.root_causes[0]
+    return {
+        "summary": line_of(prose(f"{incident.group}: {incident.summary}"), SUMMARY)[:1024],
+        "source": line_of(incident.cluster or incident.group, TEXT),
+        "severity": SEVERITIES[incident.severity],
+        "timestamp": iso(incident.started_at),
+        "component": line_of(cause.culprits[0].name, TEXT) if cause.culprits else None,
+        "group": line_of(incident.group, TEXT),
+        "class": cause.cause,
+        "custom_details": {
+            "culprit": line_of(culprits(cause), TEXT),
+            "confidence": round(cause.confidence, 4),
+            "impact": impact(incident.impact),
+            "since": since(incident),
+            "advice": [line_of(prose(advice.action), TEXT) for advice in cause.advice],
+            "proof": [_proof(line) for line in cause.evidence[:PROOF_SHOWN]],
+        },
+    }
+
+
+def _proof(line: Evidence) -> str:
+    return line_of(f"{place(line)}  {line.text}", TEXT)

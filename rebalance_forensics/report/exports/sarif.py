@@ -1,0 +1,72 @@
+"""SARIF 2.1.0: every root cause as a result with its log lines as locations, for code scanning and IDEs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
+from rebalance_forensics.report.documents import Document, Json, written
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.plain_text import line_of, prose
+from rebalance_forensics.report.times import iso
+from rebalance_forensics.report.wording import culprits
+from rebalance_forensics.timeline.model import Evidence
+
+SUFFIX = ".sarif"
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS: dict[Severity, str] = {"critical": "error", "warning": "warning", "info": "note"}
+SNIPPET_CHARACTERS = 4_000
+
+
+def export(report: Report) -> str:
+    """Write all incidents as one SARIF run."""
+    causes = sorted({cause.cause for incident in report.incidents for cause in incident.root_causes})
+    results = [_result(one, cause, causes) for one in report.incidents for cause in one.root_causes]
+    driver: Document = {
+        "name": "rebalance-forensics",
+        "version": report.tool_version,
+        "rules": [
+            {"id": cause, "name": cause, "shortDescription": {"text": cause.replace("-", " ")}} for cause in causes
+        ],
+    }
+    run: Document = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return written({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _result(incident: Incident, cause: RootCause, causes: Sequence[str]) -> Document:
+    return {
+        "ruleId": cause.cause,
+        "ruleIndex": causes.index(cause.cause),
+        "level": LEVELS[incident.severity],
+        "kind": "informational" if incident.severity == "info" else "fail",
+        "message": {"text": _message(incident, cause)},
+        "locations": [_location(line) for line in cause.evidence[:1]],
+        "relatedLocations": [{"id": number, **_location(line)} for number, line in enumerate(cause.evidence[1:], 1)],
+        "partialFingerprints": {"incidentId/v1": incident.id},
+        "properties": {
+            "confidence": round(cause.confidence, 4),
+            "group": incident.group,
+            "cluster": incident.cluster,
+            "culprits": [one.name for one in cause.culprits],
+            "startedAt": iso(incident.started_at),
+            "endedAt": iso(incident.ended_at),
+            "ongoing": incident.ongoing,
+        },
+    }
+
+
+def _message(incident: Incident, cause: RootCause) -> str:
+    advice = f" What to do: {cause.advice[0].action}" if cause.advice else ""
+    return line_of(prose(f"{incident.summary} Culprit: {culprits(cause)}.{advice}"), SNIPPET_CHARACTERS)
+
+
+def _location(line: Evidence) -> dict[str, Json]:
+    region: Document = {
+        "startLine": line.line,
+        "byteOffset": line.byte_offset,
+        "snippet": {"text": line_of(line.text, SNIPPET_CHARACTERS)},
+    }
+    # A path of a log may hold anything; SARIF wants a URI reference.
+    uri = quote(line.path, safe="/!.-_~", errors="replace")
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}

@@ -1,0 +1,69 @@
+"""A Slack message payload: verdict, culprit, impact and advice; post it to a webhook as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.report.documents import Document, Json, written
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.plain_text import line_of, prose, shortened
+from rebalance_forensics.report.ranking import faults, planned
+from rebalance_forensics.report.wording import count, culprits, impact, place, since, sureness
+
+SUFFIX = ".slack.json"
+HEADER, SECTION, FIELD, LINE = 140, 2_800, 1_900, 300
+INCIDENTS_SHOWN = 5
+PROOF_SHOWN = 3
+
+
+def export(report: Report) -> str:
+    """Write one message about the most urgent incidents."""
+    found = faults(report)
+    title = found[0].summary if found else "No fault found: everything was planned or benign"
+    blocks: list[Json] = [block for incident in found[:INCIDENTS_SHOWN] for block in _incident(incident)]
+    if not found:
+        blocks = [_section(f"{title} ({count(len(planned(report)), 'incident')}).")]
+    if len(found) > INCIDENTS_SHOWN:
+        blocks.append(_section(f"And {count(len(found) - INCIDENTS_SHOWN, 'more incident')}."))
+    # The fallback text is read as markup, so nothing of it may start a mention.
+    return written({"text": _unmarked(line_of(prose(title), SECTION)), "blocks": blocks})
+
+
+def _incident(incident: Incident) -> Iterator[Document]:
+    cause = incident.root_causes[0]
+    yield {
+        "type": "header",
+        "text": _plain(f"{incident.severity.capitalize()}: {cause.cause} in {incident.group}", HEADER),
+    }
+    yield _section(incident.summary)
+    facts = (
+        f"Culprit: {culprits(cause)}",
+        f"Cause: {cause.cause}, {sureness(cause.confidence)}",
+        f"Impact: {impact(incident.impact)}",
+        f"Since: {since(incident)}",
+    )
+    yield {"type": "section", "fields": [_plain(fact, FIELD) for fact in facts]}
+    if cause.advice:
+        yield _section("What to do: " + " ".join(advice.action for advice in cause.advice[:PROOF_SHOWN]))
+    if cause.evidence:
+        lines = [f"{place(line)}  {shortened(line.text, LINE)}" for line in cause.evidence[:PROOF_SHOWN]]
+        yield {"type": "context", "elements": [_plain(line, FIELD) for line in lines]}
+    yield {
+        "type": "context",
+        "elements": [_plain(f"Incident {incident.id}, cluster {incident.cluster or 'unnamed'}", FIELD)],
+    }
+
+
+def _section(text: str) -> Document:
+    return {"type": "section", "text": _plain(text, SECTION)}
+
+
+def _plain(text: str, limit: int) -> Document:
+    """Make a text object in which nothing is markup, a mention or an emoji."""
+    whole = line_of(prose(text), limit)
+    return {"type": "plain_text", "text": whole[: limit + 40] or "-", "emoji": False}
+
+
+def _unmarked(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

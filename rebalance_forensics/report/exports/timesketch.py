@@ -1,0 +1,78 @@
+"""Timesketch JSONL: every event, generation, pause and incident as a line of a forensic timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.documents import Document, written_on_one_line
+from rebalance_forensics.report.lanes import lanes_of
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.times import iso
+from rebalance_forensics.timeline.model import GroupHistory, Lane
+
+SUFFIX = ".jsonl"
+TEXT_CHARACTERS = 4_000
+
+
+def export(report: Report) -> str:
+    """Write everything that has a time, in the order it happened."""
+    rows = [row for history in report.groups for row in _group(history)]
+    rows += [_incident(incident) for incident in report.incidents]
+    rows.sort(key=lambda row: (str(row["datetime"]), str(row["timestamp_desc"]), str(row["message"])))
+    return "".join(written_on_one_line(row) + "\n" for row in rows)
+
+
+def _row(at: EpochMs, what: str, message: str, history: GroupHistory | Incident) -> Document:
+    return {
+        "message": line_of(message, TEXT_CHARACTERS),
+        "datetime": iso(at) or "",
+        "timestamp": at * 1000,
+        "timestamp_desc": what,
+        "data_type": "kafka:group:rebalance",
+        "group": history.group,
+        "cluster": history.cluster,
+    }
+
+
+def _group(history: GroupHistory) -> Iterator[Document]:
+    for lane in lanes_of(history):
+        yield from _marks(lane, history)
+    for one in history.generations:
+        if one.started_at is not None:
+            reason = f": {one.reason}" if one.reason else ""
+            yield _row(one.started_at, "Rebalance started", f"{history.group} leaves its generation{reason}", history)
+        if one.completed_at is not None:
+            message = f"{history.group} generation {one.generation} {one.outcome} with {len(one.members)} members"
+            yield _row(one.completed_at, "Generation completed", message, history)
+    for pause in history.pauses:
+        who = pause.client_id or pause.member_id or "unnamed member"
+        yield _row(pause.started_at, "Pause started", f"{who} stands still: {pause.kind}", history)
+        if pause.ended_at is not None:
+            yield _row(pause.ended_at, "Pause ended", f"{who} goes on", history)
+
+
+def _marks(lane: Lane, history: GroupHistory) -> Iterator[Document]:
+    for mark in lane.marks:
+        row = _row(mark.at, mark.kind, mark.evidence.text, history)
+        yield row | {
+            "lane": lane.name,
+            "label": line_of(mark.label, TEXT_CHARACTERS),
+            "severity": mark.severity,
+            "source_file": mark.evidence.path,
+            "source_line": mark.evidence.line,
+        }
+
+
+def _incident(incident: Incident) -> Document:
+    cause = incident.root_causes[0]
+    row = _row(incident.started_at, "Incident started", incident.summary, incident)
+    return row | {
+        "incident": incident.id,
+        "cause": cause.cause,
+        "confidence": round(cause.confidence, 4),
+        "severity": incident.severity,
+        "tag": ["incident", cause.cause],
+    }
