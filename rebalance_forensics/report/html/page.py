@@ -18,6 +18,8 @@ from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 
+LONGEST_WHOLE = 30
+
 
 def to_html(report: Report) -> str:
     """Write the whole report as one page; the same report gives the same bytes."""
@@ -69,6 +71,7 @@ def _page() -> Template:
             "clock": times.time_of_day,
             "duration": times.duration,
             "prose": prose,
+            "unbroken": _unbroken,
             "place": wording.place,
             "count": wording.count,
             "thousands": wording.thousands,
@@ -83,6 +86,15 @@ def _page() -> Template:
         }
     )
     return environment.get_template("report.html.j2")
+
+
+def _unbroken(text: str) -> Markup:
+    """Keep names such as broker-1 on one line of a headline."""
+    words = (line_of(word, LINE_CHARACTERS) for word in prose(text).split(" "))
+    return Markup(" ").join(
+        Markup('<span class="whole">{}</span>').format(word) if "-" in word and len(word) < LONGEST_WHOLE else word
+        for word in words
+    )
 
 
 def _harmless(value: object) -> object:

@@ -16,7 +16,7 @@ from rebalance_forensics.report.times import duration
 from rebalance_forensics.report.wording import thousands
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, Span
 
-MARGIN_MS, SHORTEST_MS = 10_000, 1_000
+MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
 LABEL_CHARACTERS = 160
 NUMBERS_SHOWN, NUMBER_SPACE = 40, 2.5
 SEVERITIES = {"fault": 0, "notice": 1, "plain": 2}
@@ -32,8 +32,9 @@ def window_of(history: GroupHistory, logs_end: int, incident: Incident | None = 
         return None if period is None else _at_least(*period)
     last = period[1] if period else incident.started_at
     end = last if incident.ongoing or incident.ended_at is None else incident.ended_at
+    begun = _first_sign(incident)
     margin = _margin(incident.started_at, end)
-    left, right = incident.started_at - margin, max(end, incident.started_at) + margin
+    left, right = begun - margin, max(end, incident.started_at) + margin
     if period is not None and period[0] <= incident.started_at <= period[1]:
         left, right = max(left, period[0]), min(right, period[1])
     return _at_least(left, right)
@@ -69,6 +70,12 @@ def draw(
         shade=None if incident is None else window.cut(incident.started_at, _end(incident)),
         left_out=tuple(left_out),
     )
+
+
+def _first_sign(incident: Incident) -> int:
+    """Find when the chain of causes begins, which may be some time before the incident does."""
+    links = [link.at for cause in incident.root_causes for link in cause.chain if link.at is not None]
+    return min([incident.started_at, *(at for at in links if at >= incident.started_at - LONGEST_LEAD_MS)])
 
 
 def _margin(start: int, end: int) -> int:

@@ -38,6 +38,8 @@
   const switchZone = () => {
     state.local = !state.local;
     $("zone").setAttribute("aria-pressed", String(state.local));
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "local";
+    $("zone-name").textContent = state.local ? `Times are local (${zone})` : "Times are UTC";
     for (const time of all("time")) time.textContent = written(Date.parse(time.dateTime), time.dataset.shape);
     for (const picture of pictures.values()) picture.label();
   };

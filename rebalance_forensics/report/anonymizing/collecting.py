@@ -1,0 +1,69 @@
+"""The names a report holds, by kind: whom and what an outsider could recognise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.timeline.model import GroupHistory, Identity
+
+Named = tuple[str, str]
+PARTITION = re.compile(r"(.+)-\d+")
+
+
+def names_of(report: Report) -> Iterator[Named]:
+    """Yield (name, kind), the most specific kind of a name first, in the order of the report."""
+    for history in report.groups:
+        yield history.group, "group"
+        yield history.cluster, "cluster"
+        yield from _of_history(history)
+    for incident in report.incidents:
+        yield incident.group, "group"
+        yield incident.cluster, "cluster"
+        for cause in incident.root_causes:
+            for culprit in cause.culprits:
+                yield culprit.name, culprit.kind
+                yield from ((name, _kind(name, culprit.kind)) for name in culprit.names)
+    for one in report.inputs:
+        yield one.cluster, "cluster"
+        if one.host:
+            yield one.host, "host"
+
+
+def _of_history(history: GroupHistory) -> Iterator[Named]:
+    for one in history.identities:
+        yield from _of_identity(one)
+    for generation in history.generations:
+        for member in generation.members:
+            yield from _given((member.client_id, "client"), (member.instance_id, "instance"))
+            yield from _given((member.member_id, "member"), (_bare_host(member.host), "host"))
+        yield from ((name, "member") for name in (*generation.joined, *generation.left))
+        yield from _given((generation.leader, "member"))
+    for pause in history.pauses:
+        yield from _given((pause.client_id, "client"), (pause.member_id, "member"))
+        yield from ((found.group(1), "topic") for found in map(PARTITION.fullmatch, pause.partitions) if found)
+    yield from ((lane.name, lane.kind) for lane in history.lanes)
+    yield from ((term.broker, "broker") for term in history.coordinators)
+    yield from ((who, _kind(who, "process")) for who, _ in history.versions)
+
+
+def _of_identity(one: Identity) -> Iterator[Named]:
+    yield from _given((one.client_id, "client"), (one.instance_id, "instance"), (_bare_host(one.host), "host"))
+    yield one.name, one.kind
+    yield from ((member, "member") for member in one.member_ids)
+    yield from _given((one.process, "process"))
+    yield from ((name, _kind(name, one.kind)) for name in one.names)
+
+
+def _given(*pairs: tuple[str | None, str]) -> Iterator[Named]:
+    return ((name, kind) for name, kind in pairs if name)
+
+
+def _bare_host(host: str | None) -> str | None:
+    """Drop the slash that Java prints before an address."""
+    return host.rpartition("/")[2] if host else None
+
+
+def _kind(name: str, kind: str) -> str:
+    return "file" if "/" in name or name.endswith((".log", ".gz", ".txt", ".json", ".out")) else kind

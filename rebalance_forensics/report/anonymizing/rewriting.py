@@ -1,0 +1,76 @@
+"""Rewrites every text of a report; words of our own (causes, kinds, states) stay."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+from rebalance_forensics.report.anonymizing.collecting import names_of
+from rebalance_forensics.report.anonymizing.pseudonyms import Pseudonyms
+from rebalance_forensics.report.anonymizing.texts import scrubbed
+from rebalance_forensics.report.model import Report
+
+Part = TypeVar("Part")
+
+# Fields whose words are ours or Kafka's, never a user's.
+OWN_FIELDS = frozenset({
+    *("tool_version", "component", "kafka_version", "layout", "envelope", "zone", "kind", "protocol", "rebalance_mode"),
+    *("outcome", "trigger", "followup", "followups", "severity", "id", "cause", "jira", "title", "fixed_in"),
+})  # fmt: skip
+LOG_FIELDS = frozenset({"text", "label", "reason"})
+PATH_FIELDS = frozenset({"path", "files"})
+ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\d+))*)$")
+
+
+def anonymized(report: Report) -> Report:
+    """Give every group, topic, host, address and id a pseudonym; the same report gets the same ones."""
+    names = Pseudonyms()
+    read = {one.path for one in report.inputs}
+    for name, kind in names_of(report):
+        if name not in read:
+            names.of(name, kind)
+    # Last, so that a directory that is called like a client or a host gets that one's pseudonym.
+    paths = {one.path: _path(one.path, names) for one in report.inputs}
+    return _rewritten(report, names, paths)
+
+
+def _rewritten(part: Part, names: Pseudonyms, paths: dict[str, str]) -> Part:
+    changes: dict[str, Any] = {
+        one.name: _value(getattr(part, one.name), one.name, names, paths)
+        for one in fields(cast("Any", part))
+        if one.name not in OWN_FIELDS
+    }
+    return cast("Part", replace(cast("Any", part), **changes))
+
+
+def _value(value: object, field: str, names: Pseudonyms, paths: dict[str, str]) -> object:
+    if is_dataclass(value):
+        return _rewritten(value, names, paths)
+    if isinstance(value, tuple):
+        if field == "settings":
+            return tuple((key, scrubbed(setting, names)) for key, setting in value)
+        return tuple(_value(one, field, names, paths) for one in value)
+    return _text(value, field, names, paths) if isinstance(value, str) else value
+
+
+def _text(text: str, field: str, names: Pseudonyms, paths: dict[str, str]) -> str:
+    if text in paths:
+        return paths[text]
+    if field in PATH_FIELDS:
+        return paths.setdefault(text, _path(text, names))
+    if text in names.given:
+        return names.given[text]
+    if field not in LOG_FIELDS:
+        for path, pseudonym in paths.items():
+            text = text.replace(path, pseudonym)
+    return scrubbed(text, names)
+
+
+def _path(path: str, names: Pseudonyms) -> str:
+    """Name a file by number, directory by directory; what its ending says stays."""
+    *directories, name = path.split("/")
+    ending = cast("re.Match[str]", ENDINGS.search(name)).group(1)
+    stem = name[: len(name) - len(ending)]
+    parts = [names.of(directory, "directory") if directory.strip("!.") else directory for directory in directories]
+    return "/".join([*parts, names.of(stem, "file") + ending])

@@ -1,0 +1,80 @@
+"""Log text without names: known names wherever they stand, and what Kafka prints names behind."""
+
+from __future__ import annotations
+
+import re
+
+from rebalance_forensics.report.anonymizing.pseudonyms import ADDRESS, UUID, Pseudonyms
+
+TOKEN = re.compile(r"[\w.@-]+")
+KEYS = {
+    "client": ("clientId", "client.id", "client id", "client-id"),
+    "group": ("groupId", "group.id", "GroupId", "application.id", "group", "groupid"),
+    "member": ("memberId", "member id", "MemberId", "leaderId", "leader"),
+    "instance": ("instanceId", "group.instance.id", "groupInstanceId", "group instance id", "instance id"),
+    "host": (
+        "clientHost",
+        "host",
+        "hostname",
+        "rack",
+        "application.server",
+        "bootstrap.servers",
+        "advertised.listeners",
+    ),
+    "topic": ("topic", "topics"),
+    "user": ("User", "principal", "username", "user"),
+}
+VALUE = r"""\s*[=:]\s*['"\[(]?/?([^\s,\]\[)('";}]+)"""
+KEYED = {kind: re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, keys))}){VALUE}") for kind, keys in KEYS.items()}
+# "Stabilized group payments", "in group payments has failed", "[GroupId payments]": Kafka's ways to name a group.
+GROUP_SAID = re.compile(
+    r"(?:\b(?:in|for|of|from|rebalance|Stabilized|Dynamic member|joins) group |\[GroupId |\[MemberId |groupId=)"
+    r"([^\s,\]\[;:)(]+)"
+)
+HOST_AND_PORT = re.compile(r"(?<![\w./-])/?([A-Za-z][\w-]*(?:\.[\w-]+)*):(\d{4,5})\b")
+SLASHED_ADDRESS = re.compile(r"/([\w.-]+)(?=[:\s,)\]'}])")
+IPV6 = re.compile(
+    r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){3,7}(?:[0-9a-fA-F]{1,4}|:)?|(?<![\w:])(?:[0-9a-fA-F]{0,4}::)[0-9a-fA-F:]*"
+)
+FILE_ENDINGS = (".log", ".gz", ".java", ".scala", ".kt", ".txt", ".json", ".out", ".tgz", ".zip")
+KAFKA_SAYS = frozenset({
+    *("null", "None", "none", "true", "false", "id", "coordinator", "leader", "member", "members", "metadata", "epoch"),
+    *("is", "has", "was", "with", "in", "generation", "protocol", "instance", "rebalance", "state", "the", "a", "at"),
+    *("Optional", "Some", "Optional.empty", "kafka", "broker", "range", "sticky", "roundrobin", "DEAD", "localhost"),
+})  # fmt: skip
+
+
+def scrubbed(text: str, names: Pseudonyms) -> str:
+    """Replace every name in a text; what looks like a name of somebody gets one even when it is new."""
+    _learn(text, names)
+    text = UUID.sub(lambda found: names.within_or_new(found.group()) if _alone(found) else found.group(), text)
+    text = IPV6.sub(lambda found: names.of(found.group(), "address"), text)
+    rewritten = TOKEN.sub(lambda found: _token(found.group(), names), text)
+    return UUID.sub(lambda found: names.of(found.group(), "id"), rewritten)
+
+
+def _alone(found: re.Match[str]) -> bool:
+    before = found.string[max(found.start() - 1, 0) : found.start()]
+    after = found.string[found.end() : found.end() + 1]
+    return not before.isalnum() and before not in ("-", "_", ".") and after not in ("-", "_")
+
+
+def _token(token: str, names: Pseudonyms) -> str:
+    bare = token.rstrip(".")
+    rewritten = names.within(bare)
+    if rewritten == bare:
+        rewritten = ADDRESS.sub(lambda found: names.of(found.group(), "address"), bare)
+    return rewritten + token[len(bare) :]
+
+
+def _learn(text: str, names: Pseudonyms) -> None:
+    """Take up the names a text gives away by where they stand."""
+    found = [(one.group(1), kind) for kind, pattern in KEYED.items() for one in pattern.finditer(text)]
+    found += [(one.group(1), "group") for one in GROUP_SAID.finditer(text)]
+    found += [(one.group(1), "host") for one in HOST_AND_PORT.finditer(text)]
+    found += [(one.group(1), "host") for one in SLASHED_ADDRESS.finditer(text) if "." in one.group(1)]
+    for name, kind in found:
+        bare = name.rstrip(".").rpartition("/")[2].partition(":")[0] if kind == "host" else name.rstrip(".")
+        known = names.within(bare) != bare
+        if bare not in KAFKA_SAYS and not known and not bare.isdigit() and not bare.endswith(FILE_ENDINGS):
+            names.of(bare, kind)
