@@ -44,7 +44,7 @@ def rarity(stretch: str) -> int:
     words = stretch.split()
     rare = sum(len(word) for word in words if _bare(word) not in _COMMON)
     common = sum(len(word) for word in words if _bare(word) in _COMMON)
-    long_enough = rare >= 4 or common >= 13  # noqa: PLR2004 - "(Re-)joining group", "Kafka version:" say enough together
+    long_enough = rare >= 4 or common >= 12  # noqa: PLR2004 - "(Re-)joining group", "Kafka version:" say enough together
     return rare * 4 + common if long_enough else 0
 
 
