@@ -110,10 +110,10 @@ class OffsetsDeleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IsrChanged(Event):
-    """The in-sync replicas of a partition shrank or grew (also MIN_ISR / fenced replicas)."""
+    """The in-sync replicas of a partition shrank or grew, or were confirmed (`updated`: the line does not say which way)."""
 
     partition: str
-    direction: Literal["shrunk", "expanded"]
+    direction: Literal["shrunk", "expanded", "updated"]
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
 
