@@ -12,7 +12,7 @@ from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSe
 from rebalance_forensics.catalog.prefixes import OPENINGS
 from rebalance_forensics.catalog.program import Program, Types, compile_parts
 from rebalance_forensics.catalog.sought import sought_in
-from rebalance_forensics.catalog.template import Part, TemplateError, literals_of, parse, stretches_of, weight_of
+from rebalance_forensics.catalog.template import Hole, Part, TemplateError, literals_of, parse, stretches_of, weight_of
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
     """Compile one template of a pattern."""
     parts, program = _program(pattern, template, types)
     stretches = [stretch for literal in literals_of(parts) for stretch in stretches_of(literal)]
-    lead = stretches[0] if parts and isinstance(parts[0], str) else ""
+    lead = stretches[0].rstrip() if parts and isinstance(parts[0], str) else ""
     return Entry(
         pattern=pattern.id,
         event=pattern.event,
@@ -101,11 +101,19 @@ def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
         prefixes=pattern.prefixes,
         weight=weight_of(parts),
         lead=lead,
-        needle=max(stretches, key=len, default=""),
-        dressed=lead.startswith(OPENINGS),
+        needle=max(stretches, key=len, default="").strip(),
+        dressed=_opening_of(parts).startswith(OPENINGS),
         sought=sought_in(literals_of(parts)) if pattern.event else None,
         program=program,
     )
+
+
+def _opening_of(parts: Sequence[Part]) -> str:
+    """How the template begins, be it with words or with a choice of words."""
+    first = parts[0] if parts else ""
+    if isinstance(first, Hole) and "|" in first.type:
+        return first.type
+    return first if isinstance(first, str) else ""
 
 
 def _program(pattern: Pattern, template: Template, types: Types) -> tuple[tuple[Part, ...], Program]:

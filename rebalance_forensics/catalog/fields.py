@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from dataclasses import MISSING, fields
 from functools import lru_cache
 from typing import Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -31,13 +32,21 @@ def declared(event: str) -> dict[str, object]:
 @lru_cache(maxsize=None)
 def required(event: str) -> frozenset[str]:
     """The event's own fields that have no default."""
-    from dataclasses import MISSING, fields  # noqa: PLC0415
-
     return frozenset(
         field.name
         for field in fields(EVENT_TYPES[event])
         if field.name not in BASE_FIELDS and field.default is MISSING and field.default_factory is MISSING
     )
+
+
+@lru_cache(maxsize=None)
+def defaults(event: str) -> dict[str, FieldValue]:
+    """What a line that does not say a field of the event means by it."""
+    return {
+        field.name: field.default
+        for field in fields(EVENT_TYPES[event])
+        if field.name not in BASE_FIELDS and field.default is not MISSING
+    }
 
 
 def coerce(value: FieldValue, hint: object) -> FieldValue:

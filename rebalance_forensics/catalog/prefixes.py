@@ -57,7 +57,15 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     ("[KafkaA", "broker", r"\[KafkaApi-(?P<broker>\d+)\] ?"),
     ("[KafkaS", "broker", r"\[KafkaServer id=(?P<broker>\d+)\] ?"),
     ("[KafkaR", "broker", r"\[KafkaRaftServer nodeId=(?P<broker>\d+)\] ?"),
-    ("[Broker", "broker", r"\[Broker(?:Server|LifecycleManager|MetadataPublisher) id=(?P<broker>\d+)\] ?"),
+    (
+        "[Broker",
+        "broker",
+        r"\[Broker(?:Server|LifecycleManager|MetadataPublisher) id=(?P<broker>\d+)(?: isZkBroker=\w+)?\] ?",
+    ),
+    # A controller tells of other brokers; its own id must not pass for theirs.
+    ("[Quorum", "broker", r"\[QuorumController id=\d+\] ?"),
+    ("[Contro", "broker", r"\[Controller(?:Server id=| id=| )\d+\] ?"),
+    ("[Topic ", "broker", r"\[Topic Deletion Manager \d+\],? ?"),
     ("[Replic", "broker", r"\[ReplicaManager broker=(?P<broker>\d+)\] ?"),
     ("[Partit", "broker", r"\[Partition (?P<partition>\S+) broker=(?P<broker>\d+)\] ?"),
     ("[Consum", "consumer", rf"\[Consumer {_CLIENT}(?:, groupId=(?P<group>[^\n]*?))?\] ?"),

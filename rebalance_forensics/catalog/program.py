@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import regex
 
@@ -14,6 +16,7 @@ from rebalance_forensics.catalog.template import Hole, Maybe, Part, TemplateErro
 
 Types = Mapping[str, HoleType]
 IGNORED = "_"
+_TYPE_NAME = re.compile(r"[a-z_]+")
 _SECONDS = 2.0
 """No honest line takes a program this long; a hostile one must not stop the rest."""
 
@@ -62,13 +65,13 @@ class Program:
         merged: dict[str, FieldValue] = dict(self.constants)
         own: dict[str, FieldValue] = {}
         for (name, kind), text in zip(self.holes, groups, strict=True):
-            if text is None or name == IGNORED:
+            if text is None:
                 continue
             value = type_named(kind, types).read(text)
             if isinstance(value, Mapping):
                 merged |= value
-                own.setdefault(name, value.get(name, text))
-            else:
+                value = value.get(name, text)
+            if name != IGNORED:
                 own[name] = value
         return merged | own
 
@@ -82,7 +85,24 @@ def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, F
 
 
 def _source(parts: Sequence[Part], types: Types, *, loosely: bool) -> str:
-    return "".join(_part_source(part, types, loosely=loosely) for part in parts)
+    sources = [_part_source(part, types, loosely=loosely) for part in parts]
+    for at, (part, following) in enumerate(pairwise(parts)):
+        if isinstance(part, str) and part.endswith(" ") and _may_be_empty(following, types):
+            sources[at] = _blanks_may_be_cut(part)
+    return "".join(sources)
+
+
+def _may_be_empty(part: Part, types: Types) -> bool:
+    if isinstance(part, Hole):
+        return part.optional or bool(regex.fullmatch(type_named(part.type, types).source, ""))
+    return isinstance(part, Maybe)
+
+
+def _blanks_may_be_cut(literal: str) -> str:
+    """Where nothing follows on the line, layouts and shippers cut the blanks at its end."""
+    words = literal.rstrip(" ")
+    blanks = literal[len(words) :]
+    return rf"{literal_source(words)}(?:{regex.escape(blanks)}|(?=\s*\n)|$)"
 
 
 def _part_source(part: Part, types: Types, *, loosely: bool) -> str:
@@ -99,7 +119,7 @@ def type_named(name: str, types: Types) -> HoleType:
     """The type a hole names; TemplateError where there is none."""
     if known := types.get(name):
         return known
-    if "|" in name:
+    if "|" in name or not _TYPE_NAME.fullmatch(name):
         return choices(name)
     raise TemplateError(f"no hole type is called {name!r}; there are {', '.join(sorted(types))}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from rebalance_forensics.catalog.fields import FieldError, FieldValue, coerce, declared, frozen, required
+from rebalance_forensics.catalog.fields import FieldError, FieldValue, coerce, declared, defaults, frozen, required
 from rebalance_forensics.catalog.matcher import Catalog, Match, clean
 from rebalance_forensics.catalog.pattern import Pattern, Problem, Sample, Template
 from rebalance_forensics.catalog.prefixes import peel
@@ -77,7 +77,7 @@ class Proof:
             found = read(sample.message)
             if found is None:
                 yield Problem(pattern.path, sample.line, f"no template matches the sample {sample.name!r}.")
-            elif _present(found) != _present(_wanted(sample)):
+            elif not _alike(_present(found), _present(_wanted(sample))):
                 difference = f"yields {_shown(_present(found))}, not {_shown(_present(_wanted(sample)))}"
                 yield Problem(pattern.path, sample.line, f"sample {sample.name!r}: {difference}.")
         for reject in pattern.rejects:
@@ -97,6 +97,16 @@ def _present(fields: Mapping[str, FieldValue]) -> dict[str, FieldValue]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def _alike(found: Mapping[str, FieldValue], wanted: Mapping[str, FieldValue]) -> bool:
+    """Whether both say the same before an event types them: x is (x,), 5 is "5"."""
+    return found.keys() == wanted.keys() and all(_plain(found[name]) == _plain(wanted[name]) for name in found)
+
+
+def _plain(value: FieldValue) -> FieldValue:
+    items = value if isinstance(value, tuple) else (value,)
+    return tuple(_plain(item) if isinstance(item, tuple) else str(item) for item in items)
+
+
 def _differences(match: Match, sample: Sample) -> Iterator[str]:
     """Where the match says something else than the sample wants; what a prefix says need not be listed."""
     if match.event is None and sample.fields is None:
@@ -104,6 +114,7 @@ def _differences(match: Match, sample: Sample) -> Iterator[str]:
     hints = declared(match.event) if match.event else {}
     spoken = peel(clean(sample.message)).said
     wanted = _wanted(sample)
+    unsaid = defaults(match.event) if match.event else {}
     for name, value in wanted.items():
         try:
             expected = coerce(value, hints[name]) if name in hints else value
@@ -111,11 +122,12 @@ def _differences(match: Match, sample: Sample) -> Iterator[str]:
             yield f"{name}: {error}"
             continue
         found = _found(match, name, own=name in hints)
+        found = unsaid.get(name) if found is None else found
         if found != expected:
             yield f"{name} is {_value(found)}, not {_value(expected)}"
     said = spoken.keys() | ({"partition"} if "offsets_partition" in spoken else set())
     for name, value in match.fields.items():
-        if name not in wanted and name not in said and value is not None:
+        if name not in wanted and name not in said and value not in (None, unsaid.get(name)):
             yield f"it yields {name}: {_value(value)}, too; add it to fields:"
     if match.group is not None and "group" not in wanted and "group" not in spoken:
         yield f"it yields group: {match.group}, too; add it to fields:"

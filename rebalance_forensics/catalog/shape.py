@@ -35,7 +35,7 @@ def _missing(pattern: Pattern) -> Iterator[str]:
 
 
 def _template_problems(pattern: Pattern, template: Template, types: Types) -> Iterator[str]:
-    if not template.logged_by and not pattern.loggers:
+    if not (template.logged_by or pattern.loggers or pattern.fragment):
         yield "logged_by: is missing; name the source file that logs this, or the classes under loggers:"
     try:
         parts = parse(template.text)

@@ -8,6 +8,9 @@ from collections.abc import Iterable
 SHORTEST = 7
 """Any window of this length holds an aligned word of four bytes, which the scan without Hyperscan relies on."""
 _LONGEST = 32
+_RARE_LETTERS = 4
+_COMMON_LETTERS = 12
+"""Common words are rare as a pair: "Loaded member", "Kafka version:", "Starting task"."""
 
 # JSON, CSV and XML write these as they are; quotes, backslashes, angle brackets and line breaks they do not.
 _PLAIN = re.compile(r"[A-Za-z0-9 _.\-:(),\[\]]+")
@@ -44,8 +47,8 @@ def rarity(stretch: str) -> int:
     words = stretch.split()
     rare = sum(len(word) for word in words if _bare(word) not in _COMMON)
     common = sum(len(word) for word in words if _bare(word) in _COMMON)
-    long_enough = rare >= 4 or common >= 12  # noqa: PLR2004 - "(Re-)joining group", "Kafka version:" say enough together
-    return rare * 4 + common if long_enough else 0
+    telling = rare >= _RARE_LETTERS or (common >= _COMMON_LETTERS and len(words) > 1)
+    return rare * 4 + common if telling else 0
 
 
 def _bare(word: str) -> str:
