@@ -52,6 +52,8 @@ class Content:
     causes: tuple[str, ...]
     budget: Budget
     left_out: tuple[str, ...]
+    urgent: int
+    critical: int
 
 
 def content_of(report: Report) -> Content:
@@ -82,6 +84,8 @@ def content_of(report: Report) -> Content:
         causes=tuple(sorted({one.root_causes[0].cause for one in numbered})),
         budget=budget,
         left_out=tuple(budget.sentences()),
+        urgent=sum(one.severity != "info" for one in numbered),
+        critical=sum(one.severity == "critical" for one in numbered),
     )
 
 
