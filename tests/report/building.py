@@ -351,6 +351,51 @@ def many_groups(number: int) -> Report:
     return replace(crash_report(), groups=groups, incidents=incidents)
 
 
+def many_events(number: int, members: int = 40) -> Report:
+    """Tell of a busy group: `number` events over a day in its members' lanes, one of a hundred a fault."""
+    step = 86_400 / number
+    lanes = tuple(
+        Lane(
+            name=f"worker-{member:03d}",
+            kind="client",
+            spans=tuple(
+                Span(
+                    started_at=at(index * step),
+                    ended_at=at((index + members * 10) * step),
+                    kind="member",
+                    label=f"generation {index // members}",
+                    generation=index // members,
+                )
+                for index in range(member, number, members * 10)
+            ),
+            marks=tuple(_an_event(index, index * step) for index in range(member, number, members)),
+        )
+        for member in range(members)
+    )
+    generations = tuple(
+        Generation(
+            generation=index,
+            started_at=at(index * 100 * step),
+            completed_at=at((index * 100 + 2) * step),
+            trigger="slow-processing",
+            leader=None,
+            members=(Member(member_id=None, client_id="worker-001"),),
+            outcome="stable",
+        )
+        for index in range(number // 100)
+    )
+    history = replace(payments(), lanes=lanes, generations=generations)
+    return replace(crash_report(), groups=(history,), incidents=(replace(a_crash(), ongoing=True, ended_at=None),))
+
+
+def _an_event(index: int, seconds: float) -> Mark:
+    fault = index % 100 == 0
+    line = a_line(
+        f"worker-{index % 7}/app.log", index + 1, seconds, f"INFO {index} " + "Revoke previously assigned " * 6
+    )
+    return Mark(at=at(seconds), kind="revoked", label="revoked", severity="fault" if fault else "plain", evidence=line)
+
+
 HARM = {
     "markup": "</pre><h1>owned</h1><img src=x onerror=alert(1)>",
     "script": "</script><script>document.title='owned'</script><!--",

@@ -54,6 +54,7 @@ def draw(
         bars = tuple(_bars(lane, history, window, links))
         if len(bars) > room:
             left_out.append(f"{thousands(len(bars) - room)} stretches of {line_of(lane.name, LABEL_CHARACTERS)}")
+            budget.omit("stretches of members in pictures", len(bars) - room)
         bars = bars[:room]
         room -= len(bars)
         dots = tuple(_dot(mark, window, links, budget) for mark in marks[number])
@@ -131,6 +132,7 @@ def _chosen_marks(
     room = budget.marks
     if len(found) > room:
         left_out.append(f"{thousands(len(found) - room)} marks, the plainest first")
+        budget.omit("marks in pictures, the plainest", len(found) - room)
         found = sorted(found, key=lambda pair: (SEVERITIES[pair[1].severity], links.of_mark(pair[1]) is None))[:room]
     kept: dict[int, list[Mark]] = {number: [] for number in range(len(lanes))}
     for number, mark in sorted(found, key=lambda pair: pair[1].at):

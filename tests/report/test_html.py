@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.model import Report
+from tests.report.building import (
+    crash_report,
+    empty_report,
+    healthy_report,
+    hostile_report,
+    many_events,
+    many_groups,
+    payments,
+)
+
+VOID = frozenset({"meta", "input", "br"})
+EVERY_REPORT = pytest.mark.parametrize(
+    "report",
+    [crash_report(), healthy_report(), empty_report(), many_groups(30), hostile_report(), many_events(500)],
+    ids=["crash", "healthy", "no group", "many groups", "hostile", "many events"],
+)
+
+
+class Page(HTMLParser):
+    """What a browser would see of a page."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.ids: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.opened: list[str] = []
+        self.texts: dict[str, list[str]] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the element and its attributes."""
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.opened.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element of SVG that closes itself."""
+        self.handle_starttag(tag, attrs)
+        self.opened.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check that what ends is what began last."""
+        assert self.opened.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note the text under its element."""
+        self.texts.setdefault(self.opened[-1] if self.opened else "", []).append(data)
+
+    def values(self, name: str) -> Iterator[str]:
+        """Give all values of an attribute."""
+        return (value for _, other, value in self.attributes if other == name)
+
+
+def read(report: Report) -> Page:
+    page = Page()
+    page.feed(to_html(report))
+    page.close()
+    return page
+
+
+@EVERY_REPORT
+def test_every_element_is_closed_and_every_id_is_unique(report: Report) -> None:
+    page = read(report)
+    assert page.opened == []
+    assert len(page.ids) == len(set(page.ids))
+
+
+@EVERY_REPORT
+def test_links_stay_within_the_page(report: Report) -> None:
+    page = read(report)
+    assert not list(page.values("src"))
+    for target in page.values("href"):
+        assert target.removeprefix("#") in page.ids
+    for labels in page.values("aria-labelledby"):
+        assert labels in page.ids
+
+
+@EVERY_REPORT
+def test_nothing_of_the_page_is_loaded_from_anywhere(report: Report) -> None:
+    text = to_html(report)
+    assert not re.findall(r"(?:src|href|xlink:href|action)\s*=\s*[\"']?(?:https?:)?//", text)
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+@EVERY_REPORT
+def test_the_policy_allows_our_script_and_style_and_nothing_else(report: Report) -> None:
+    text = to_html(report)
+    policy = next(value for value in read(report).values("content") if "default-src" in value)
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert style
+    assert script
+    for name, source in (("style-src", style.group(1)), ("script-src", script.group(1))):
+        digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+        assert f"{name} 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+@EVERY_REPORT
+def test_no_element_carries_code_or_style(report: Report) -> None:
+    for _, name, _ in read(report).attributes:
+        assert not name.startswith("on")
+        assert name != "style"
+
+
+@EVERY_REPORT
+def test_the_data_island_is_whole(report: Report) -> None:
+    text = to_html(report)
+    island = re.search(r'<script type="application/json" id="report-data">(.*?)</script>', text, re.DOTALL)
+    assert island
+    data = json.loads(island.group(1))
+    assert not set("<>&") & set(island.group(1))
+    pictures = list(read(report).values("data-picture"))
+    assert sorted(data["pictures"]) == sorted(pictures)
+
+
+def test_the_page_of_a_crash_says_all_there_is_to_say() -> None:
+    text = " ".join(" ".join(parts) for parts in read(crash_report()).texts.values())
+    for words in (
+        *("died without leaving", "97 % sure", "What to do", "Find out what killed payments-2", "What happened"),
+        *("Proof", "payments-2/app.log:812", "removing it from the group", "Ruled out", "KAFKA-14024", "What if"),
+        *("cooperative rebalancing", "Who led", "Pauses by member", "Who is who", "max.poll.interval.ms"),
+        *("What the logs do not show", "No log of consumer payments-3", "the gzip ends early"),
+    ):
+        assert words in text
+
+
+def test_the_most_urgent_incident_opens_the_page() -> None:
+    heading = re.search(r"<article.*?</h1>", to_html(many_groups(30)), re.DOTALL)
+    assert heading
+    assert "payments-eu-009" in heading.group()
+    assert "critical" in heading.group()
+
+
+def test_lanes_are_drawn_from_generations_where_the_timeline_drew_none() -> None:
+    report = replace(crash_report(), groups=(replace(payments(), lanes=()),))
+    names = [value for tag, name, value in read(report).attributes if (tag, name) == ("li", "title")]
+    assert list(dict.fromkeys(names)) == ["generations", "broker-1", "payments-1", "payments-2", "payments-3"]
+
+
+def test_a_page_of_many_events_stays_small_and_says_what_it_leaves_out() -> None:
+    text = to_html(many_events(100_000))
+    assert len(text.encode()) < 10_000_000
+    assert "Not drawn:" in text
+    assert "leaves out:" in text
+
+
+def test_no_mark_of_a_fault_gives_way_to_a_plain_one() -> None:
+    report = many_events(20_000)
+    faults = sum(mark.severity == "fault" for lane in report.groups[0].lanes for mark in lane.marks)
+    history = to_html(report).split('data-picture="history-0"')[1]
+    assert history.count('class="dot fault"') == faults
+
+
+def test_the_same_report_gives_the_same_page() -> None:
+    assert to_html(many_groups(12)) == to_html(many_groups(12))
