@@ -1,0 +1,67 @@
+"""Which Kafka component wrote a text, and which release, as loggers, prefixes and wording tell."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+_SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
+    (component, weight, re.compile(expression))
+    for component, weight, expression in (
+        ("broker", 3, r"kafka\.server\.|kafka\.coordinator\.|kafka\.log\.|kafka\.controller|kafka\.network\.|\[GroupCoordinator |\[KafkaServer id=|\[BrokerServer id=|\[KafkaRaftServer|\[GroupMetadataManager brokerId|kafka\.cluster\.Partition|GroupCoordinatorShard|org\.apache\.kafka\.(?:controller|metadata|image|raft|storage|server)\."),
+        ("streams", 4, r"stream-(?:thread|client) \[|kafka\.streams\.|o\.a\.k(?:afka)?\.s(?:treams)?\.|StreamsConfig values"),
+        ("connect", 4, r"\[Worker clientId=|connect\.runtime\.|o\.a\.k\.c\.r\.|DistributedHerder|DistributedConfig values|WorkerCoordinator"),
+        ("schema-registry", 5, r"\[Schema registry clientId=|kafka\.schemaregistry|SchemaRegistryConfig values|SchemaRegistryCoordinator"),
+        ("share", 5, r"\[ShareConsumer |ShareMembershipManager|ShareConsumerImpl"),
+        ("librdkafka", 6, r"rdkafka|\[thrd:[^\]]*\]: |#consumer-\d+[\]|]|confluent_kafka"),
+        ("kafka-python", 4, r"kafka\.coordinator\.(?:consumer|base|heartbeat|assignors)|\bkafka\.(?:conn|client|cluster)\b.*kafka-python|kafka\.coordinator - |:kafka\.coordinator"),
+        ("aiokafka", 5, r"aiokafka"),
+        ("franz-go", 4, r"beginning to manage the group lifecycle|\bjoined, balancing group;|franz-go|\bkgo\b"),
+        ("sarama", 5, r"\[?[Ss]arama\]?|consumergroup/[\w.-]+"),
+        ("kafkajs", 5, r"kafkajs|\[ConsumerGroup\] |\[Runner\] "),
+        ("kafka-go", 3, r"selected as leader for group, |joinGroup succeeded for response"),
+        ("brod", 5, r"Group member \([^)]*coor=#PID|brod_group"),
+        ("consumer", 1, r"\[Consumer (?:instanceId|clientId)=|ConsumerConfig values|ConsumerCoordinator|KafkaConsumer|clients\.consumer|c\.consumer\."),
+        ("mirror-maker", 5, r"connect\.mirror\.|MirrorSourceConnector|MirrorMaker"),
+        ("ksqldb", 5, r"io\.confluent\.ksql|_confluent-ksql-"),
+        ("flink", 3, r"org\.apache\.flink\."),
+    )
+)
+_RELEASE = re.compile(r"Kafka version ?: (?P<release>\d+\.\d+(?:\.\d+)*)|Kafka Streams version: (?P<streams>\d+\.\d+(?:\.\d+)*)")
+# Wording that a release printed first; from the newest on, the first that is found bounds the release from below.
+_FIRST_SEEN: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (release, re.compile(expression))
+    for release, expression in (
+        ("4.3", r"TopicRegexResolver|CoordinatorTimerImpl|while deleting offsets for topics|with stale assignment"),
+        ("4.2", r"and validated topic epoch|Converted the empty streams group|Valid topic configuration found in|and group is (?:not )?ready|Creating consumer client for thread"),
+        ("4.1", r"with metadata hash|streams group|\[GroupId [^\]]+\]\[MemberId|Loaded share group|StreamsMembershipManager|stopped completely and transitioned to the terminal"),
+        ("4.0", r"Converted the [\w ]*group to a|for member leaving\.|ConsumerMembershipManager|ConsumerGroupHeartbeatRequest|Completed leaving the group|org\.apache\.kafka\.coordinator\.common\.runtime"),
+        ("3.9", r"ClassicKafkaConsumer"),
+        ("3.7", r"ConsumerRebalanceListenerInvoker|LegacyKafkaConsumer"),
+        ("3.6", r"\[GroupCoordinator id="),
+        ("3.2", r"client reason:|Resetting generation and member id"),
+        ("3.1", r"Client requested disconnect"),
+        ("3.0", r"Assignment received from leader \S+ for group|Request joining group due to|All members participating"),
+        ("2.8", r"in generation \d+ \(__consumer_offsets-\d+\) with \d+ members|Elected as the group coordinator"),
+        ("2.7", r"Sent generation was|isDisconnected|per-consumer assignment"),
+        ("2.6", r"Successfully joined group with generation Generation\{|Finished (?:un)?stable assignment"),
+        ("2.4", r"sending LeaveGroup request to coordinator .* due to|Lost previously assigned|Kafka Streams version"),
+        ("2.3", r"Kafka startTimeMs|\[Consumer instanceId="),
+        ("2.2", r"Member \S+ sending LeaveGroup"),
+        ("2.1", r"\(reason: "),
+    )
+)
+
+
+def component_of(text: str) -> str | None:
+    """The component whose marks are most and heaviest; a Streams or Connect process also prints its consumers' lines."""
+    weights = Counter({name: weight * min(len(sign.findall(text)), 400) for name, weight, sign in _SIGNS})
+    name, weight = max(weights.items(), key=lambda item: item[1])
+    return name if weight else None
+
+
+def release_of(text: str) -> str | None:
+    """The release that the text names, else the oldest that can have worded it so, as `>=3.0`."""
+    if match := _RELEASE.search(text):
+        return match["release"] or match["streams"]
+    return next((f">={release}" for release, wording in _FIRST_SEEN if wording.search(text)), None)

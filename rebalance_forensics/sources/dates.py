@@ -1,0 +1,124 @@
+"""Dates for logs that print none: from epoch values in the text, neighbours, the file's name, its age."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.sample import Sample, Sampled
+from rebalance_forensics.sources.stamps import DAY_MS, Stamp
+from rebalance_forensics.sources.zones import QUARTER_MS
+
+_STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
+_EPOCH = re.compile(r"(?<![\d.])(1[4-9]\d{11})(?![\d.])")
+_NAME_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)")
+_WESTERNMOST_MS = -12 * 3_600_000
+_NEAR_MS = 60_000
+_AGREEING = 3
+
+Range = tuple[EpochMs, EpochMs]
+
+
+def year_of(mtime_ms: int) -> int:
+    """The year of a file's last change."""
+    return datetime.fromtimestamp(mtime_ms / 1000, UTC).year
+
+
+def _stamps(sample: Sample) -> Iterator[tuple[Sampled, Stamp]]:
+    for line in sample.lines:
+        if line.parsed and line.parsed.stamp:
+            yield line, line.parsed.stamp
+
+
+def range_of(sample: Sample) -> Range | None:
+    """The first and last time seen in a sample."""
+    times = [EpochMs(stamp.utc_ms) for _, stamp in _stamps(sample) if stamp.form == "full"]
+    return (min(times), max(times)) if times else None
+
+
+def _ties(sample: Sample) -> Iterator[tuple[int, int, bool]]:
+    """Local times beside the epoch values printed with them; the last says whether the value is surely of that moment."""
+    for started in _STARTED.finditer(sample.text):
+        line_start = sample.text.rfind("\n", 0, started.start()) + 1
+        found = layouts.parse(sample.text[line_start : started.end()])
+        if found and (stamp := found[1].stamp) and stamp.offset_minutes is None and stamp.form != "no-year":
+            yield stamp.local_ms, int(started[1]), True
+    for line, stamp in _stamps(sample):
+        if stamp.offset_minutes is None and stamp.form != "no-year" and line.parsed:
+            if value := _EPOCH.search(line.parsed.message):
+                yield stamp.local_ms, int(value[1]), False
+
+
+def _offset(local_ms: int, utc_ms: int) -> int | None:
+    """Minutes that a local time (of a day, or of all time) is east of an instant; None when it is not of that moment."""
+    east = local_ms - utc_ms
+    if local_ms < DAY_MS:
+        east = (east - _WESTERNMOST_MS) % DAY_MS + _WESTERNMOST_MS
+    rounded = round(east / QUARTER_MS) * QUARTER_MS
+    if abs(east - rounded) > _NEAR_MS or not _WESTERNMOST_MS <= rounded <= 14 * 3_600_000:
+        return None
+    return rounded // 60_000
+
+
+def _agreed(sample: Sample) -> tuple[int, int, int] | None:
+    """The offset on which the ties agree, with the first pair of times that shows it."""
+    found = [(offset, local, utc, sure) for local, utc, sure in _ties(sample) if (offset := _offset(local, utc)) is not None]
+    votes = Counter({offset: 0 for offset, *_ in found})
+    for offset, _, _, sure in found:
+        votes[offset] += _AGREEING if sure else 1
+    if not votes or (best := votes.most_common(1)[0])[1] < _AGREEING or best[1] * 10 < votes.total() * 8:
+        return None
+    return next((offset, local, utc) for offset, local, utc, _ in found if offset == best[0])
+
+
+def tied_offset(sample: Sample) -> int | None:
+    """Minutes east of UTC of a file's local times, from the epoch values it prints."""
+    agreed = _agreed(sample)
+    return agreed[0] if agreed else None
+
+
+def midnight_of(file: InputFile, sample: Sample, neighbours: Sequence[Range]) -> tuple[int | None, int | None]:
+    """The local midnight before the first record of a file without dates, and its zone's offset where that is tied."""
+    times = [stamp.local_ms for _, stamp in _stamps(sample) if stamp.form == "time-only"]
+    if not times:
+        return None, None
+    if agreed := _agreed(sample):
+        offset, local, utc = agreed
+        before = times[: times.index(local) + 1] if local in times else [times[0], local]
+        days_before = _rollovers(before)
+        return utc + offset * 60_000 - (utc + offset * 60_000) % DAY_MS - days_before * DAY_MS, offset
+    if (at := next((line.line.at for line, _ in _stamps(sample) if line.line.at is not None), None)) is not None:
+        return _nearest_midnight(times[0], at), None
+    near = [_nearest_midnight(times[0], instant) for start, end in neighbours for instant in (start, (start + end) // 2, end)]
+    if near:
+        return _best(times, near, neighbours), None
+    if match := _NAME_DATE.search(file.path):
+        year, month, day = (int(part) for part in match.groups())
+        return int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000), None
+    return _nearest_midnight(times[-1], file.mtime_ms) - _rollovers(times) * DAY_MS, None
+
+
+def _best(times: Sequence[int], midnights: Sequence[int], neighbours: Sequence[Range]) -> int:
+    """The midnight under which the times fall into, or nearest to, what the neighbours cover."""
+
+    def distance(midnight: int) -> int:
+        return min(
+            sum(max(start - (midnight + time), midnight + time - end, 0) for time in (times[0], times[-1])) for start, end in neighbours
+        )
+
+    return min(sorted(set(midnights)), key=distance)
+
+
+def _rollovers(times: Sequence[int]) -> int:
+    """How often midnight passes in a sequence of times of day."""
+    return sum(before - after > DAY_MS // 2 for before, after in zip(times, times[1:], strict=False))
+
+
+def _nearest_midnight(time_of_day: int, instant: int) -> int:
+    """The midnight that brings a time of day nearest to an instant."""
+    return round((instant - time_of_day) / DAY_MS) * DAY_MS

@@ -1,0 +1,31 @@
+"""Terminal colours, as escapes or as the text `^[[32m`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rebalance_forensics.sources.envelopes.base import Line
+
+INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+SAMPLE = f"\x1b[32m{INSIDE}^[[0m"
+REJECT = "[32m] joined"
+
+_COLOUR = re.compile(r"(?:\x1b|\^\[|\\u001b|\\e|\\x1b)\[[0-9;]*[A-Za-z]")
+
+
+class _Ansi:
+    """Colours may stand anywhere in the line."""
+
+    rank = 1
+    certain = True
+
+    def peel(self, line: Line) -> Sequence[Line] | None:
+        """The line without its colours."""
+        if line.fields is not None or "[" not in line.text or not ("\x1b" in line.text or "^[[" in line.text):
+            return None
+        return (replace(line, text=_COLOUR.sub("", line.text)),)
+
+
+ENVELOPE = _Ansi()

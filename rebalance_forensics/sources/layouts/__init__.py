@@ -1,0 +1,42 @@
+"""Every layout the tool reads, one module a family, found by walking this package."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from types import ModuleType
+
+from rebalance_forensics.sources.layouts.base import Layout, Parsed
+
+UNKNOWN = "unknown"
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    """The modules that define a LAYOUT."""
+    found = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
+    return tuple(module for module in found if hasattr(module, "LAYOUT"))
+
+
+@cache
+def by_name() -> dict[str, Layout]:
+    """Layout by name (the module's, with dashes), the specific before the general."""
+    named = {module.__name__.rpartition(".")[2].replace("_", "-"): module.LAYOUT for module in modules()}
+    return dict(sorted(named.items(), key=lambda item: (item[1].rank, item[0])))
+
+
+def header_layout(line: str) -> str | None:
+    """The layout in which this line starts a record."""
+    return next((name for name, layout in by_name().items() if layout.is_header(line)), None)
+
+
+def parse(text: str, first: str | None = None) -> tuple[str, Parsed] | None:
+    """Take a record apart with the layout it is expected in, else with any other."""
+    layouts = by_name()
+    if first in layouts and (parsed := layouts[first].parse(text)):
+        return first, parsed
+    for name, layout in layouts.items():
+        if name != first and (parsed := layout.parse(text)):
+            return name, parsed
+    return None

@@ -1,0 +1,130 @@
+"""What a layout is: how one logger writes the header of a record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rebalance_forensics.sources.stamps import Stamp, read_stamp
+
+DATED = r"\d{4}[-–/.]\d\d[-–/.]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
+CLOCK = r"\d\d:\d\d:\d\d[.,]\d{3,9}"
+LEVEL = (
+    r"(?:TRACE|DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|FATAL|CRITICAL|SEVERE|CONFIG|FINEST|FINER|FINE"
+    r"|trace|debug|info|notice|warning|warn|error|fatal|critical|Trace|Debug|Info|Warning|Warn|Error|Fatal)"
+)
+LOGGER = r"[A-Za-z_][\w$.\-/*]*"
+YEARS = (b"20", b"19")
+DIGITS = tuple(b"%d" % digit for digit in range(10))
+
+_LEVELS = {
+    "WARNING": "WARN",
+    "SEVERE": "ERROR",
+    "CRITICAL": "FATAL",
+    "NOTICE": "INFO",
+    "CONFIG": "INFO",
+    "FINE": "DEBUG",
+    "FINER": "TRACE",
+    "FINEST": "TRACE",
+    "ERR": "ERROR",
+    "INFORMATION": "INFO",
+    "PANIC": "FATAL",
+    "DPANIC": "FATAL",
+    "EMERG": "FATAL",
+    "ALERT": "FATAL",
+    "CRIT": "FATAL",
+    "VERBOSE": "DEBUG",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """A record taken apart by its layout."""
+
+    stamp: Stamp | None
+    level: str | None
+    logger: str | None
+    thread: str | None
+    message: str
+
+
+class Layout(Protocol):
+    """How a logger writes: which lines start a record, and what a record says.
+
+    `rank` orders the layouts when a line is offered to all of them: specific ones first.
+    `starts` are the bytes that a first line can begin with, for counting records in bulk.
+    """
+
+    @property
+    def rank(self) -> int: ...
+    @property
+    def starts(self) -> tuple[bytes, ...]: ...
+
+    def is_header(self, line: str) -> bool:
+        """Whether a record starts with this line."""
+        ...
+
+    def parse(self, text: str) -> Parsed | None:
+        """Take a whole record apart; None when it is not of this layout."""
+        ...
+
+
+def level_of(word: str | None) -> str | None:
+    """A level in Kafka's own words: INFO, WARN, ERROR, FATAL, DEBUG, TRACE."""
+    if not word:
+        return None
+    upper = word.strip().upper()
+    return _LEVELS.get(upper, upper) or None
+
+
+def _branch(parts: dict[str, str | None], name: str) -> str | None:
+    """The group of this name, or of the same name with a digit in another branch of the expression."""
+    return parts.get(name) or next((text for key, text in parts.items() if text and key.rstrip("2345") == name), None)
+
+
+def _unchanged(parsed: Parsed) -> Parsed:
+    return parsed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextLayout:
+    """A layout written as a regular expression with the groups time, level, logger, thread and message.
+
+    `level2`, `logger3` and so on are the same in another branch of the expression.
+    """
+
+    header: re.Pattern[str]
+    starts: tuple[bytes, ...]
+    rank: int = 50
+    finish: Callable[[Parsed], Parsed] = field(default=_unchanged)
+
+    def is_header(self, line: str) -> bool:
+        """Whether a record starts with this line."""
+        return self.header.match(line) is not None
+
+    def parse(self, text: str) -> Parsed | None:
+        """Take a whole record apart."""
+        match = self.header.match(text)
+        if match is None:
+            return None
+        parts = match.groupdict()
+        time = _branch(parts, "time")
+        stamp = read_stamp(time) if time else None
+        if time and stamp is None:
+            return None
+        return self.finish(
+            Parsed(
+                stamp=stamp,
+                level=level_of(_branch(parts, "level")),
+                logger=_branch(parts, "logger"),
+                thread=(_branch(parts, "thread") or "").strip() or None,
+                message=parts["message"],
+            )
+        )
+
+
+def pattern(expression: str) -> re.Pattern[str]:
+    """Compile a header; a message runs to the end of the record."""
+    return re.compile(expression, re.DOTALL)

@@ -1,0 +1,106 @@
+"""Layouts that are JSON objects: which keys hold time, level, logger, thread, message and stack trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.stamps import Stamp, read_stamp
+
+Fields = Mapping[str, object]
+
+
+@lru_cache(maxsize=16)
+def object_of(text: str) -> Fields | None:
+    """The JSON object that a line is; None for any other text."""
+    if not text.startswith("{") or not text.rstrip().endswith("}"):
+        return None
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def lookup(fields: Fields, path: str) -> object:
+    """The value at a dotted path: a dotted key, or a key of a nested object."""
+    if path in fields:
+        return fields[path]
+    head, dot, rest = path.partition(".")
+    while dot:
+        inner = fields.get(head)
+        if isinstance(inner, Mapping) and (found := lookup(inner, rest)) is not None:
+            return found
+        more, dot, rest = rest.partition(".")
+        head = f"{head}.{more}"
+    return None
+
+
+def first_text(fields: Fields, paths: tuple[str, ...]) -> str | None:
+    """The first of these values that is a text or a number, as text."""
+    for path in paths:
+        value = lookup(fields, path)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return repr(value)
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonLayout:
+    """A layout of which each record is one JSON object.
+
+    Every path of `requires` must be there: that tells this shape from the others.
+    """
+
+    requires: tuple[str, ...]
+    message: tuple[str, ...] = ("message",)
+    time: tuple[str, ...] = ("@timestamp", "timestamp", "time", "ts")
+    level: tuple[str, ...] = ("level",)
+    logger: tuple[str, ...] = ("logger",)
+    thread: tuple[str, ...] = ("thread",)
+    trace: tuple[str, ...] = ("stack_trace",)
+    extra: tuple[str, ...] = ()
+    rank: int = 40
+    starts: tuple[bytes, ...] = (b"{",)
+
+    def is_header(self, line: str) -> bool:
+        """Whether a record starts with this line."""
+        return self.parse(line) is not None
+
+    def parse(self, text: str) -> Parsed | None:
+        """Take a whole record apart."""
+        fields = object_of(text)
+        return self.parse_fields(fields) if fields is not None else None
+
+    def parse_fields(self, fields: Fields) -> Parsed | None:
+        """Take a record apart that an envelope has already read as JSON."""
+        message = first_text(fields, self.message)
+        if message is None or any(lookup(fields, path) is None for path in self.requires):
+            return None
+        trace = first_text(fields, self.trace)
+        said = [f"{key}: {value}" for key in self.extra if (value := first_text(fields, (key,))) is not None]
+        whole = f"{message}; {', '.join(said)}" if said else message
+        return Parsed(
+            stamp=_stamp(fields, self.time),
+            level=level_of(first_text(fields, self.level)),
+            logger=first_text(fields, self.logger) or None,
+            thread=first_text(fields, self.thread) or None,
+            message=f"{whole}\n{trace}" if trace and trace not in whole else whole,
+        )
+
+
+def _stamp(fields: Fields, paths: tuple[str, ...]) -> Stamp | None:
+    for path in paths:
+        text = first_text(fields, (path,))
+        if text and (stamp := read_stamp(text)):
+            return stamp
+    instant = fields.get("instant")
+    if isinstance(instant, Mapping) and isinstance(seconds := instant.get("epochSecond"), int):
+        nanos = instant.get("nanoOfSecond")
+        return Stamp(seconds * 1000 + (nanos // 1_000_000 if isinstance(nanos, int) else 0), 0)
+    return None

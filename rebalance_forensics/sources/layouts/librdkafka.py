@@ -1,0 +1,64 @@
+"""librdkafka's own lines on stderr, `%4|epoch|FAC|name| msg`, and as its wrappers log them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.stamps import read_stamp
+
+SAMPLE = "%4|1795169730.678|SESSTMOUT|orders#consumer-1| [thrd:main]: Consumer group session timed out (in join-state steady) after 45000 ms"
+REJECT = "4|1795169730.678|orders|paid"
+
+_LINE = re.compile(
+    r"%(?P<severity>[0-7])\|(?P<time>\d{10}(?:\.\d+)?)\|(?P<facility>[A-Z0-9_]+)\|(?P<name>[^|\n]*)\| ?(?P<message>.*)", re.DOTALL
+)
+_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
+_THREAD = re.compile(r"\[thrd:(?P<thread>[^\]\n]*)\]: ")
+
+
+def canonical(facility: str, name: str, message: str) -> str:
+    """One wording for librdkafka's lines whoever printed them: `FAC [name] [thrd:x]: msg`, as in Python."""
+    return f"{facility} [{name}] {message}"
+
+
+class _Librdkafka:
+    """The raw form carries its own clock, so it needs no zone."""
+
+    rank = 5
+    starts = tuple(b"%%%d|" % severity for severity in range(8))
+
+    def is_header(self, line: str) -> bool:
+        """Whether a record starts with this line."""
+        return _LINE.match(line) is not None
+
+    def parse(self, text: str) -> Parsed | None:
+        """Take a whole record apart."""
+        match = _LINE.match(text)
+        if match is None:
+            return None
+        thread = _THREAD.match(match["message"])
+        return Parsed(
+            stamp=read_stamp(match["time"]),
+            level=level_of(_SEVERITY[int(match["severity"])]),
+            logger="rdkafka",
+            thread=thread["thread"] if thread else None,
+            message=canonical(match["facility"], match["name"], match["message"]),
+        )
+
+
+_WRAPPED = re.compile(
+    r"(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +(?P<name>[\w.#-]+#(?:consumer|producer)-\d+):? (?P<message>\[thrd:.*)", re.DOTALL
+)
+
+
+def unwrapped(parsed: Parsed) -> Parsed:
+    """Put a line that a wrapper or syslog logged (`FAC: name: msg`) into librdkafka's one wording."""
+    match = _WRAPPED.match(parsed.message)
+    if match is None:
+        return parsed
+    return replace(parsed, message=canonical(match["facility"], match["name"], match["message"]))
+
+
+LAYOUT = _Librdkafka()

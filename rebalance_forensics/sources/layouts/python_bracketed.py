@@ -1,0 +1,18 @@
+"""Python's `[time: LEVEL]: msg`, as aiokafka's examples and Celery write it."""
+
+from __future__ import annotations
+
+from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, TextLayout, pattern
+from rebalance_forensics.sources.layouts.librdkafka import unwrapped
+
+SAMPLE = "[2026-11-20 10:15:30,123: WARNING/MainProcess] Heartbeat failed for group payments because it is rebalancing"
+REJECT = "[2026-11-20 10:15:30,123] WARNING Heartbeat failed"
+
+LAYOUT = TextLayout(
+    header=pattern(
+        rf"\[(?P<time>{DATED}):? \s*(?P<level>{LEVEL})(?:/(?P<thread>[^\]\n]*))?\]:? (?:(?P<logger>{LOGGER}): )?(?P<message>.*)"
+    ),
+    starts=(b"[20",),
+    finish=unwrapped,
+    rank=18,
+)

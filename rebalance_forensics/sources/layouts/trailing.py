@@ -1,0 +1,33 @@
+"""The logger, thread and MDC that some layouts print after the message."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from rebalance_forensics.sources.layouts.base import Parsed
+
+# A class has a dot in its name or begins with a capital: `(none)` at the end of a message is no logger.
+_LOGGER = re.compile(
+    r" ?\((?P<logger>[\w$-]+(?:[./][\w$-]+)+|[A-Z][\w$]{3,})(?::\d+|:\?)?\)"
+    r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*))?[ \t]*\r?(?=\n|\Z)"
+)
+_BRACKETED = re.compile(r"   \[(?P<logger>[\w$.-]+)\][ \t]*\r?(?=\n|\Z)")
+
+
+def _cut(parsed: Parsed, match: re.Match[str] | None) -> Parsed:
+    if match is None:
+        return parsed
+    parts = match.groupdict()
+    message = parsed.message[: match.start()] + parsed.message[match.end() :]
+    return replace(parsed, logger=parts["logger"], thread=parts.get("thread") or parsed.thread, message=message)
+
+
+def logger_in_parentheses(parsed: Parsed) -> Parsed:
+    """Take `(org.apache.kafka.X:123) [thread] - mdc` off the message; a stack trace may follow it."""
+    return _cut(parsed, _LOGGER.search(parsed.message))
+
+
+def logger_in_brackets(parsed: Parsed) -> Parsed:
+    """Take Debezium's `   [o.a.k.X]` off the message."""
+    return _cut(parsed, _BRACKETED.search(parsed.message))

@@ -1,0 +1,159 @@
+"""Reading every line: files in envelopes, documents, exports that are newest first, logs without dates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.blocks import Block
+from rebalance_forensics.sources.counting import SplitCounts
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.peeling import has_header, opened
+from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.recording import Framed
+from rebalance_forensics.sources.text import text_of
+
+_TRUSTED = 60
+"""A header of a layout below this rank cannot be an envelope's."""
+
+Placed = tuple[int, int, Line]
+"""Byte offset, line number, and the line as it is before peeling."""
+
+
+@dataclass(slots=True)
+class _Stream:
+    """What is open of one stream of lines: a record that may go on, parts of a line, lines before their header."""
+
+    record: Framed | None = None
+    parts: list[Placed] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    gave_up: bool = False
+
+
+@dataclass(slots=True)
+class Framer:
+    """Joins lines to records, host by host and stream by stream.
+
+    A split that starts inside a file owns no line before the first header of a stream: those belong to records
+    that start before it. Lines from `end` on only complete what has started.
+    """
+
+    profile: FileProfile
+    counts: SplitCounts
+    start: int = 0
+    end: int | None = None
+    _streams: dict[tuple[str | None, str], _Stream] = field(default_factory=dict)
+
+    def frame(self, placed: Iterable[Placed]) -> Iterator[Framed]:
+        """The records that start in this split."""
+        for offset, number, raw in placed:
+            past = self.end is not None and offset >= self.end
+            if past and not any(stream.record or stream.parts for stream in self._streams.values()):
+                break
+            for line in self._opened(raw):
+                yield from self._take(offset, number, line, past=past)
+        for stream in self._streams.values():
+            yield from self._close(stream)
+
+    def _opened(self, raw: Line) -> list[Line]:
+        """Peel a line, unless it is plainly one of the file's own layout or goes on with the line before."""
+        if not self.profile.envelopes and raw.fields is None:
+            expected = layouts.by_name().get(self.profile.layout)
+            if raw.text[:1] in ("", " ", "\t") or (expected is not None and expected.rank < _TRUSTED and expected.is_header(raw.text)):
+                return [raw]
+        return opened(raw, self.profile.envelopes)
+
+    def _take(self, offset: int, number: int, line: Line, *, past: bool) -> Iterator[Framed]:
+        stream = self._streams.setdefault((line.host, line.stream), _Stream())
+        if line.partial or stream.parts:
+            stream.parts.append((offset, number, line))
+            if line.partial and len(stream.parts) < 64:
+                return
+            offset, number, line = _joined(stream.parts)
+            stream.parts = []
+        if self._starts(line):
+            yield from self._header(stream, offset, number, line, past=past)
+        elif self.profile.newest_first:
+            stream.waiting.append(line.text)
+        else:
+            self._continuation(stream, line, past=past)
+
+    def _starts(self, line: Line) -> bool:
+        """Whether a record starts with this line."""
+        if line.fields is not None:
+            return True
+        expected = layouts.by_name().get(self.profile.layout)
+        if expected is not None and expected.is_header(line.text):
+            return True
+        return has_header(line.text)
+
+    def _header(self, stream: _Stream, offset: int, number: int, line: Line, *, past: bool) -> Iterator[Framed]:
+        if stream.record is not None:
+            yield stream.record
+            stream.record = None
+        if past:
+            return
+        stream.gave_up = False
+        self.counts.records += 1
+        stream.record = Framed(offset, number, line)
+        for text in reversed(stream.waiting):
+            stream.record.takes(text)
+        stream.waiting = []
+        if self.profile.newest_first:
+            yield stream.record
+            stream.record = None
+
+    def _continuation(self, stream: _Stream, line: Line, *, past: bool) -> None:
+        if stream.record is not None and stream.record.takes(line.text):
+            return
+        if stream.record is not None and not stream.gave_up:
+            stream.gave_up = True
+            self.counts.complain(
+                f"the record at byte {stream.record.offset:,} has no end; it was cut after {len(stream.record.more):,} lines"
+            )
+        orphan = stream.record is None and self.start > 0
+        if line.text.strip() and not orphan and not past:
+            self.counts.unparsed += 1
+
+    def _close(self, stream: _Stream) -> Iterator[Framed]:
+        if stream.parts:
+            offset, number, line = _joined(stream.parts)
+            stream.parts = []
+            yield from self._take(offset, number, line, past=False)
+        if stream.record is not None:
+            yield stream.record
+        self.counts.unparsed += sum(1 for text in stream.waiting if text.strip())
+
+
+def _joined(parts: list[Placed]) -> Placed:
+    """A line that its envelope cut into parts."""
+    offset, number, first = parts[0]
+    return offset, number, replace(first, text="".join(line.text for _, _, line in parts), partial=False)
+
+
+def placed_lines(blocks: Iterable[Block], counts: SplitCounts, end: int | None) -> Iterator[Placed]:
+    """Every line with its place; lines before `end` are counted."""
+    number = 0
+    for block in blocks:
+        at = block.offset
+        lines = block.data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        for raw in lines:
+            number += 1
+            if end is None or at < end:
+                counts.lines += 1
+                counts.bytes += len(raw) + 1
+            yield at, number, Line(text=text_of(raw))
+            at += len(raw) + 1
+        if not block.data.endswith(b"\n"):
+            counts.bytes -= 1
+        if block.dropped:
+            counts.bytes += block.dropped
+            counts.complain(long_line(number, len(lines[-1]) + 1 + block.dropped))
+
+
+def long_line(number: int, size: int) -> str:
+    """What is said of a line whose end was not kept."""
+    return f"line {number:,} of its part is {size:,} bytes long; only its beginning was read"

@@ -1,0 +1,164 @@
+"""The uncompressed bytes of a file, whatever it is packed in."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO
+
+from rebalance_forensics.sources.codecs import Damage, codec_of, decompressed
+from rebalance_forensics.sources.containers import HEAD, container_of, open_member
+
+CHUNK = 4 << 20
+MAX_DEPTH = 6
+MAX_UNPACKED = 64 << 30
+"""More than this out of one file is taken for a decompression bomb."""
+MAX_RATIO = 1_000
+_RATIO_FLOOR = 256 << 20
+_IN_MEMORY = 32 << 20
+
+
+class Bomb(Damage):
+    """A stream that unpacks to far more than logs do."""
+
+
+def head_of(stream: BinaryIO) -> bytes:
+    """The first bytes of a seekable stream."""
+    stream.seek(0)
+    head = stream.read(HEAD)
+    stream.seek(0)
+    return head
+
+
+def _guarded(chunks: Iterator[bytes], packed: int) -> Iterator[bytes]:
+    """Stop a stream that grows beyond what a log of its size can be."""
+    produced = 0
+    for chunk in chunks:
+        produced += len(chunk)
+        if produced > MAX_UNPACKED or (produced > _RATIO_FLOOR and produced > MAX_RATIO * max(packed, 1)):
+            limit = f"{MAX_UNPACKED >> 30} GiB or {MAX_RATIO} times its packed size"
+            raise Bomb(f"unpacks to more than {limit}; it is taken for a decompression bomb and was read no further")
+        yield chunk
+
+
+def _size_of(stream: BinaryIO) -> int:
+    at = stream.tell()
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(at)
+    return size
+
+
+def layers(stream: BinaryIO) -> tuple[list[str], Iterator[bytes]]:
+    """The codecs around a stream (gzip in gzip is real) and what is inside them all."""
+    packed, codecs = _size_of(stream), []
+    head = head_of(stream)
+    chunks: Iterator[bytes] = iter(lambda: stream.read(CHUNK), b"")
+    while (codec := codec_of(head)) and len(codecs) < MAX_DEPTH:
+        codecs.append(codec)
+        source = stream if len(codecs) == 1 else _Reader(chunks)
+        inside = _guarded(decompressed(source, codec), packed)
+        head, chunks = _peeked(inside)
+    return codecs, chunks
+
+
+def _peeked(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The first bytes of an iterator, and the iterator as if they had not been read."""
+    held: list[bytes] = []
+    damage: Damage | None = None
+    try:
+        while sum(map(len, held)) < HEAD:
+            held.append(next(chunks))
+    except StopIteration:
+        pass
+    except Damage as error:
+        damage = error
+
+    def again() -> Iterator[bytes]:
+        yield from held
+        if damage:
+            raise damage
+        yield from chunks
+
+    return b"".join(held)[:HEAD], again()
+
+
+class _Reader(io.RawIOBase, BinaryIO):  # type: ignore[misc]  # RawIOBase and BinaryIO name the same methods
+    """An iterator of chunks as a stream that can be read once."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, b""
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes."""
+        if not self._rest:
+            self._rest = next(self._chunks, b"")
+        data, self._rest = (self._rest, b"") if size < 0 else (self._rest[:size], self._rest[size:])
+        return data
+
+
+def spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, str | None]:
+    """The chunks as a seekable stream, in memory while it is small, and what was wrong at its end."""
+    spool = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as the archive is read
+    problem = None
+    try:
+        for chunk in chunks:
+            spool.write(chunk)
+    except Damage as damage:
+        problem = str(damage)
+    spool.seek(0)
+    return spool, problem  # type: ignore[return-value]  # SpooledTemporaryFile reads as any binary file
+
+
+@lru_cache(maxsize=4)
+def _archive(location: str, members: tuple[str, ...]) -> BinaryIO:
+    """An archive inside its wrappings as a seekable stream; kept, for its members are read one after another."""
+    if not members:
+        outer: BinaryIO = Path(location).open("rb")  # noqa: SIM115 - kept open by the cache
+    else:
+        outer = _member(location, members)
+    codecs, chunks = layers(outer)
+    if not codecs and not members:
+        return outer
+    return spooled(chunks)[0]
+
+
+def _member(location: str, members: tuple[str, ...]) -> BinaryIO:
+    """One member of an archive, still in its own wrapping, as a seekable stream."""
+    archive = _archive(location, members[:-1])
+    kind = container_of(head_of(archive))
+    if kind is None:
+        raise OSError(f"{location} is no longer the archive it was")
+    name, _, key = members[-1].rpartition("\x00")
+    member = open_member(archive, kind, name or key, int(key) if name else None)
+    if kind == "tar":
+        return member
+    return spooled(_guarded(iter(lambda: member.read(CHUNK), b""), _size_of(archive)))[0]
+
+
+@contextmanager
+def opened(location: str, members: tuple[str, ...]) -> Iterator[BinaryIO]:
+    """A file, or a member of an archive, as it lies there."""
+    if members:
+        yield _member(location, members)
+        return
+    with Path(location).open("rb", buffering=0) as stream:
+        yield stream  # type: ignore[misc]  # FileIO reads as any binary file
+
+
+def chunks_of(location: str, members: tuple[str, ...], start: int = 0) -> Iterator[bytes]:
+    """The uncompressed bytes from an offset on; raises Damage or OSError when the rest cannot be read."""
+    with opened(location, members) as stream:
+        codecs, chunks = layers(stream)
+        if not codecs:
+            stream.seek(start)
+            yield from iter(lambda: stream.read(CHUNK), b"")
+            return
+        skip = start
+        for chunk in chunks:
+            if skip < len(chunk):
+                yield chunk[skip:]
+            skip = max(0, skip - len(chunk))

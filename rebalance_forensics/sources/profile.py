@@ -1,0 +1,155 @@
+"""What a file is, told from its beginning and a sample of its middle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.sources import dates, layouts, zones
+from rebalance_forensics.sources.components import component_of, release_of
+from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.hosts import host_of
+from rebalance_forensics.sources.sample import Sample, Sampled, sample_of
+from rebalance_forensics.sources.zones import ZoneRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileProfile:
+    """How to read a file, and what it says about itself.
+
+    `layouts` are all those seen, `starts` the bytes their headers begin with. `zone` is the zone of local
+    times in this file, None when nothing tells it; `zones` the same for each host of a stream of several.
+    `midnight_ms` is the local midnight before the first record, for layouts without a date.
+    `newest_first` exports have each record's continuation lines before it. `document` names a format that is
+    not one record or event a line.
+    """
+
+    layout: str = layouts.UNKNOWN
+    layouts: tuple[str, ...] = ()
+    envelopes: tuple[str, ...] = ()
+    component: str | None = None
+    kafka_version: str | None = None
+    host: str | None = None
+    zone: str | None = None
+    zones: tuple[tuple[str, str], ...] = ()
+    midnight_ms: int | None = None
+    year: int | None = None
+    newest_first: bool = False
+    document: str | None = None
+    starts: tuple[bytes, ...] = ()
+    dated: bool = True
+
+    @property
+    def plain(self) -> bool:
+        """Whether the file is simply text with a date in each header: nothing around it, oldest first."""
+        return not self.envelopes and self.document is None and not self.newest_first and self.dated and self.layout != layouts.UNKNOWN
+
+    @property
+    def splittable(self) -> bool:
+        """Whether a part can be read without what stands before it."""
+        return self.document is None and not self.newest_first and self.dated
+
+
+def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
+    """Tell what one file is; a file without dates is dated by itself, its name and its age."""
+    return profiles([file], tz)[0]
+
+
+def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:
+    """Tell what each file is; files without dates are dated by their neighbours too."""
+    samples = [sample_of(file) for file in files]
+    found = [_profile(file, sample, tz or ZoneRules()) for file, sample in zip(files, samples, strict=True)]
+    ranges = [dates.range_of(sample) for sample, each in zip(samples, found, strict=True) if each.dated]
+    known = [each for each in ranges if each is not None]
+    return tuple(
+        each if each.dated else _dated(file, sample, each, known) for file, sample, each in zip(files, samples, found, strict=True)
+    )
+
+
+def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
+    headers = [line for line in sample.lines if line.parsed is not None]
+    seen = Counter(line.layout for line in headers)
+    chain = Counter(line.line.envelopes for line in headers).most_common(1)
+    envelopes = chain[0][0] if chain else ()
+    text = sample.text
+    host = host_of(file.path) if not envelopes or len({line.line.host for line in headers}) != 1 else None
+    by_host = _zones(headers)
+    known = layouts.by_name()
+    return FileProfile(
+        layout=seen.most_common(1)[0][0] if seen else layouts.UNKNOWN,
+        layouts=tuple(name for name, _ in seen.most_common()),
+        envelopes=envelopes,
+        component=component_of(text),
+        kafka_version=release_of(text),
+        host=host or (headers[0].line.host if headers else None) or host_of(file.path),
+        zone=tz.zone_of(host or host_of(file.path), file.path) or _zone(headers, by_host, sample),
+        zones=tuple(sorted((name, tz.zone_of(name, file.path) or zone) for name, zone in by_host.items() if name)),
+        year=dates.year_of(file.mtime_ms),
+        newest_first=_newest_first(sample, headers),
+        document=sample.document,
+        starts=_starts(sample, tuple(dict.fromkeys(start for name in seen for start in known[name].starts))),
+        dated=_is_dated(headers),
+    )
+
+
+def _starts(sample: Sample, possible: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Of the ways in which headers may begin, those that do here; counting each costs a pass over the file."""
+    raw = b"\n" + sample.head
+    used = tuple(start for start in possible if b"\n" + start in raw)
+    return tuple(start for start in used if not any(other != start and start.startswith(other) for other in used)) or possible
+
+
+def _is_dated(headers: Sequence[Sampled]) -> bool:
+    stamps = [line.parsed.stamp for line in headers if line.parsed and line.parsed.stamp]
+    undated = sum(stamp.form == "time-only" for stamp in stamps)
+    return undated * 2 <= len(stamps) or not stamps
+
+
+def _zones(headers: Sequence[Sampled]) -> dict[str | None, str]:
+    """By host, the zone that envelope times give to naive local times."""
+    votes: dict[str | None, Counter[int]] = {}
+    for line in headers:
+        stamp = line.parsed.stamp if line.parsed else None
+        if stamp and line.line.at is not None and stamp.form == "full" and stamp.offset_minutes is None:
+            votes.setdefault(line.line.host, Counter())[zones.offset_between(stamp.local_ms, line.line.at)] += 1
+    agreed = {host: counter.most_common(1)[0] for host, counter in votes.items()}
+    return {host: zones.named(offset) for host, (offset, count) in agreed.items() if count * 10 >= votes[host].total() * 9}
+
+
+def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str], sample: Sample) -> str | None:
+    """The one zone of a file: written in its lines, or tied by its envelope or by epoch values in its text."""
+    offsets = {line.parsed.stamp.offset_minutes for line in headers if line.parsed and line.parsed.stamp}
+    if len(offsets) == 1 and (only := next(iter(offsets))) is not None:
+        return zones.named(only)
+    if len(set(by_host.values())) == 1:
+        return next(iter(by_host.values()))
+    if by_host or len({line.line.host for line in headers}) > 1:
+        return None
+    tied = dates.tied_offset(sample)
+    return None if tied is None else zones.named(tied)
+
+
+def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:
+    """Whether times go down through the file."""
+    times = [time for line in headers[: sample.head_lines] if (time := _time(line)) is not None]
+    steps = Counter((after > before) - (after < before) for before, after in zip(times, times[1:], strict=False))
+    late = [time for line in headers if line.late and (time := _time(line)) is not None]
+    if times and late and abs(late[-1] - times[0]) > 1000:  # noqa: PLR2004 - a second
+        return late[-1] < times[0] and steps[-1] > steps[1]
+    return steps[-1] > 2 * steps[1] and steps[-1] > 1
+
+
+def _time(line: Sampled) -> EpochMs | None:
+    if line.line.at is not None:
+        return line.line.at
+    stamp = line.parsed.stamp if line.parsed else None
+    return EpochMs(stamp.utc_ms) if stamp and stamp.form == "full" else None
+
+
+def _dated(file: InputFile, sample: Sample, found: FileProfile, neighbours: Sequence[tuple[EpochMs, EpochMs]]) -> FileProfile:
+    """Give a file without dates the midnight before its first record."""
+    midnight, offset = dates.midnight_of(file, sample, neighbours)
+    zone = found.zone or (None if offset is None else zones.named(offset))
+    return replace(found, midnight_ms=midnight, zone=zone)

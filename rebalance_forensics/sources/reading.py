@@ -1,0 +1,127 @@
+"""Records out of a split: whole, in file order, with their places; all that is not a record is counted."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from tarfile import TarError
+from zipfile import BadZipFile
+
+from rebalance_forensics.records import LogRecord, Origin
+from rebalance_forensics.sources import documents
+from rebalance_forensics.sources.blocks import from_first_line, whole_lines
+from rebalance_forensics.sources.codecs import Damage
+from rebalance_forensics.sources.counting import SplitCounts
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.in_bulk import BulkFramer
+from rebalance_forensics.sources.line_by_line import Framer, Placed, placed_lines
+from rebalance_forensics.sources.opening import chunks_of
+from rebalance_forensics.sources.peeling import opened, parse_fields
+from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.recording import Framed, Recorder
+from rebalance_forensics.sources.splits import Split
+
+Relevant = Callable[[bytes], Sequence[int]]
+
+_BATCH_BYTES = 1 << 20
+
+__all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
+
+
+def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -> Iterator[LogRecord]:
+    """The records that start in a split, those that `relevant` hits or all; what is read and lost goes into `counts`."""
+    recorder = Recorder(split.file.path, split.profile, counts)
+    chunks = _readable(split, counts)
+    if split.profile.document:
+        framed: Iterator[Framed] = _frame_document(split, chunks, counts)
+    else:
+        blocks = from_first_line(whole_lines(chunks, max(0, split.start - 1)), split.start)
+        if split.profile.plain and relevant is not None:
+            bulk = BulkFramer(split.profile, counts, relevant, recorder.see, split.start, split.end)
+            yield from map(recorder.record, bulk.frame(blocks))
+            return
+        lines = placed_lines(blocks, counts, split.end)
+        framed = Framer(split.profile, counts, split.start, split.end).frame(lines)
+    yield from map(recorder.record, framed) if relevant is None else _hit(framed, relevant, recorder)
+
+
+def _readable(split: Split, counts: SplitCounts) -> Iterator[bytes]:
+    """The bytes of a split and beyond; when the rest cannot be read, that is noted and what came before stays."""
+    try:
+        yield from chunks_of(split.file.location, split.file.members, max(0, split.start - 1))
+    except Damage as damage:
+        counts.complain(str(damage))
+    except (OSError, KeyError, ValueError, TarError, BadZipFile) as error:
+        counts.complain(f"cannot be read further ({error}); what came before was")
+
+
+def _frame_document(split: Split, chunks: Iterator[bytes], counts: SplitCounts) -> Iterator[Framed]:
+    """The records of a document that is not one record a line."""
+    counted = _counted(chunks, counts)
+
+    def placed() -> Iterator[Placed]:
+        try:
+            for row in documents.rows(counted, split.profile.document or ""):
+                yield row.offset, row.line, Line(text=row.text, fields=row.fields)
+        except Damage as damage:
+            counts.complain(str(damage))
+
+    return Framer(split.profile, counts).frame(placed())
+
+
+def _counted(chunks: Iterator[bytes], counts: SplitCounts) -> Iterator[bytes]:
+    last = b"\n"
+    for chunk in chunks:
+        counts.bytes += len(chunk)
+        counts.lines += chunk.count(b"\n")
+        last = chunk[-1:] or last
+        yield chunk
+    counts.lines += last != b"\n"
+
+
+def _hit(framed: Iterable[Framed], relevant: Relevant, recorder: Recorder) -> Iterator[LogRecord]:
+    """The records that a prefilter hits, asked for many at once; the others only tell their times."""
+    for batch in _batches(framed):
+        texts = [_searched(each) for each in batch]
+        ends = list(accumulate(len(text) + 1 for text in texts))
+        hit = {bisect_right(ends, at) for at in relevant(b"\n".join(texts))}
+        for index, each in enumerate(batch):
+            if index in hit:
+                yield recorder.record(each)
+            else:
+                recorder.see(each)
+
+
+def _searched(framed: Framed) -> bytes:
+    """What a prefilter looks at: the record's text; of a JSON record its message."""
+    text = framed.text()
+    if framed.line.fields is not None and (found := parse_fields(framed.line.fields)):
+        text = f"{found[1].message} ({found[1].logger})"
+    return text.encode("utf-8", "replace")
+
+
+def _batches(framed: Iterable[Framed]) -> Iterator[list[Framed]]:
+    batch: list[Framed] = []
+    size = 0
+    for each in framed:
+        batch.append(each)
+        size += len(each.line.text) + each.size
+        if size > _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def parse_line(line: str) -> LogRecord:
+    """One raw record of unknown origin: whatever is around it is peeled, whatever its layout is read."""
+    first, newline, rest = line.rstrip("\r\n").partition("\n")
+    peeled = opened(Line(text=first))
+    inside = peeled[0] if peeled else Line(text=first)
+    if newline:
+        inside = replace(inside, text=f"{inside.text}\n{rest}")
+    recorder = Recorder("-", FileProfile(envelopes=inside.envelopes), SplitCounts())
+    record = recorder.record(Framed(0, 1, inside))
+    return replace(record, origin=Origin(path="-", byte_offset=0, line=1))

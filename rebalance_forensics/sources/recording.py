@@ -1,0 +1,83 @@
+"""From the lines of one record to a LogRecord."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rebalance_forensics.records import LogRecord, Origin
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.counting import SplitCounts
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.peeling import parse_fields
+from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.timing import Clock
+
+MAX_LINES = 5_000
+MAX_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Framed:
+    """The lines of one record, its first peeled; `more` are the lines that go on with it, in reading order."""
+
+    offset: int
+    number: int
+    line: Line
+    more: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def text(self) -> str:
+        """The whole record."""
+        return "\n".join((self.line.text, *self.more)) if self.more else self.line.text
+
+    def takes(self, text: str) -> bool:
+        """Add a line; False when the record is as long as one may get."""
+        if len(self.more) >= MAX_LINES or self.size > MAX_BYTES:
+            return False
+        self.more.append(text)
+        self.size += len(text)
+        return True
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Makes the records of one split, in file order."""
+
+    path: str
+    profile: FileProfile
+    counts: SplitCounts
+    _clock: Clock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._clock = Clock(self.profile)
+
+    def record(self, framed: Framed) -> LogRecord:
+        """Take a framed record apart."""
+        line = framed.line
+        text = framed.text()
+        parsed = self._parsed(line, text)
+        host = line.host if self.profile.envelopes or line.envelopes else None
+        at, zoned = self._clock.time_of(parsed.stamp, line.at, host)
+        self.counts.saw(at)
+        return LogRecord(
+            origin=Origin(path=self.path, byte_offset=framed.offset, line=framed.number),
+            at=at,
+            zoned=zoned,
+            level=parsed.level,
+            logger=parsed.logger,
+            thread=parsed.thread,
+            message=parsed.message,
+            text=line.text.partition("\n")[0],
+            host=host,
+        )
+
+    def see(self, framed: Framed) -> None:
+        """Note the time of a record that nobody needs."""
+        parsed = self._parsed(framed.line, framed.line.text)
+        host = framed.line.host if self.profile.envelopes else None
+        self.counts.saw(self._clock.time_of(parsed.stamp, framed.line.at, host)[0])
+
+    def _parsed(self, line: Line, text: str) -> Parsed:
+        found = parse_fields(line.fields, self.profile.layout) if line.fields is not None else layouts.parse(text, self.profile.layout)
+        return found[1] if found else Parsed(stamp=None, level=None, logger=None, thread=None, message=text)

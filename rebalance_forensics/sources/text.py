@@ -1,0 +1,28 @@
+"""Bytes as text: what is binary, how a line is decoded."""
+
+from __future__ import annotations
+
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b\x08")) + b"\x7f"
+_BINARY_SHARE = 0.05
+_UNDECODABLE_SHARE = 0.3
+_SAMPLE = 1 << 16
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether the beginning of a file cannot be a log; runs of NUL (a truncated and regrown log has them) do not count."""
+    sample = head[:_SAMPLE].replace(b"\x00\x00", b"").lstrip(b"\x00")
+    if not sample:
+        return False
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    if controls > _BINARY_SHARE * len(sample):
+        return True
+    undecodable = sample.decode("utf-8", "replace").count("\ufffd")
+    return undecodable > _UNDECODABLE_SHARE * len(sample)
+
+
+def text_of(line: bytes) -> str:
+    """A line as text, without its end, NULs and byte order mark; bytes that are not UTF-8 become U+FFFD."""
+    text = line.decode("utf-8", "replace").rstrip("\r\n")
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    return text.removeprefix("\ufeff")

@@ -1,0 +1,71 @@
+"""When a record was written: its stamp, completed by what is known of its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.sources import zones
+from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.stamps import DAY_MS, Stamp
+
+_HALF_DAY_MS = DAY_MS // 2
+_NO_YEAR = 1972
+
+
+@dataclass(slots=True)
+class Clock:
+    """Reads the stamps of one split in file order; without dates it counts the midnights that pass, host by host."""
+
+    profile: FileProfile
+    _zones: dict[str, str] = field(init=False)
+    _last: dict[str | None, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._zones = dict(self.profile.zones)
+
+    def time_of(self, stamp: Stamp | None, envelope_at: EpochMs | None, host: str | None) -> tuple[EpochMs | None, bool]:
+        """The time of a record, and whether its zone is known."""
+        if stamp is None:
+            return envelope_at, envelope_at is not None
+        local = self._local(stamp, envelope_at, host)
+        if local is None:
+            return envelope_at, envelope_at is not None
+        if stamp.offset_minutes is not None:
+            return EpochMs(local - stamp.offset_minutes * 60_000), True
+        zone = self._zones.get(host or "") or (self.profile.zone if host in (None, self.profile.host) or not self._zones else None)
+        if zone is None:
+            return EpochMs(local), False
+        return zones.to_utc(local, zone), True
+
+    def _local(self, stamp: Stamp, envelope_at: EpochMs | None, host: str | None) -> int | None:
+        """The stamp with its date."""
+        if stamp.form == "full":
+            return stamp.local_ms
+        if stamp.form == "no-year":
+            return self._with_year(stamp.local_ms, envelope_at)
+        if envelope_at is not None:
+            return round((envelope_at - stamp.local_ms) / DAY_MS) * DAY_MS + stamp.local_ms
+        return self._with_date(stamp.local_ms, host)
+
+    def _with_date(self, time_of_day: int, host: str | None) -> int | None:
+        if self.profile.midnight_ms is None:
+            return None
+        before, days = self._last.get(host, (time_of_day, 0))
+        backwards = before - time_of_day
+        if self.profile.newest_first:
+            days -= backwards < -_HALF_DAY_MS
+        elif backwards > _HALF_DAY_MS:
+            days += 1
+        elif backwards < -_HALF_DAY_MS and days > 0:
+            days -= 1  # a line of before midnight that was written late
+        self._last[host] = (time_of_day, days)
+        return self.profile.midnight_ms + days * DAY_MS + time_of_day
+
+    def _with_year(self, local_ms: int, envelope_at: EpochMs | None) -> int:
+        year = datetime.fromtimestamp(envelope_at / 1000, UTC).year if envelope_at else (self.profile.year or _NO_YEAR)
+        shift = datetime(year, 1, 1, tzinfo=UTC) - datetime(_NO_YEAR, 1, 1, tzinfo=UTC)
+        after_february = local_ms >= 790 * DAY_MS  # the first of March 1972 is day 790 of the epoch
+        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+        return local_ms + int(shift.total_seconds() * 1000) - (DAY_MS if after_february and not leap else 0)
