@@ -39,7 +39,7 @@ class StreamsParticipants(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsAssignmentComputed(Event):
-    """The leader assigned tasks to processes: `assignment` holds the active tasks, `standby` the standbys and warm-ups."""
+    """The leader assigned tasks to processes: `assignment` the active ones, `standby` standbys and warm-ups."""
 
     assignment: Assignment = ()
     standby: Assignment = ()
