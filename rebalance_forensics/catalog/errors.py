@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _CLASS = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*([A-Z]\w*(?:Exception|Error))(?::\s*(.*))?", re.DOTALL)
+# "UNKNOWN_MEMBER_ID: The coordinator …" (franz-go), "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …" (Python).
+_LEADING = re.compile(r"(?:\[(?:Error )?-?\d+\] )?(.+?)(?:: .*)?", re.DOTALL)
 _QUOTES = "'\"` "
 
 
@@ -37,7 +39,11 @@ class ErrorNames:
             return known
         if match := _CLASS.match(plain):
             return self._of_exception(match[1], match[2])
-        return text.strip()
+        return self._leading(plain) or text.strip()
+
+    def _leading(self, text: str) -> str | None:
+        match = _LEADING.fullmatch(text)
+        return (self.by_text.get(match[1]) or self.by_class.get(match[1])) if match else None
 
     def _of_exception(self, simple_name: str, message: str | None) -> str:
         by_text = self.by_text.get(_plain(message)) if message else None

@@ -26,7 +26,9 @@ class HoleType:
     composite: bool = False
 
 
-_COLLECTION = r"(?:[A-Z]\w*)?[\[({][^\n]*?[\])}]|[^\s\[\](){}][^\n\[\](){}]*?|"
+_COLLECTION = r"(?:[A-Z]\w*|set|frozenset)?[\[({][^\n]*?[\])}]|[^\s\[\](){}][^\n\[\](){}]*?|"
+# Go prints a map of topics as `orders[0 1], returns[0]`.
+_PARTITIONS = rf"(?:\S+?\[[\d ]*\](?:, )?)+|{_COLLECTION}"
 _OPTION = r"Some\([^\n]*?\)|Optional(?:Int|Long)?\[[^\n]*?\]|Optional(?:Int|Long)?\.empty"
 ANY = r"(?s:.*?)"
 
@@ -44,7 +46,7 @@ TYPES: Mapping[str, HoleType] = {
     "option_int": HoleType(rf"{_OPTION}|-?\d+|None|null", printed.option_int),
     "list": HoleType(_COLLECTION, printed.items),
     "ids": HoleType(_COLLECTION, printed.items),
-    "partitions": HoleType(_COLLECTION, printed.partitions),
+    "partitions": HoleType(_PARTITIONS, printed.partitions),
     "assignment": HoleType(r"\{(?s:.*?)\}", printed.assignment),
     "settings": HoleType(r"(?s:.*)", read_settings),
     "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", printed.epoch_ms),

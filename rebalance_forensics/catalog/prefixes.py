@@ -87,6 +87,10 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
 )
 # Connect's context in front of everything a connector or its clients say ([sink|task-0], [sink|worker]).
 _CONNECT_CONTEXT = regex.compile(r"\[(?P<task>[^\]\[|\n]+\|(?:worker|task-\d+(?:\|offsets)?))\] ?")
+# librdkafka's facility, client (`client.id#consumer-1`), thread and, on connections, broker, as every wrapper logs them.
+_RDKAFKA = regex.compile(
+    r"[A-Z][A-Z0-9_]{2,} \[(?P<client_id>[^\]\n]*?)#(?:consumer|producer)-\d+\] (?:\[thrd:[^\]\n]*\]: )?(?:\S+/(?:-?\d+|bootstrap): )?"
+)
 _UNKNOWN = regex.compile(r"\[[^\]\n]{1,200}\]:? ")
 _INTEGERS = frozenset({"broker", "offsets_partition"})
 _KIND = regex.compile(r"\[?([A-Za-z-]+)")
@@ -139,6 +143,8 @@ def _first(message: str) -> _Found | None:
         return (_known(message[:end]) if end > 1 else None) or _search(message)
     if message.startswith("[") and (match := _CONNECT_CONTEXT.match(message)):
         return _Found(match.end(), {"task": match["task"]}, "connect", "connector")
+    if "#" in message[:160] and (match := _RDKAFKA.match(message)):
+        return _Found(match.end(), {"client_id": match["client_id"]}, "other", "librdkafka")
     return None
 
 

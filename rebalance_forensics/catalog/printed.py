@@ -9,8 +9,10 @@ from rebalance_forensics.catalog.fields import FieldValue
 
 _OPTION = re.compile(r"(?:Some|Optional(?:Int|Long)?)[(\[](.*)[)\]]", re.DOTALL)
 _EMPTY = frozenset({"", "None", "null", "Optional.empty", "OptionalInt.empty", "OptionalLong.empty"})
-_WRAPPER = re.compile(r"[A-Z]\w*(?=[(\[])")
+_WRAPPER = re.compile(r"(?:[A-Z]\w*|set|frozenset)(?=[(\[])")
 _PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
+_PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
+_GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\]]*)\][^)]*\)")
 _BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\]]*)\]")
 _NODE = re.compile(r"(\S*?):(-?\d+) \(id: (-?\d+) rack: [^)]*\)")
@@ -81,6 +83,10 @@ def _partition_names(item: str) -> list[str]:
         return [f"{topic}-{number}" for number in items(numbers)]
     if match := _PARTITION.fullmatch(item):
         return [match[1]]
+    if match := _PYTHON_PARTITION.fullmatch(item):
+        return [f"{match[1]}-{match[2]}"]
+    if match := _GO_PARTITIONS.fullmatch(item):
+        return [f"{match[1]}-{number}" for number in match[2].split()]
     raise ValueError(item)
 
 
