@@ -54,6 +54,16 @@ MODULE_OPTIONS = (
 )
 
 
+_directories: list[Path] = []
+
+
+@atexit.register
+def forget_directories() -> None:
+    """Remove what the JVMs of this process left on disk."""
+    for directory in _directories:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gateway:
     """A running JVM that PySpark can talk to; it ends when this process does."""
@@ -93,7 +103,7 @@ def command_line(java: Java, options: Sequence[str], *, heap: str) -> list[str]:
 def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Gateway:
     """Start the JVM and wait until it listens."""
     directory = Path(tempfile.mkdtemp(prefix="rebalance-forensics-"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    _directories.append(directory)
     address, log = directory / "gateway", directory / "jvm.log"
     environment = {
         **os.environ,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rebalance_forensics.pipeline.instants import Instant
-from rebalance_forensics.pipeline.zones import Zones
+from rebalance_forensics.sources.zones import ZoneRules
 
 Engine = Literal["spark", "local"]
 DEFAULT_CLUSTER = "default"
@@ -20,8 +20,10 @@ class AnalyzeOptions:
     group: str | None = None
     since: Instant | None = None
     until: Instant | None = None
-    zones: Zones = field(default_factory=Zones)
+    zones: ZoneRules = field(default_factory=ZoneRules)
     cluster: str | None = None
+    cluster_per_directory: bool = False
+    """Each directory right below the input is a cluster of its own."""
     patterns: tuple[str, ...] = ()
     split_bytes: int = 64 << 20
     java_home: str | None = None

@@ -11,7 +11,7 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.sources.files import InputFile, discover
-from rebalance_forensics.sources.profile import FileProfile, profile
+from rebalance_forensics.sources.profile import FileProfile, profiles
 from rebalance_forensics.sources.splits import Split, plan
 
 SMALL_BYTES = 8 << 20
@@ -40,19 +40,19 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
     """Find and sniff the files under `paths` and deal their splits to tasks."""
     refuse_missing(paths)
     found = discover(paths)
-    profiles = [profile(file) for file in found.files]
-    splits = plan(found.files, profiles, options.split_bytes)
+    sniffed = profiles(found.files, options.zones)
+    splits = plan(found.files, sniffed, options.split_bytes)
     small = sum(file.size for file in found.files) <= SMALL_BYTES
     shards = 1 if small else workers
     return ReadPlan(
         files=tuple(found.files),
-        profiles=tuple(profiles),
+        profiles=sniffed,
         errors=tuple(found.errors),
         portions=deal(splits, 1 if small else max(workers, len(splits))),
         reading=Reading(
             cluster=options.cluster or DEFAULT_CLUSTER,
+            cluster_per_directory=options.cluster_per_directory,
             shards=shard_keys(shards),
-            zones=options.zones,
             patterns=options.patterns,
         ),
     )

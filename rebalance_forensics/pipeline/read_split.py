@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -17,7 +17,6 @@ from rebalance_forensics.pipeline.rows import dumps
 from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
 from rebalance_forensics.pipeline.shards import shard_of
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
-from rebalance_forensics.pipeline.zones import Zones, putting_right
 from rebalance_forensics.records import EpochMs, LogRecord
 from rebalance_forensics.sources.reading import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
@@ -32,10 +31,15 @@ class Reading:
     """How splits are read in one run."""
 
     cluster: str
+    cluster_per_directory: bool = False
     shards: tuple[int, ...] = (0,)
-    zones: Zones = field(default_factory=Zones)
     patterns: tuple[str, ...] = ()
     """Directories of the user's own patterns."""
+
+    def cluster_of(self, path: str) -> str:
+        """The cluster that a file's group ids belong to."""
+        first, inside, _ = path.partition("/")
+        return first if self.cluster_per_directory and inside else self.cluster
 
 
 def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -57,20 +61,22 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[pa.
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
     """The typed events of the split; whatever else its records are is counted."""
     profile, path = split.profile, split.file.path
-    put_right = putting_right(reading.zones, path, profile.host)
-    for read in read_records(split, catalog.prefilter().hits, counts):
-        record = put_right(read) if put_right else read
+    cluster = reading.cluster_of(path)
+    for record in read_records(split, catalog.prefilter().hits, counts):
         match = catalog.match(record.message, logger=record.logger, level=record.level)
         if match is None:
-            if record.level not in _QUIET_LEVELS and catalog.is_group_class(record.logger or record.message):
+            if record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
                 tally.unknown(record)
             continue
-        event = event_of(
-            match, record, cluster=reading.cluster, host=record.host or profile.host, component=profile.component
-        )
+        event = event_of(match, record, cluster=cluster, host=record.host or profile.host, component=profile.component)
         tally.known(record, event)
         if event is not None:
             yield event
+
+
+def _class_of(record: LogRecord) -> str:
+    """The class that speaks: as the layout says, else as the message's own prefix (`[GroupCoordinator 1]: …`) does."""
+    return record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
 
 
 class _Tally:

@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
 def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Report:
     """The report, the same whatever the order of the rows."""
-    stats = [Codec().loads(SplitStats, text) for text in payloads(results, Kind.COUNTS)]
+    stats = counts_of(results)
     codec = Codec({Evidence: LinesBefore(stats).corrected})
     cases = related(sorted((codec.loads(GroupCase, text) for text in payloads(results, Kind.CASE)), key=_name))
     inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
@@ -41,6 +41,11 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
         ),
         options,
     )
+
+
+def counts_of(rows: pa.Table) -> list[SplitStats]:
+    """What was counted in each split."""
+    return [Codec().loads(SplitStats, text) for text in payloads(rows, Kind.COUNTS)]
 
 
 def payloads(rows: pa.Table, kind: Kind) -> list[str]:

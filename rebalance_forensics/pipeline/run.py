@@ -13,10 +13,7 @@ from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading, refuse_missing
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.reporting import payloads, report_of
-from rebalance_forensics.pipeline.rows import Codec
-from rebalance_forensics.pipeline.schemas import Kind
-from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.pipeline.reporting import counts_of, report_of
 from rebalance_forensics.report.model import Report
 
 if TYPE_CHECKING:
@@ -35,6 +32,7 @@ class Analysis:
     """A report with the rows it was made from."""
 
     report: Report
+    plan: ReadPlan
     rows: pa.Table
     """Result rows; they hold the events when `keep_events` was asked for."""
 
@@ -59,12 +57,12 @@ def analyze_keeping(
         plan = plan_reading(paths, options, workers=1)
         rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, plan.total_bytes))
     refuse_foreign(plan, paths, rows)
-    return Analysis(report=report_of(plan, rows, options), rows=rows)
+    return Analysis(report=report_of(plan, rows, options), plan=plan, rows=rows)
 
 
 def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None:
     """Without one Kafka line there is nothing to report on."""
-    stats = [Codec().loads(SplitStats, text) for text in payloads(rows, Kind.COUNTS)]
+    stats = counts_of(rows)
     if any(s.matched or s.unmatched_kafka for s in stats):
         return
     looked_at = ", ".join(paths)

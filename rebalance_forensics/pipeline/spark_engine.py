@@ -15,7 +15,7 @@ from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read
 from rebalance_forensics.sources.splits import Split
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 Batches = Iterable[pa.RecordBatch]
 Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
@@ -42,8 +42,15 @@ def cases(session: SparkSession, plan: ReadPlan, *, keep_events: bool) -> DataFr
         whole = _whole(plan.portions, plan.reading, keep_events=keep_events)
         return session.range(0, 1, 1, 1).mapInArrow(whole, spark_schema())
     shards = len(plan.reading.shards)
-    ordered = event_rows(session, plan).repartition(shards, "shard").sortWithinPartitions(*ORDER)
+    ordered = event_rows(session, plan).repartition(shards, "shard").sortWithinPartitions(*_order())
     return ordered.mapInArrow(investigator(keep_events=keep_events), spark_schema())
+
+
+def _order() -> list[Column]:
+    """ORDER with absent values last, as Arrow has them."""
+    from pyspark.sql import functions  # noqa: PLC0415 - Spark only where it is asked for
+
+    return [functions.col(name).asc_nulls_last() for name in ORDER]
 
 
 def investigator(*, keep_events: bool = False) -> Stage:

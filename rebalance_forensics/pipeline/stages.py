@@ -36,9 +36,7 @@ def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.Recor
 def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
     """The rows as the second stage wants them, without Spark."""
     table = pa.Table.from_batches(batches, ROWS)
-    ordered = table.take(
-        pc.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER], null_placement="at_start")
-    )
+    ordered = table.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER]))
     return list(ordered.to_batches(max_chunksize=BATCH_ROWS))
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from rebalance_forensics.pipeline.planning import ReadPlan
 from rebalance_forensics.pipeline.stats import HostStats, SplitStats
-from rebalance_forensics.pipeline.zones import to_utc
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.sources.files import InputFile
@@ -50,17 +49,16 @@ def _of_file(
     several = len(hosts) > 1
     own_host = profile.host or (hosts[0].host if len(hosts) == 1 else None)
     clock = None if several else clocks.get((file.path, own_host)) or clocks.get((file.path, None))
-    zone = plan.reading.zones.of(file.path, own_host)
-    moved = _onto_clock(clock, None if profile.zone else zone)
+    moved = _onto(clock)
     yield InputSummary(
         path=file.path,
-        cluster=plan.reading.cluster,
+        cluster=plan.reading.cluster_of(file.path),
         host=own_host,
         component=profile.component,
         kafka_version=next((s.kafka_version for s in splits if s.kafka_version), profile.kafka_version),
         layout=profile.layout,
         envelope="+".join(profile.envelopes) or None,
-        zone=profile.zone or zone or (clock.zone if clock else None),
+        zone=profile.zone or (clock.zone if clock else None),
         clock_skew_ms=clock.skew_ms if clock else None,
         bytes=sum(s.bytes for s in splits),
         lines=sum(s.lines for s in splits),
@@ -79,17 +77,16 @@ def _of_file(
 def _of_host(plan: ReadPlan, file: InputFile, profile: FileProfile, host: HostStats, clocks: Clocks) -> InputSummary:
     """The share of one host; what nobody counts by host stands in the summary of the whole file."""
     clock = clocks.get((file.path, host.host))
-    zone = plan.reading.zones.of(file.path, host.host)
-    moved = _onto_clock(clock, None if profile.zone else zone)
+    moved = _onto(clock)
     return InputSummary(
         path=file.path,
-        cluster=plan.reading.cluster,
+        cluster=plan.reading.cluster_of(file.path),
         host=host.host,
         component=None,
         kafka_version=host.kafka_version,
         layout=profile.layout,
         envelope="+".join(profile.envelopes) or None,
-        zone=profile.zone or zone or (clock.zone if clock else None),
+        zone=dict(profile.zones).get(host.host) or profile.zone or (clock.zone if clock else None),
         clock_skew_ms=clock.skew_ms if clock else None,
         bytes=0,
         lines=0,
@@ -120,21 +117,18 @@ def _merged_hosts(splits: Sequence[SplitStats]) -> list[HostStats]:
     ]
 
 
-def _onto_clock(clock: FileClock | None, named_zone: str | None) -> Callable[[EpochMs | None], EpochMs | None]:
-    """Moves a time as written in the file: by the zone the user named, then by what the clock is known to be off."""
+def _onto(clock: FileClock | None) -> Callable[[EpochMs | None], EpochMs | None]:
+    """Moves a file's times onto the common clock."""
 
     def moved(at: EpochMs | None) -> EpochMs | None:
-        if at is None:
-            return None
-        utc = to_utc(at, named_zone) if named_zone else at
-        return EpochMs(utc - clock.shift_ms) if clock else utc
+        return at if at is None or clock is None else EpochMs(at - clock.shift_ms)
 
     return moved
 
 
 def _unread(plan: ReadPlan, path: str, sentence: str) -> InputSummary:
     return InputSummary(
-        path=path, cluster=plan.reading.cluster, host=None, component=None, kafka_version=None, layout=None,
+        path=path, cluster=plan.reading.cluster_of(path), host=None, component=None, kafka_version=None, layout=None,
         envelope=None, zone=None, clock_skew_ms=None, bytes=0, lines=0, records=0, matched=0, unmatched_kafka=0,
         unparsed=0, first=None, last=None, errors=(sentence,),
     )  # fmt: skip

@@ -1,0 +1,109 @@
+"""The main command: logs in, incident report out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rebalance_forensics.cli.options import (
+    ClusterOption,
+    ClusterPerDirectoryOption,
+    EngineName,
+    EngineOption,
+    FailOnOption,
+    GroupOption,
+    JavaHomeOption,
+    PathsArgument,
+    PatternsOption,
+    SinceOption,
+    TzOption,
+    UntilOption,
+)
+from rebalance_forensics.cli.outcomes import colored, leave, say, width
+from rebalance_forensics.cli.running import exit_code, options_of, run
+
+if TYPE_CHECKING:
+    from rebalance_forensics.pipeline.run import Analysis
+
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="F", help="Write the report as JSON; - is standard output.", show_default=False),
+]
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="F", help="Write the report as one self-contained HTML file.", show_default=False),
+]
+EventsOption = Annotated[
+    Path | None,
+    typer.Option("--events", metavar="DIR", help="Write the typed events as Parquet into DIR.", show_default=False),
+]
+ExportOption = Annotated[
+    list[str],
+    typer.Option(
+        "--export",
+        metavar="FORMAT=F",
+        help="Write the report for another tool: markdown, sarif, slack, pagerduty, timesketch, chrome-trace, "
+        "incidents-csv, generations-csv, pauses-csv. Repeatable.",
+        show_default=False,
+    ),
+]
+VerboseOption = Annotated[
+    int, typer.Option("--verbose", "-v", count=True, help="Show every line of proof.", show_default=False)
+]
+BriefOption = Annotated[bool, typer.Option("--brief", help="Print the verdicts only.", show_default=False)]
+
+
+def analyze(
+    paths: PathsArgument,
+    *,
+    json: JsonOption = None,
+    html: HtmlOption = None,
+    events: EventsOption = None,
+    export: ExportOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    group: GroupOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    tz: TzOption = [],  # noqa: B006
+    cluster: ClusterOption = None,
+    cluster_per_directory: ClusterPerDirectoryOption = False,
+    patterns: PatternsOption = [],  # noqa: B006
+    fail_on: FailOnOption = None,
+    engine: EngineOption = EngineName.SPARK,
+    java_home: JavaHomeOption = None,
+    verbose: VerboseOption = 0,
+    brief: BriefOption = False,
+) -> None:
+    """Find out why consumer groups rebalanced, on whose account, and show the lines that prove it.
+
+    Give it the logs of brokers, of clients, or better of both; a whole directory or the archive
+    somebody sent. Nothing is changed and nothing leaves this machine.
+
+    Example: rebalance-forensics analyze /var/log/kafka app-logs.tar.gz --since 2h --html report.html
+    """
+    from rebalance_forensics.cli.writing import Outputs, write_outputs  # noqa: PLC0415 - renderers load slowly
+
+    outputs = Outputs.checked(json=json, html=html, events=events, export=export)
+    options = options_of(
+        engine=engine,
+        tz=tz,
+        cluster=cluster,
+        cluster_per_directory=cluster_per_directory,
+        patterns=patterns,
+        java_home=java_home,
+        group=group,
+        since=since,
+        until=until,
+    )
+    analysis = run(paths, options, keep_events=events is not None)
+    write_outputs(analysis, outputs)
+    if not outputs.fills_stdout:
+        say(_rendered(analysis, verbosity=-1 if brief else verbose))
+    leave(exit_code(analysis.report, fail_on))
+
+
+def _rendered(analysis: Analysis, *, verbosity: int) -> str:
+    from rebalance_forensics.report.terminal import render  # noqa: PLC0415
+
+    return render(analysis.report, width=width(), color=colored(), verbosity=verbosity)

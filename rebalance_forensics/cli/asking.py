@@ -1,0 +1,114 @@
+"""Commands that ask one thing of the logs: a group's timeline, who somebody is, the events, the coverage."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rebalance_forensics.cli.options import (
+    ClusterOption,
+    EngineName,
+    EngineOption,
+    JavaHomeOption,
+    PathsArgument,
+    PatternsOption,
+    SinceOption,
+    TzOption,
+    UntilOption,
+)
+from rebalance_forensics.cli.outcomes import colored, leave, say, width
+from rebalance_forensics.cli.running import exit_code, options_of, run
+from rebalance_forensics.pipeline.refusals import InputError
+
+
+def timeline(
+    paths: PathsArgument,
+    *,
+    group: Annotated[str, typer.Option("--group", "-g", metavar="G", help="The consumer group.", show_default=False)],
+    since: SinceOption = None,
+    until: UntilOption = None,
+    tz: TzOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    cluster: ClusterOption = None,
+    patterns: PatternsOption = [],  # noqa: B006
+    engine: EngineOption = EngineName.SPARK,
+    java_home: JavaHomeOption = None,
+) -> None:
+    """Show every generation of one group, member by member: who joined, who left, who led, and why.
+
+    Example: rebalance-forensics timeline logs/ --group payments
+    """
+    from rebalance_forensics.report.terminal import render_timeline  # noqa: PLC0415
+
+    options = options_of(
+        engine=engine, tz=tz, cluster=cluster, patterns=patterns, java_home=java_home, since=since, until=until
+    )
+    report = run(paths, options).report
+    histories = [history for history in report.groups if history.group == group]
+    if not histories:
+        known = ", ".join(dict.fromkeys(history.group for history in report.groups)) or "none"
+        raise InputError(f"no line speaks of group {group!r}; groups in these logs: {known}.")
+    say("\n".join(render_timeline(history, width=width(), color=colored()) for history in histories))
+    leave(exit_code(report))
+
+
+def whois(
+    paths: PathsArgument,
+    name: Annotated[str, typer.Argument(help="A member id, client id, instance id, thread, host or file.")],
+    tz: TzOption = [],  # noqa: B006
+    cluster: ClusterOption = None,
+    patterns: PatternsOption = [],  # noqa: B006
+    engine: EngineOption = EngineName.SPARK,
+    java_home: JavaHomeOption = None,
+) -> None:
+    """Show every identity of a member over time: member ids, client id, instance id, thread, host, file.
+
+    Example: rebalance-forensics whois logs/ payments-consumer-2
+    """
+    from rebalance_forensics.report.terminal import render_whois  # noqa: PLC0415
+
+    options = options_of(engine=engine, tz=tz, cluster=cluster, patterns=patterns, java_home=java_home)
+    report = run(paths, options).report
+    say(render_whois(report, name, width=width(), color=colored()))
+    leave(exit_code(report))
+
+
+def events(
+    paths: PathsArgument,
+    tz: TzOption = [],  # noqa: B006
+    cluster: ClusterOption = None,
+    patterns: PatternsOption = [],  # noqa: B006
+    engine: EngineOption = EngineName.SPARK,
+    java_home: JavaHomeOption = None,
+) -> None:
+    """Print the typed events the logs hold, one line of JSON each (docs/events.md lists them).
+
+    Example: rebalance-forensics events logs/ | jq 'select(.event == "MemberFailed")'
+    """
+    from rebalance_forensics.pipeline.event_files import event_lines  # noqa: PLC0415
+
+    options = options_of(engine=engine, tz=tz, cluster=cluster, patterns=patterns, java_home=java_home)
+    analysis = run(paths, options, keep_events=True)
+    for line in event_lines(analysis):
+        say(line)
+    leave(exit_code(analysis.report))
+
+
+def coverage(
+    paths: PathsArgument,
+    tz: TzOption = [],  # noqa: B006
+    cluster: ClusterOption = None,
+    patterns: PatternsOption = [],  # noqa: B006
+    engine: EngineOption = EngineName.SPARK,
+    java_home: JavaHomeOption = None,
+) -> None:
+    """Show what was understood of each file: layout, component, Kafka version, lines, matched, unmatched, unparsed.
+
+    Example: rebalance-forensics coverage logs/
+    """
+    from rebalance_forensics.report.terminal import render_coverage  # noqa: PLC0415
+
+    options = options_of(engine=engine, tz=tz, cluster=cluster, patterns=patterns, java_home=java_home)
+    report = run(paths, options).report
+    say(render_coverage(report.inputs, width=width(), color=colored()))
+    leave(exit_code(report))

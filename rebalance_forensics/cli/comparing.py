@@ -1,0 +1,56 @@
+"""`compare`: two inputs, or two incidents, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rebalance_forensics.cli.options import EngineName, EngineOption, JavaHomeOption, PatternsOption, TzOption
+from rebalance_forensics.cli.outcomes import colored, leave, say, width
+from rebalance_forensics.cli.running import exit_code, options_of, run
+from rebalance_forensics.pipeline.refusals import InputError
+
+if TYPE_CHECKING:
+    from rebalance_forensics.diagnosis.model import Incident
+    from rebalance_forensics.report.model import Report
+
+SideArgument = Annotated[str, typer.Argument(help="Logs, or LOGS#INCIDENT-ID for one incident of them.")]
+
+
+def compare(
+    a: SideArgument,
+    b: SideArgument,
+    tz: TzOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    patterns: PatternsOption = [],  # noqa: B006
+    engine: EngineOption = EngineName.SPARK,
+    java_home: JavaHomeOption = None,
+) -> None:
+    """Show what differs between two inputs, or between two incidents.
+
+    Example: rebalance-forensics compare monday/ tuesday/#4f1c9a20
+    """
+    options = options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home)
+    inputs = dict.fromkeys(side.partition("#")[0] for side in (a, b))
+    reports = {path: run([path], options).report for path in inputs}
+    say(_compared(_side(a, reports), _side(b, reports), (a, b)))
+    leave(max(map(exit_code, reports.values())))
+
+
+def _compared(before: Report | Incident, after: Report | Incident, names: tuple[str, str]) -> str:
+    from rebalance_forensics.report.terminal import render_compare  # noqa: PLC0415
+
+    return render_compare(before, after, names=names, width=width(), color=colored())
+
+
+def _side(text: str, reports: dict[str, Report]) -> Report | Incident:
+    path, hash_sign, incident_id = text.partition("#")
+    report = reports[path]
+    if not hash_sign:
+        return report
+    found = [incident for incident in report.incidents if incident_id and incident.id.startswith(incident_id)]
+    if len(found) != 1:
+        known = ", ".join(incident.id for incident in report.incidents) or "none"
+        which = "no incident" if not found else "several incidents"
+        raise InputError(f"{path} has {which} {incident_id!r}; its incidents: {known}.")
+    return found[0]

@@ -1,0 +1,39 @@
+"""`doctor` and `warmup`: what a run would use, and how to start faster."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rebalance_forensics.cli.options import JavaHomeOption
+from rebalance_forensics.cli.outcomes import FOUND, OK, leave, say
+
+
+def doctor(
+    java_home: JavaHomeOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only the exit code: 0 when Spark can run.")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Show which Java, Spark and matcher are used, and what is missing.
+
+    Example: rebalance-forensics doctor
+    """
+    from rebalance_forensics.pipeline.health import examine  # noqa: PLC0415
+
+    checks = examine(java_home)
+    if not quiet:
+        for check in checks:
+            say(f"{'ok ' if check.well else '-- '} {check.part:<16} {check.finding}\n")
+    leave(OK if all(check.well for check in checks if check.needed) else FOUND)
+
+
+def warmup(java_home: JavaHomeOption = None) -> None:
+    """Prepare a faster start: archive the JVM's classes and compile the catalog, once for this Java and Spark.
+
+    Example: rebalance-forensics warmup
+    """
+    from rebalance_forensics.pipeline.warming import warm_up  # noqa: PLC0415
+
+    for sentence in warm_up(java_home):
+        say(f"{sentence}\n")
+    leave(OK)

@@ -1,0 +1,95 @@
+"""`explain`: what a cause is, or what one log line says."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rebalance_forensics.cli.outcomes import colored, leave, say, width
+from rebalance_forensics.pipeline.refusals import InputError
+
+if TYPE_CHECKING:
+    from rebalance_forensics.catalog.matcher import Catalog, Match
+    from rebalance_forensics.records import LogRecord
+
+
+def explain(
+    cause: Annotated[
+        str | None, typer.Argument(help="A cause id, such as slow-processing.", show_default=False)
+    ] = None,
+    line: Annotated[
+        str | None, typer.Option("--line", metavar="LINE", help="One line of a log, quoted.", show_default=False)
+    ] = None,
+) -> None:
+    """Explain a cause (how it comes about, how it shows, what to do), or one log line, field by field.
+
+    Example: rebalance-forensics explain rebalance-straggler
+    """
+    if (cause is None) == (line is None):
+        raise InputError(f"explain takes a cause or --line; causes: {', '.join(_causes())}.")
+    say(_line_explained(line) if line is not None else _cause_explained(str(cause)))
+    leave(0)
+
+
+def _causes() -> list[str]:
+    from rebalance_forensics.diagnosis.registry import all_rules  # noqa: PLC0415
+
+    return sorted(all_rules())
+
+
+def _cause_explained(cause: str) -> str:
+    from rebalance_forensics.diagnosis.registry import all_rules  # noqa: PLC0415
+    from rebalance_forensics.report.terminal import Explanation, render_explain  # noqa: PLC0415
+
+    rule = all_rules().get(cause)
+    if rule is None:
+        near = difflib.get_close_matches(cause, _causes(), n=1)
+        meant = f"did you mean {near[0]}?" if near else f"known are {', '.join(_causes())}."
+        raise InputError(f"{cause!r} is no cause; {meant}")
+    explanation = Explanation(
+        cause=cause,
+        summary=rule.summary,
+        mechanism=rule.mechanism,
+        evidence=rule.signs,
+        remedy=rule.remedy,
+        settings=tuple((setting, "") for setting in rule.settings),
+        references=rule.kips,
+    )
+    return render_explain(explanation, width=width(), color=colored())
+
+
+def _line_explained(line: str) -> str:
+    from rebalance_forensics.catalog.matcher import Catalog  # noqa: PLC0415
+    from rebalance_forensics.sources.reading import parse_line  # noqa: PLC0415
+
+    catalog, record = Catalog.load(), parse_line(line)
+    match = catalog.match(record.message, logger=record.logger, level=record.level)
+    return "".join(f"{name:<12} {value}\n" for name, value in _facts(catalog, record, match))
+
+
+def _facts(catalog: Catalog, record: LogRecord, match: Match | None) -> Iterator[tuple[str, str]]:
+    from rebalance_forensics.report.times import iso  # noqa: PLC0415
+
+    yield from (
+        (name, str(told))
+        for name, told in (
+            ("time", iso(record.at)),
+            ("level", record.level),
+            ("thread", record.thread),
+            ("logger", record.logger),
+        )
+        if told
+    )
+    if match is None:
+        yield "meaning", "no pattern knows this line; it is not evidence for anything"
+        return
+    yield "meaning", catalog.compiled.meanings[match.pattern]
+    yield "pattern", match.pattern
+    yield "event", match.event or "none: the line is known and says nothing about groups"
+    if match.group:
+        yield "group", match.group
+    yield from ((name, json.dumps(value, ensure_ascii=False)) for name, value in match.fields.items())

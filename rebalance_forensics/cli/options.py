@@ -1,0 +1,86 @@
+"""Options that several commands share, each explained once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class EngineName(StrEnum):
+    """Where the stages run."""
+
+    SPARK = "spark"
+    LOCAL = "local"
+
+
+class SeverityName(StrEnum):
+    """From benign to broken."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+PathsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH...",
+        help="Log files, directories or archives (.gz, .zst, .tar.gz, .zip, …); - reads standard input.",
+        show_default=False,
+    ),
+]
+EngineOption = Annotated[
+    EngineName,
+    typer.Option(help="spark runs on a local Spark (needs Java); local runs in this process. The report is the same."),
+]
+TzOption = Annotated[
+    list[str],
+    typer.Option(
+        metavar="[HOST=]ZONE",
+        help="Zone of log times that carry none: Europe/Berlin, or broker-2=+02:00 for one host. Repeatable.",
+        show_default=False,
+    ),
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Name of the Kafka cluster the logs are from.", show_default=False),
+]
+ClusterPerDirectoryOption = Annotated[
+    bool,
+    typer.Option(
+        "--cluster-per-directory", help="Each directory right below PATH is a cluster of its own.", show_default=False
+    ),
+]
+PatternsOption = Annotated[
+    list[Path],
+    typer.Option(metavar="DIR", help="A directory of your own patterns, used besides ours.", show_default=False),
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="T",
+        help="Show only what was going on at or after T: ISO 8601, or 2h, 45m before the last line.",
+        show_default=False,
+    ),
+]
+UntilOption = Annotated[
+    str | None,
+    typer.Option(metavar="T", help="Show only what began before T, written like --since.", show_default=False),
+]
+JavaHomeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help="The Java to run Spark on, instead of JAVA_HOME or the one on PATH.", show_default=False
+    ),
+]
+GroupOption = Annotated[
+    str | None,
+    typer.Option("--group", "-g", metavar="G", help="Report on this consumer group only.", show_default=False),
+]
+FailOnOption = Annotated[
+    SeverityName | None,
+    typer.Option(help="Exit with 1 when an incident of this severity or a worse one was found.", show_default=False),
+]

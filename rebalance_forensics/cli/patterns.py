@@ -1,0 +1,83 @@
+"""`patterns`: the catalog listed, checked, and asked about lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rebalance_forensics.cli.outcomes import FOUND, leave, say, warn
+from rebalance_forensics.pipeline.refusals import InputError
+
+app = typer.Typer(
+    help="The catalog of log messages: list it, check it, ask it about lines.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command("list")
+def list_patterns() -> None:
+    """List every pattern with the event it yields and what the line means.
+
+    Example: rebalance-forensics patterns list | grep MemberFailed
+    """
+    from rebalance_forensics.catalog.matcher import Catalog  # noqa: PLC0415
+
+    compiled = Catalog.load().compiled
+    event_of = {entry.pattern: entry.event for entry in compiled.entries}
+    for pattern, meaning in sorted(compiled.meanings.items()):
+        if pattern in event_of:
+            say(f"{pattern:<48} {event_of[pattern] or '-':<28} {meaning}\n")
+    leave(0)
+
+
+@app.command()
+def check(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Pattern files or directories; ours without any.", show_default=False)
+    ] = None,
+) -> None:
+    """Check patterns against their own samples and rejects, and against all other patterns.
+
+    Example: rebalance-forensics patterns check my-patterns/
+    """
+    from rebalance_forensics.catalog.checking import check as problems_of  # noqa: PLC0415
+    from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns  # noqa: PLC0415
+
+    for path in files or []:
+        if not path.exists():
+            raise InputError(f"{path}: no such file or directory.")
+    asked = files or [shipped_patterns()]
+    problems = problems_of(asked)
+    for problem in problems:
+        say(f"{problem}\n")
+    if problems:
+        leave(FOUND)
+    checked = sum(len(pattern_files([path])) if path.is_dir() else 1 for path in asked)
+    warn(f"{checked} patterns checked, all samples match and all rejects are left alone.")
+    leave(0)
+
+
+@app.command()
+def match() -> None:
+    """Read raw log lines from standard input and say what each one is, as one line of JSON a line.
+
+    `null` for a line no pattern knows; `event` is null for one that is known and says nothing about groups.
+
+    Example: rebalance-forensics patterns match < server.log
+    """
+    from rebalance_forensics.catalog.matcher import Catalog  # noqa: PLC0415
+    from rebalance_forensics.sources.reading import parse_line  # noqa: PLC0415
+
+    catalog = Catalog.load()
+    for raw in sys.stdin.buffer:
+        record = parse_line(raw.decode(errors="replace").rstrip("\r\n"))
+        found = catalog.match(record.message, logger=record.logger, level=record.level)
+        fields = None if found is None else {**({"group": found.group} if found.group else {}), **found.fields}
+        answer = None if found is None else {"pattern": found.pattern, "event": found.event, "fields": fields}
+        say(json.dumps(answer, ensure_ascii=False) + "\n")
+    leave(0)

@@ -1,0 +1,118 @@
+"""All commands under one name, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, NoReturn
+
+import typer
+
+from rebalance_forensics import __version__
+from rebalance_forensics.cli import (
+    analyzing,
+    asking,
+    comparing,
+    demonstrating,
+    doctoring,
+    explaining,
+    patterns,
+)
+from rebalance_forensics.cli.outcomes import INTERRUPTED, OK, REFUSED, leave, say, warn
+from rebalance_forensics.pipeline.refusals import InputError
+
+NAME = "rebalance-forensics"
+Job = Callable[[Sequence[str]], int]
+
+app = typer.Typer(
+    name=NAME,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Why does this Kafka consumer group not stop rebalancing? Logs in, proven root cause out.
+
+    Exit codes: 0 analyzed; 1 found something at or above --fail-on; 2 wrong usage or input;
+    3 part of the input could not be read, the rest was reported on.
+    """
+    if version:
+        say(f"{NAME} {__version__}\n")
+        leave(OK)
+
+
+app.command()(analyzing.analyze)
+app.command()(explaining.explain)
+app.command()(asking.timeline)
+app.command()(asking.whois)
+app.command()(asking.events)
+app.command()(asking.coverage)
+app.add_typer(patterns.app, name="patterns")
+app.command()(comparing.compare)
+
+
+@app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def job(context: typer.Context) -> None:
+    """Run as a scheduled Spark job: logs of an interval in, tables out.
+
+    Example: rebalance-forensics job --input s3://logs/kafka --output s3://lake/rebalances --since 2026-11-20
+    """
+    scheduled: Job = context.find_root().obj
+    leave(scheduled(context.args))
+
+
+app.command()(doctoring.doctor)
+app.command()(doctoring.warmup)
+app.command()(demonstrating.demo)
+
+
+def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
+    """Run one command and end the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # Logs hold whatever was logged; a terminal that cannot show it must not stop the report.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text streams here
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=job)
+    except (InputError, ValueError, OSError) as error:
+        leave(_refused(error))
+    except KeyboardInterrupt:
+        leave(INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - told apart below; what is no usage error is raised again
+        leave(_wrong_usage(error))
+    leave(code if isinstance(code, int) else OK)
+
+
+def _refused(error: Exception) -> int:
+    if isinstance(error, BrokenPipeError):
+        # The reader (`| head`) has seen enough.
+        sys.stdout = None  # type: ignore[assignment]
+        return OK
+    if type(error) is ValueError or (type(error) is OSError and error.filename is None):
+        raise error
+    where = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+    warn(f"{where}{getattr(error, 'strerror', None) or error}")
+    return REFUSED
+
+
+def _wrong_usage(error: Exception) -> int:
+    """Typer's own refusals, in one sentence; typer brings its own copy of click, so they are known by their shape."""
+    if type(error).__name__ == "Abort":
+        return INTERRUPTED
+    if type(error).__name__ == "NoArgsIsHelpError":
+        say(f"{error}\n")
+        return REFUSED
+    told = getattr(error, "format_message", None)
+    if told is None:
+        raise error
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else NAME
+    warn(f"{told().rstrip('.')}; see {command} --help.")
+    return REFUSED

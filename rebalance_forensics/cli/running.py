@@ -1,0 +1,91 @@
+"""How commands run an analysis: options put together, progress shown, exit code found."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rebalance_forensics.cli.options import EngineName, SeverityName
+from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn_all
+
+if TYPE_CHECKING:
+    from rebalance_forensics.pipeline.options import AnalyzeOptions
+    from rebalance_forensics.pipeline.run import Analysis, Progress
+    from rebalance_forensics.report.model import Report
+
+_SEVERITIES = list(SeverityName)
+
+
+def options_of(
+    *,
+    engine: EngineName,
+    tz: Sequence[str] = (),
+    cluster: str | None = None,
+    cluster_per_directory: bool = False,
+    patterns: Sequence[Path] = (),
+    java_home: str | None = None,
+    group: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> AnalyzeOptions:
+    """What the command line asks for, checked."""
+    from rebalance_forensics.pipeline.instants import parse_instant  # noqa: PLC0415 - `--help` needs no pyarrow
+    from rebalance_forensics.pipeline.options import AnalyzeOptions  # noqa: PLC0415
+    from rebalance_forensics.sources.zones import ZoneRules  # noqa: PLC0415
+
+    return AnalyzeOptions(
+        engine=engine.value,
+        group=group,
+        since=parse_instant(since) if since else None,
+        until=parse_instant(until) if until else None,
+        zones=ZoneRules.of(tz),
+        cluster=cluster,
+        cluster_per_directory=cluster_per_directory,
+        patterns=tuple(str(directory.resolve()) for directory in patterns),
+        java_home=java_home,
+    )
+
+
+def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = False) -> Analysis:
+    """Analyze, with a progress bar on a terminal; name what could not be read."""
+    from rebalance_forensics.pipeline.run import analyze_keeping  # noqa: PLC0415
+
+    with _progress() as progress:
+        analysis = analyze_keeping(paths, options, keep_events=keep_events, progress=progress)
+    warn_all(error for one in analysis.report.inputs for error in one.errors)
+    return analysis
+
+
+def exit_code(report: Report, fail_on: SeverityName | None = None) -> int:
+    """3 when something could not be read, else 1 when something is as bad as `fail_on`, else 0."""
+    if any(one.errors for one in report.inputs):
+        return PARTIAL
+    if fail_on is None:
+        return OK
+    bad = {name.value for name in _SEVERITIES[_SEVERITIES.index(fail_on) :]}
+    return FOUND if any(incident.severity in bad for incident in report.incidents) else OK
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar by bytes, with rate and time left; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        scan = bar.add_task("reading logs", total=None)
+        yield lambda done, total: bar.update(scan, completed=done, total=total)

@@ -1,0 +1,80 @@
+"""The files a command writes besides what it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rebalance_forensics.cli.outcomes import say
+from rebalance_forensics.pipeline.event_files import write_events
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.run import Analysis
+from rebalance_forensics.report.exports import Format, formats
+from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.writing import write_whole
+
+STDOUT = Path("-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """Where the report goes, known to be writable before anything is read."""
+
+    json: Path | None = None
+    html: Path | None = None
+    events: Path | None = None
+    exports: tuple[tuple[Format, Path], ...] = ()
+
+    @classmethod
+    def checked(cls, *, json: Path | None, html: Path | None, events: Path | None, export: Sequence[str]) -> Outputs:
+        """The outputs that were asked for; refuses unknown formats and directories that are not there."""
+        chosen = cls(json=json, html=html, events=events, exports=tuple(map(_export, export)))
+        for target in chosen.files():
+            if target != STDOUT and not target.parent.is_dir():
+                raise InputError(f"{target}: there is no directory {target.parent}; create it first.")
+            if target.is_dir():
+                raise InputError(f"{target} is a directory; name a file in it.")
+        if events is not None and events.exists() and not events.is_dir():
+            raise InputError(f"--events {events} is a file; name a directory.")
+        if [*chosen.files()].count(STDOUT) > 1:
+            raise InputError("only one of the outputs can go to standard output (-).")
+        return chosen
+
+    def files(self) -> Sequence[Path]:
+        """Every file that will be written."""
+        return [path for path in (self.json, self.html, *(path for _, path in self.exports)) if path is not None]
+
+    @property
+    def fills_stdout(self) -> bool:
+        """Whether standard output is taken by a file format."""
+        return STDOUT in self.files()
+
+
+def write_outputs(analysis: Analysis, outputs: Outputs) -> None:
+    """Write each file whole or not at all."""
+    report = analysis.report
+    if outputs.json is not None:
+        _put(outputs.json, to_json(report))
+    if outputs.html is not None:
+        _put(outputs.html, to_html(report))
+    for form, path in outputs.exports:
+        _put(path, form.export(report))
+    if outputs.events is not None:
+        write_events(analysis, outputs.events)
+
+
+def _put(path: Path, text: str) -> None:
+    if path == STDOUT:
+        say(text)
+    else:
+        write_whole(path, text)
+
+
+def _export(text: str) -> tuple[Format, Path]:
+    name, _, path = text.partition("=")
+    known = formats()
+    if name not in known or not path:
+        raise InputError(f"--export {text}: write FORMAT=FILE with one of {', '.join(known)}.")
+    return known[name], Path(path)

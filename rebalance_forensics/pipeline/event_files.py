@@ -1,0 +1,84 @@
+"""The typed events on their way out: Parquet files, lines of JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.event_rows import event_of
+from rebalance_forensics.pipeline.line_numbers import LinesBefore
+from rebalance_forensics.pipeline.reporting import counts_of
+from rebalance_forensics.pipeline.rows import fields_of
+from rebalance_forensics.pipeline.run import Analysis
+from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of
+from rebalance_forensics.report.times import iso
+
+COLUMNS = ("cluster", "group", "ts", "event", "pattern", "path", "line", "byte_offset", "payload")
+
+
+def event_table(analysis: Analysis) -> pa.Table:
+    """Every event once, in the order of time and place, with line numbers as editors count them."""
+    rows = analysis.rows
+    kinds = rows["kind"]
+    first_shard = pc.equal(rows["shard"], analysis.plan.reading.shards[0])
+    wanted = pc.or_(pc.equal(kinds, int(Kind.EVENT)), pc.and_(pc.equal(kinds, int(Kind.SHARED)), first_shard))
+    table = rows.filter(wanted)
+    before = LinesBefore(counts_of(rows))
+    lines = [
+        line + before.at(path, offset)
+        for line, path, offset in zip(
+            table["line"].to_pylist(), table["path"].to_pylist(), table["byte_offset"].to_pylist(), strict=True
+        )
+    ]
+    table = table.set_column(table.schema.get_field_index("line"), "line", pa.array(lines, pa.int64()))
+    order = [(name, "ascending") for name in ("cluster", "ts", "path", "byte_offset")]
+    return table.take(pc.sort_indices(table, sort_keys=order))
+
+
+def write_events(analysis: Analysis, directory: Path) -> None:
+    """One Parquet file of all events in the directory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    target = directory / "events.parquet"
+    unfinished = directory / ".events.parquet.part"
+    pq.write_table(event_table(analysis).select(COLUMNS), unfinished, compression="zstd")
+    unfinished.replace(target)
+
+
+def event_lines(analysis: Analysis) -> Iterator[str]:
+    """Each event as one line of JSON: what all events have first, then the event's own fields."""
+    for batch in event_table(analysis).to_batches(max_chunksize=4096):
+        for row in rows_of(batch):
+            yield json.dumps(_document(row), ensure_ascii=False, separators=(", ", ": ")) + "\n"
+
+
+def _document(row: Row) -> dict[str, Any]:
+    event = event_of(row)
+    return {
+        "event": row.event,
+        "timestamp": iso(event.at),
+        "cluster": event.cluster,
+        "group": event.group,
+        **{name: getattr(event, name) for name in _own_fields(type(event))},
+        "pattern": event.pattern,
+        "path": event.origin.path,
+        "line": event.origin.line,
+        "byte_offset": event.origin.byte_offset,
+        "speaker": {name: told for name, told in fields_of(event.speaker).items() if name != "file"},
+        "text": event.text,
+    }
+
+
+@cache
+def _own_fields(kind: type[Event]) -> tuple[str, ...]:
+    """What this kind of event tells beyond what all of them do."""
+    common = {field.name for field in dataclasses.fields(Event)}
+    return tuple(field.name for field in dataclasses.fields(kind) if field.name not in common)

@@ -1,0 +1,60 @@
+"""What a run would use here, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+from rebalance_forensics.pipeline.java import find_java
+from rebalance_forensics.pipeline.refusals import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One part of the installation. `needed` parts are those without which Spark cannot run."""
+
+    part: str
+    finding: str
+    well: bool
+    needed: bool = False
+
+
+def examine(java_home: str | None = None) -> Sequence[Check]:
+    """Look at everything a run depends on; starts nothing."""
+    return [_java(java_home), _package("pyspark", needed=True), *_libraries(), *_accelerators()]
+
+
+def _java(java_home: str | None) -> Check:
+    try:
+        java = find_java(java_home)
+    except InputError as refusal:
+        return Check(part="Java", finding=str(refusal), well=False, needed=True)
+    return Check(part="Java", finding=f"{java.release} at {java.executable} ({java.source})", well=True, needed=True)
+
+
+def _libraries() -> Sequence[Check]:
+    return [_package(name) for name in ("pyarrow", "pandas", "regex")]
+
+
+def _accelerators() -> Sequence[Check]:
+    return [
+        _accelerator("hyperscan", "scans bytes for telling lines", "a slower scan in Python does it"),
+        _accelerator("isal", "unpacks gzip", "Python's own zlib does it, at a third of the speed"),
+    ]
+
+
+def _package(name: str, *, needed: bool = False) -> Check:
+    try:
+        return Check(part=name, finding=version(name), well=True, needed=needed)
+    except PackageNotFoundError:
+        return Check(part=name, finding=f"missing; pip install {name}", well=False, needed=needed)
+
+
+def _accelerator(name: str, does: str, otherwise: str) -> Check:
+    if find_spec(name) is None:
+        return Check(
+            part=name, finding=f"missing: {otherwise}; pip install 'rebalance-forensics[fast]' brings it", well=False
+        )
+    return Check(part=name, finding=f"{_package(name).finding}, {does}", well=True)
