@@ -16,6 +16,7 @@ from rebalance_forensics.timeline.names import is_bare_member_id
 
 EXCEPTION_MS = 15_000
 STARTUP_GAP_MS = 20_000
+STARTUP_SLACK_MS = 10_000
 RESTART_PAIR_MS = 90_000
 VOLUNTARY = ("closed", "left")
 
@@ -46,8 +47,31 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     found = []
     for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
         if run[0].while_empty and _nobody_before(timeline, run[0]):
-            found.append([a for a in run if a.after is None or a.after.at < run[0].at])
+            settled = _settled_after(timeline, run[0].at)
+            found.append([a for a in run if (a.after is None or a.after.at < run[0].at) and _of_the_start(a, settled)])
     return found
+
+
+def _settled_after(timeline: Timeline, at: int) -> int:
+    """When the first generation after `at` was created; a newcomer that started later was added to it."""
+    times = [r.stabilized_at for r in timeline.rebalances if r.stabilized_at is not None and r.stabilized_at >= at]
+    return min(times, default=at)
+
+
+def _of_the_start(arrival: Arrival, settled: int) -> bool:
+    if arrival.start is not None:
+        return arrival.start.at <= settled + 2_000
+    return arrival.at <= settled + STARTUP_SLACK_MS
+
+
+def somebody_in(timeline: Timeline, at: int) -> bool:
+    """Whether any member was in the group at that time, a second's margin given."""
+    last: dict[str, tuple[int, bool]] = {}
+    moves = [(a.at, True, a.member) for a in timeline.arrivals] + [(d.at, False, d.member) for d in timeline.departures]
+    for when, came, member in sorted((w, c, m or "") for w, c, m in moves if w <= at - 1_000):
+        last[member] = (when, came)
+    seen = {m.member_id for g in timeline.generations if (g.started_at or g.completed_at or 0) <= at for m in g.members}
+    return any(came for _, came in last.values()) or any(m and m not in last for m in seen) or not last
 
 
 def _nobody_before(timeline: Timeline, first: Arrival) -> bool:

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.model import ChainLink, Culprit, Impact, Inci
 from rebalance_forensics.diagnosis.proof import evidence_of, most_telling
 from rebalance_forensics.diagnosis.weighing import Draft
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 
@@ -60,6 +61,8 @@ def incident_of(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance
     generations = tuple(sorted({r.generation for r, _ in mine if r.generation is not None}))
     names = {"cooperative", "probing", "version-probing", "connect-delayed", "endpoint", "shutdown"}
     followups = {t for _, t in mine if t in names} | {f for x in draft.findings for f in x.followups}
+    if any(isinstance(e, WorkerAssigned) and e.delay_ms and started <= (e.at or 0) <= ended for e in timeline.events):
+        followups.add("connect-delayed")
     return Incident(
         id=_id(timeline, generations, cause),
         group=timeline.group,

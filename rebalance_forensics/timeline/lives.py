@@ -74,6 +74,7 @@ class Lives:
         self._hints: dict[Actor, list[Event]] = defaultdict(list)
         self._starts: dict[Actor, list[Start]] = defaultdict(list)
         self._empty = True
+        self._begins = {id(s.events[0]): s for s in starts}
         for start in starts:
             self._starts[start.actor].append(start)
 
@@ -83,6 +84,9 @@ class Lives:
             self._hear(event)
 
     def _hear(self, event: Event) -> None:
+        start = self._begins.get(id(event))
+        if start is not None:
+            self._started_anew(start, event)
         match event:
             case MemberIdIssued() | MemberJoined():
                 self._coordinator_took_in(event, event.member)
@@ -168,6 +172,8 @@ class Lives:
     def _assigned(self, event: AssignmentComputed) -> None:
         """The leader's map is the exact membership: whoever is missing has gone, whoever is new has come."""
         told = {member for member, _ in event.assignment}
+        for member in told:
+            self._pending.pop(member, None)
         if not told or self.cast.kind in ("connect", "schema-registry"):
             return
         for member in told - self.live.keys():
@@ -207,6 +213,7 @@ class Lives:
 
     def _in_generation(self, actor: Actor, event: JoinSucceeded | SyncSucceeded) -> None:
         member = event.member or self._member_of(actor) or f"?{actor.name}"
+        self._pending.pop(member, None)
         if member in self.live:
             return
         fresh = self._fresh_start(actor, event) is not None or actor in self._last_departure or actor in self._seen
@@ -233,6 +240,13 @@ class Lives:
             self._expelled(actor, event)
         elif event.after in ("STABLE", "RECONCILING") and member not in self.live:
             self._is_in(member, event)
+
+    def _started_anew(self, start: Start, event: Event) -> None:
+        """A process that starts while its members are still in has lost them, whoever noticed."""
+        if not any(s.at < start.at for s in self._starts[start.actor]):
+            return
+        for member in [m for m, a in self.live.items() if a is start.actor]:
+            self._departed(member, event, "vanished")
 
     def _expelled(self, actor: Actor, event: Event) -> None:
         member = getattr(event, "member", None) or self._member_of(actor)

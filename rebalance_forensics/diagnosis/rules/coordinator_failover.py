@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.culprits import broker
+from rebalance_forensics.diagnosis.comings import somebody_in
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
@@ -35,7 +36,11 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     settled = _settled_at(timeline)
     if settled is None:
         return
-    moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
+    moves = [
+        m
+        for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled))
+        if m.at > settled and somebody_in(timeline, m.at)
+    ]
     for chain in runs(moves, lambda m: m.at, ONE_BOUNCE_MS):
         yield _finding(timeline, chain)
 

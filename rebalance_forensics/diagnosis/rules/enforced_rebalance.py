@@ -8,9 +8,17 @@ from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
+from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Request
-from rebalance_forensics.events.rebalancing import JoinRequested
+
+KAFKAS_OWN_WORDS = (
+    "group is already rebalancing", "need to revoke partitions", "cached metadata has changed", "subscription has changed",
+    "received assignment", "encountered ", "pro-actively leaving", "rebalance failed", "offset commit failed",
+    "need to re-join with the given member", "followup rebalance", "probing rebalance", "Shutdown requested",
+    "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
+)  # fmt: skip
+"""Reasons that AbstractCoordinator and ConsumerCoordinator give by themselves, 3.2 to 4.3."""
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -33,7 +41,16 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 def _own_words(timeline: Timeline, request: Request) -> bool:
     """A text that no Kafka client writes by itself was given to enforceRebalance(reason)."""
-    return timeline.kind == "consumer" and request.why == "other" and any(isinstance(e, JoinRequested) for e in request.events)
+    if timeline.kind != "consumer":
+        return False
+    told = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
+    if any(reason and not _is_kafkas(reason) for reason in told):
+        return request.why in ("other", "member-rejoined", "leader-rejoined")
+    return request.why == "other" and any(isinstance(e, JoinRequested) for e in request.events)
+
+
+def _is_kafkas(reason: str) -> bool:
+    return reason.strip() in ("", "not provided", "null") or any(words in reason for words in KAFKAS_OWN_WORDS)
 
 
 RULE = Rule(

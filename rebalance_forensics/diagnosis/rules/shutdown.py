@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes import Away, distinct_events, runs, 
 from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
 from rebalance_forensics.timeline.build import Timeline
 
-ONE_SHUTDOWN_MS = 60_000
+ONE_SHUTDOWN_MS = 20_000
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:

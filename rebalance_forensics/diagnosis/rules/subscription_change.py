@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
+from rebalance_forensics.diagnosis.subscriptions import topics_under_pattern
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.timeline.actors import Actor
@@ -19,7 +20,11 @@ NEAR_MS = 10_000
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Members that said their subscription changed, or subscribed anew while they were members."""
-    told = [r for r in timeline.requests if r.why == "subscription-changed" and r.actor is not None]
+    told = [
+        r
+        for r in timeline.requests
+        if r.why == "subscription-changed" and r.actor is not None and topics_under_pattern(timeline, r) is None
+    ]
     for request in told:
         assert request.actor is not None
         yield _finding(timeline, request.actor, request.events, request, CERTAIN)

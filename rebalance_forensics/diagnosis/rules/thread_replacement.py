@@ -15,6 +15,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 
 AROUND_MS = 15_000
+UNSURE = 0.55
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -28,10 +29,27 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         if replaced and actor is not None:
             told.setdefault(actor, []).append(event)
     for actor, events in told.items():
-        yield _finding(timeline, actor, events)
+        yield _finding(timeline, actor, events, CERTAIN)
+    for actor, events in _swapped(timeline).items():
+        if actor not in told:
+            yield _finding(timeline, actor, events, UNSURE)
 
 
-def _finding(timeline: Timeline, actor: Actor, events: list[Event]) -> Finding:
+def _swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
+    """From brokers alone: a thread leaves while another thread of the same process joins, and that more than once."""
+    found: dict[Actor, list[Event]] = {}
+    if timeline.kind != "streams":
+        return found
+    for departure in timeline.departures:
+        if departure.actor.has_log or departure.why not in ("unsubscribed", "closed", "left"):
+            continue
+        others = [a for a in timeline.arrivals if a.actor is departure.actor and a.member != departure.member]
+        if any(abs(a.at - departure.at) <= AROUND_MS for a in others):
+            found.setdefault(departure.actor, []).append(departure.events[0])
+    return {actor: events for actor, events in found.items() if len(events) > 1}
+
+
+def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: float) -> Finding:
     times = [e.at or 0 for e in events]
     facts: list[Fact] = [
         f
@@ -47,7 +65,7 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event]) -> Finding:
     return Finding(
         because=distinct_events([*errors[:3], *events, *errors[3:], *(e for f in facts for e in f.events[:2])]),
         culprits=culprits_of(timeline, [actor]),
-        confidence=CERTAIN,
+        confidence=confidence,
         severity="critical" if len(events) > 2 else "warning",
         claims=(*facts, *touched(timeline, facts)),
         narrative=f"{name} replaced a dying stream thread {len(events)} times; each replacement is a leave and a join.",

@@ -9,26 +9,25 @@ from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touche
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_under_pattern
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance, Request
 
-BROKER_LEAD_MS = 330_000
-"""Clients see new partitions up to metadata.max.age.ms (five minutes) later."""
 ONE_CHANGE_MS = 120_000
 _TOPICS = re.compile(r"([^\s{},=()]+)=(\[[^\]]*\]|[^,}]*)")
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Leaders that saw changed metadata; on brokers alone, leaders that rejoined after a topic changed."""
-    told = [r for r in timeline.requests if r.why == "metadata-changed"]
+    told = [r for r in timeline.requests if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
     for group in runs(told, lambda r: r.at, ONE_CHANGE_MS):
         yield _finding(timeline, group, CERTAIN, [])
     wordless = [r for r in timeline.requests if _leader_without_a_word(r) and not _next_to(r, told)]
     for request in wordless:
-        topics = _changed_before(timeline, request.at)
+        topics = topics_changed_before(timeline, request.at)
         if topics or timeline.kind == "consumer":
             yield _finding(timeline, [request], LIKELY if topics else GUESS, topics)
     yield from _bumped_by_metadata(timeline)
@@ -43,25 +42,13 @@ def _next_to(request: Request, told: list[Request]) -> bool:
     return any(abs(request.at - other.at) < 5_000 for other in told)
 
 
-def _changed_before(timeline: Timeline, at: int) -> list[Event]:
-    return [
-        e
-        for e in timeline.of(TopicChanged)
-        if isinstance(e, TopicChanged)
-        and e.at is not None
-        and at - BROKER_LEAD_MS <= e.at <= at + 1_000
-        and e.at > timeline.first
-        and not e.topic.startswith("__")
-    ]
-
-
 def _bumped_by_metadata(timeline: Timeline) -> Iterator[Finding]:
     """A KIP-848 epoch that no member caused, after a topic changed."""
     for rebalance in timeline.rebalances:
         bumps = [e for e in rebalance.events if isinstance(e, GroupEpochBumped)]
         if not bumps or _member_did_it(timeline, rebalance):
             continue
-        topics = _changed_before(timeline, rebalance.started_at)
+        topics = topics_changed_before(timeline, rebalance.started_at)
         if topics:
             yield Finding(
                 because=distinct_events([*bumps, *topics]),
@@ -80,7 +67,9 @@ def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
 
 
 def _finding(timeline: Timeline, group: list[Request], confidence: float, topics: list[Event]) -> Finding:
-    names = sorted({t for r in group for e in r.events for t in changed_topics(e)}) or _names_of(topics)
+    seen = {t for r in group for e in r.events for t in changed_topics(e)}
+    seen |= {t for r in group for t in topics_under_pattern(timeline, r) or ()}
+    names = sorted(seen) or _names_of(topics)
     storm = len(group) > 3
     return Finding(
         because=distinct_events([*(e for r in group for e in r.events), *topics]),

@@ -22,7 +22,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         now = frozenset(m.member_id for m in generation.members)
         if generation.leader is None:
             continue
-        moved = now == members and generation.leader != leader
+        moved = now == members and generation.leader != leader and not _is_followup(timeline, generation.generation)
         run = [*run, *_received(timeline, generation.generation)] if moved else []
         members, leader = now, generation.leader
         if len(run) == MOVES:
@@ -35,6 +35,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
                 claims=claims,
                 narrative="The leader changed at every rebalance though no member came or went.",
             )
+
+
+def _is_followup(timeline: Timeline, generation: int) -> bool:
+    return any(r.followup for r in timeline.rebalances if r.generation == generation)
 
 
 def _received(timeline: Timeline, generation: int) -> list[AssignmentReceived]:

@@ -1,0 +1,66 @@
+"""Was it the member that changed its topics, or did topics appear under its pattern?"""
+
+from __future__ import annotations
+
+import re
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.membership import Subscribed
+from rebalance_forensics.events.rebalancing import JoinRequested
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Request
+
+BROKER_LEAD_MS = 330_000
+"""Clients see new topics up to metadata.max.age.ms (five minutes) later."""
+SHORT_LEAD_MS = 60_000
+
+
+def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | None:
+    """The topics that came or went under a pattern subscription; None when the member itself changed its mind.
+
+    With the member's log its own subscription decides; from brokers alone a topic created just before does.
+    """
+    if request.why != "subscription-changed":
+        return None
+    own = [
+        e
+        for e in timeline.of(Subscribed)
+        if isinstance(e, Subscribed) and timeline.cast.of_speaker(e) is request.actor and (e.at or 0) <= request.at + 200
+    ]
+    changed = topics_changed_before(timeline, request.at, SHORT_LEAD_MS)
+    if own:
+        last = own[-1]
+        assert isinstance(last, Subscribed)
+        if last.topic_pattern is None:
+            return None
+        return _difference(request) or [e.topic for e in changed if isinstance(e, TopicChanged)]
+    if _difference(request) and not changed:
+        return None
+    return _difference(request) or sorted({e.topic for e in changed if isinstance(e, TopicChanged)}) or None
+
+
+def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = BROKER_LEAD_MS) -> list[Event]:
+    """Topics that brokers created, extended or deleted shortly before, Kafka's own left out."""
+    return [
+        e
+        for e in timeline.of(TopicChanged)
+        if isinstance(e, TopicChanged)
+        and e.at is not None
+        and at - lead_ms <= e.at <= at + 1_000
+        and e.at > timeline.first
+        and not e.topic.startswith("__")
+    ]
+
+
+def _difference(request: Request) -> list[str]:
+    """Topics that stand in only one of the two lists the client logged."""
+    for event in request.events:
+        if isinstance(event, JoinRequested) and event.before is not None and event.after is not None:
+            return sorted(set(_names(event.before)) ^ set(_names(event.after)))
+    found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", request.reason or "", re.DOTALL)
+    return sorted(set(_names(found[1])) ^ set(_names(found[2]))) if found else []
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in re.split(r"[\s,\[\]{}()]+", text) if name]
