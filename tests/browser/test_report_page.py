@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+from rebalance_forensics.report.model import Report
+from tests.browser.conftest import Opened, Opener
+from tests.report.building import (
+    crash_report,
+    empty_report,
+    healthy_report,
+    hostile_report,
+    many_events,
+    many_groups,
+)
+
+pytestmark = pytest.mark.browser
+
+FIRST_PAINT = """new Promise(done => new PerformanceObserver((list) => {
+  const paint = list.getEntriesByName('first-contentful-paint')[0];
+  if (paint) done(paint.startTime);
+}).observe({type: 'paint', buffered: true}))"""
+FIRST_PICTURE = '[data-picture="picture-0"]'
+
+
+def point(one: Opened, row: int, x: float, picture: str = FIRST_PICTURE) -> tuple[float, float]:
+    """Find a place in a lane: `x` from 0 (left) to 1."""
+    chart = one.page.locator(f"{picture} .chart")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box
+    return box["x"] + x * box["width"], box["y"] + row * 26 + 13
+
+
+def on_mark(one: Opened, kind: str) -> tuple[float, float]:
+    """Find the first mark of a kind in the first picture."""
+    mark = one.page.locator(f"{FIRST_PICTURE} .dot.{kind}").first
+    mark.scroll_into_view_if_needed()
+    x = one.page.eval_on_selector(
+        f"{FIRST_PICTURE} .dot.{kind}",
+        "node => node.getBoundingClientRect().x + node.getBoundingClientRect().width / 2",
+    )
+    box = mark.bounding_box()
+    assert box
+    return x, box["y"] + box["height"] / 2
+
+
+def view_of(one: Opened, picture: str = FIRST_PICTURE) -> list[float]:
+    """Read which part of the picture is shown."""
+    view = one.page.locator(f"{picture} .chart").get_attribute("viewBox")
+    assert view
+    return [float(number) for number in view.split()]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [crash_report(), healthy_report(), empty_report(), many_groups(30), many_events(2_000)],
+    ids=["crash", "healthy", "no-group", "many-groups", "many-events"],
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_opens_offline_without_a_complaint(opened: Opener, report: Report, scheme: str) -> None:
+    one = opened(report, color_scheme=scheme)
+    assert one.page.locator("h1").count() == 1
+    assert one.page.locator("#filters").is_visible()
+
+
+def test_lines_of_an_enemy_neither_run_nor_break_the_page(opened: Opener) -> None:
+    one = opened(hostile_report())
+    assert one.page.title().startswith("process-crash in ")
+    assert one.page.locator("h1").count() == 1
+    assert one.page.locator("img").count() == 0
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    one.page.mouse.click(*on_mark(one, "fault"))
+    assert one.page.locator("#panel pre").count() == 1
+
+
+def test_a_click_on_a_fault_shows_its_line_and_lights_its_chain(opened: Opener) -> None:
+    one = opened(crash_report())
+    one.page.mouse.click(*on_mark(one, "fault"))
+    panel = one.page.locator("#panel")
+    assert "broker-1/server.log:4711" in panel.inner_text()
+    assert "has failed, removing it from the group" in panel.inner_text()
+    assert "Part of: Consumer payments-2 died" in panel.inner_text()
+    assert one.page.locator(f"{FIRST_PICTURE} .chart.lit .hit").count() > 2
+    assert one.page.locator(".chain.lit").count() == 1
+    one.page.keyboard.press("Escape")
+    assert panel.is_hidden()
+    assert one.page.locator(".lit").count() == 0
+
+
+def test_a_click_on_a_generation_shows_the_lines_of_its_time(opened: Opener) -> None:
+    one = opened(crash_report())
+    one.page.locator(f"{FIRST_PICTURE} .bar.rebalancing").last.scroll_into_view_if_needed()
+    box = one.page.locator(f"{FIRST_PICTURE} .bar.rebalancing").last.bounding_box()
+    assert box
+    one.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert "generation 8" in one.page.locator("#panel-title").inner_text()
+    assert "Stabilized group payments generation 8" in one.page.locator("#panel-lines").inner_text()
+    one.page.locator("#panel-close").click()
+    assert one.page.locator("#panel").is_hidden()
+
+
+def test_hovering_tells_what_is_under_the_pointer(opened: Opener) -> None:
+    one = opened(crash_report())
+    one.page.mouse.move(*on_mark(one, "fault"))
+    assert "session expired" in one.page.locator("#tip").inner_text()
+    one.page.mouse.move(*point(one, 2, 0.2))
+    assert "generation 7, leads it" in one.page.locator("#tip").inner_text()
+    one.page.mouse.move(5, 5)
+    assert one.page.locator("#tip").is_hidden()
+
+
+def test_buttons_keys_and_the_wheel_zoom_and_move(opened: Opener) -> None:
+    one = opened(crash_report())
+    assert view_of(one)[:3:2] == [0, 100_000]
+    picture = one.page.locator(FIRST_PICTURE)
+    picture.get_by_role("button", name="Zoom in").click()
+    assert view_of(one)[:3:2] == [25_000, 50_000]
+    picture.get_by_role("button", name="Later").click()
+    assert view_of(one)[0] > 25_000
+    picture.locator(".plot").focus()
+    one.page.keyboard.press("+")
+    assert view_of(one)[2] == 25_000
+    one.page.mouse.move(*point(one, 2, 0.5))
+    one.page.keyboard.down("Control")
+    one.page.mouse.wheel(0, -200)
+    one.page.keyboard.up("Control")
+    one.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert view_of(one)[2] < 25_000
+    picture.locator(".plot").focus()
+    one.page.keyboard.press("0")
+    assert view_of(one)[:3:2] == [0, 100_000]
+
+
+def test_dragging_moves_the_picture_and_opens_nothing(opened: Opener) -> None:
+    one = opened(crash_report())
+    one.page.locator(FIRST_PICTURE).get_by_role("button", name="Zoom in").click()
+    x, y = point(one, 2, 0.5)
+    one.page.mouse.move(x, y)
+    one.page.mouse.down()
+    one.page.mouse.move(x - 200, y, steps=4)
+    one.page.mouse.up()
+    assert view_of(one)[0] > 25_000
+    assert one.page.locator("#panel").is_hidden()
+
+
+def test_the_keyboard_walks_over_lanes_and_marks(opened: Opener) -> None:
+    one = opened(crash_report())
+    one.page.locator(f"{FIRST_PICTURE} .plot").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
+        one.page.keyboard.press(key)
+    assert "payments-2" in one.page.locator("#says").inner_text()
+    assert "session expired" in one.page.locator("#says").inner_text()
+    one.page.keyboard.press("Enter")
+    assert "server.log:4711" in one.page.locator("#panel").inner_text()
+
+
+def test_times_switch_to_local_and_back(opened: Opener) -> None:
+    one = opened(crash_report(), timezone_id="Asia/Tokyo")
+    first = one.page.locator(".chain time").first
+    assert first.inner_text() == "10:01:26.000"
+    one.page.get_by_role("button", name="Local time").click()
+    assert first.inner_text() == "19:01:26.000"
+    assert "Asia/Tokyo" in one.page.locator("#zone-name").inner_text()
+    assert "19:0" in (one.page.locator(f"{FIRST_PICTURE} .ticks").text_content() or "")
+    one.page.get_by_role("button", name="Local time").click()
+    assert first.inner_text() == "10:01:26.000"
+
+
+def test_a_group_filter_leaves_that_group(opened: Opener) -> None:
+    one = opened(many_groups(12))
+    one.page.get_by_label("Group", exact=True).select_option("payments-eu-003")
+    assert one.page.locator("tbody tr[data-group]:visible").count() == 1
+    assert one.page.locator("details.group:visible").count() == 1
+
+
+def test_a_cause_filter_leaves_that_cause(opened: Opener) -> None:
+    one = opened(crash_report())
+    one.page.get_by_label("Cause", exact=True).select_option("startup")
+    assert one.page.locator("article.incident").is_hidden()
+    assert one.page.locator("details.incident:visible").count() == 1
+
+
+def test_a_member_filter_leaves_its_lane(opened: Opener) -> None:
+    one = opened(crash_report())
+    one.page.get_by_label("Member", exact=True).fill("payments-3")
+    names = one.page.locator(f"{FIRST_PICTURE} .names li:visible").all_inner_texts()
+    assert names == ["generations", "payments-3"]
+    assert view_of(one)[3] == 52
+
+
+def test_a_step_of_the_chain_is_shown_in_the_picture(opened: Opener) -> None:
+    one = opened(crash_report())
+    one.page.locator(".chain button").nth(1).click()
+    assert view_of(one)[2] < 100_000
+    assert one.page.locator(".chain.lit").count() == 1
+
+
+def test_a_link_of_the_overview_opens_the_incident(opened: Opener) -> None:
+    one = opened(many_groups(12))
+    one.page.locator("tbody a").nth(2).click()
+    target = one.page.locator("details.incident[open]")
+    assert target.count() == 1
+    assert target.locator("h3", has_text="Proof").is_visible()
+
+
+def test_without_javascript_everything_is_told(opened: Opener) -> None:
+    one = opened(crash_report(), java_script_enabled=False)
+    assert one.page.locator("#filters").is_hidden()
+    assert one.page.locator(".show:visible").count() == 0
+    assert one.page.locator(f"{FIRST_PICTURE} .chart").is_visible()
+    assert one.page.get_by_text("Find out what killed payments-2").is_visible()
+    one.page.locator("details.incident summary").first.click()
+    assert one.page.locator("details.incident").get_by_text("All members joined an empty group.").is_visible()
+    one.screenshot("no-javascript")
+
+
+def test_on_paper_everything_is_unfolded_and_nothing_asks_for_a_click(opened: Opener) -> None:
+    one = opened(crash_report(), color_scheme="dark")
+    one.page.emulate_media(media="print")
+    one.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert one.page.locator("details.incident").get_by_text("All members joined an empty group.").is_visible()
+    for gone in ("#filters", ".controls", ".show"):
+        assert one.page.locator(gone).first.is_hidden()
+    assert one.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    one.screenshot("print")
+    assert one.page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"), [("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 390, "light")]
+)
+def test_the_page_fits_its_window(opened: Opener, name: str, width: int, scheme: str) -> None:
+    one = opened(crash_report(), width=width, color_scheme=scheme)
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert one.screenshot(name).stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("report", [crash_report(), many_groups(12)], ids=["crash", "many-groups"])
+def test_axe_finds_nothing_serious(opened: Opener, report: Report, scheme: str) -> None:
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    one = opened(report, color_scheme=scheme)
+    one.page.evaluate(axe)
+    found = one.page.evaluate(
+        "async () => (await axe.run()).violations.map(one => [one.impact, one.id, one.nodes[0].html])"
+    )
+    assert [one for one in found if one[0] in ("serious", "critical")] == []
+
+
+@pytest.mark.parametrize("events", [100, 10_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_the_first_paint_of_a_busy_group_takes_less_than_two_seconds(opened: Opener, events: int) -> None:
+    one = opened(many_events(events))
+    paint = one.page.evaluate(FIRST_PAINT)
+    assert 0 < paint < 2_000
