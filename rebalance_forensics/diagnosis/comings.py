@@ -16,6 +16,7 @@ from rebalance_forensics.timeline.names import is_bare_member_id
 
 EXCEPTION_MS = 15_000
 STARTUP_GAP_MS = 20_000
+ONE_SHUTDOWN_MS = 20_000
 STARTUP_SLACK_MS = 10_000
 RESTART_PAIR_MS = 90_000
 VOLUNTARY = ("closed", "left")
@@ -80,6 +81,36 @@ def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
         return True
     last_left = max((d.at for d in timeline.departures if d.at <= first.at), default=None)
     return last_left is not None
+
+
+def shutdowns(timeline: Timeline) -> list[list[Away]]:
+    """Every time the last members went in good order, one soon after another."""
+    gone = [a for a in closings(timeline) if a.back_at is None or _later(timeline, a)]
+    return [group for group in runs(gone, lambda a: a.at, ONE_SHUTDOWN_MS) if _all_left(timeline, group)]
+
+
+def _later(timeline: Timeline, away: Away) -> bool:
+    """It came back only after everybody had gone."""
+    others = [d.at for d in timeline.departures if d.actor is not away.actor and d.at < (away.back_at or 0)]
+    return bool(others) and (away.back_at or 0) > max(others) and (away.back_at or 0) - away.at > ONE_SHUTDOWN_MS
+
+
+def _all_left(timeline: Timeline, group: list[Away]) -> bool:
+    if any(exception_before(timeline, a) for a in group):
+        return False
+    last = max(d.at for a in group for d in a.departures)
+    gone = {a.actor for a in group}
+    for actor in timeline.actors():
+        if actor in gone:
+            continue
+        arrivals = [a.at for a in timeline.arrivals if a.actor is actor and a.at <= last]
+        departures = [d.at for d in timeline.departures if d.actor is actor and d.at <= last + 1_000]
+        silent_after = not any((e.at or 0) > last + 2_000 for e in timeline.events if timeline.cast.of_speaker(e) is actor)
+        if not departures and (arrivals or not silent_after):
+            return False
+        if departures and arrivals and max(arrivals) > max(departures):
+            return False
+    return bool(gone)
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import closings, exception_before
+from rebalance_forensics.diagnosis.comings import closings, exception_before, shutdowns
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Finding, Rule
@@ -16,7 +16,12 @@ ONE_SCALING_MS = 120_000
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Members that closed in good order and did not come back, while others stayed."""
-    gone = [a for a in closings(timeline) if a.back_at is None and not exception_before(timeline, a)]
+    last = {id(d) for group in shutdowns(timeline) for a in group for d in a.departures}
+    gone = [
+        a
+        for a in closings(timeline)
+        if a.back_at is None and id(a.departures[0]) not in last and not exception_before(timeline, a)
+    ]
     for group in runs(gone, lambda a: a.at, ONE_SCALING_MS):
         actors = [a.actor for a in group]
         facts = tuple(f for a in group for f in a.facts())
