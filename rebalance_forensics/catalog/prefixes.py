@@ -87,9 +87,10 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
 )
 # Connect's context in front of everything a connector or its clients say ([sink|task-0], [sink|worker]).
 _CONNECT_CONTEXT = regex.compile(r"\[(?P<task>[^\]\[|\n]+\|(?:worker|task-\d+(?:\|offsets)?))\] ?")
-# librdkafka's facility, client (`client.id#consumer-1`), thread and, on connections, broker, as every wrapper logs them.
+# librdkafka's facility, client (`client.id#consumer-1`), thread and, on connections, broker.
 _RDKAFKA = regex.compile(
-    r"[A-Z][A-Z0-9_]{2,} \[(?P<client_id>[^\]\n]*?)#(?:consumer|producer)-\d+\] (?:\[thrd:[^\]\n]*\]: )?(?:\S+/(?:-?\d+|bootstrap): )?"
+    r"[A-Z][A-Z0-9_]{2,} \[(?P<client_id>[^\]\n]*?)#(?:consumer|producer)-\d+\] "
+    r"(?:\[thrd:[^\]\n]*\]: )?(?:\S+/(?:-?\d+|bootstrap): )?"
 )
 _UNKNOWN = regex.compile(r"\[[^\]\n]{1,200}\]:? ")
 _INTEGERS = frozenset({"broker", "offsets_partition"})

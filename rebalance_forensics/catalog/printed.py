@@ -74,6 +74,8 @@ def _split(text: str) -> list[str]:
 
 def partitions(text: str) -> tuple[str, ...]:
     """Topic partitions as `topic-0`, topic ids and epochs dropped; `{topic=[0, 1]}` is spelled out."""
+    if python := _PYTHON_PARTITION.findall(text):
+        return tuple(f"{topic}-{number}" for topic, number in python)
     return tuple(name for item in items(text) for name in _partition_names(item))
 
 
@@ -83,8 +85,6 @@ def _partition_names(item: str) -> list[str]:
         return [f"{topic}-{number}" for number in items(numbers)]
     if match := _PARTITION.fullmatch(item):
         return [match[1]]
-    if match := _PYTHON_PARTITION.fullmatch(item):
-        return [f"{match[1]}-{match[2]}"]
     if match := _GO_PARTITIONS.fullmatch(item):
         return [f"{match[1]}-{number}" for number in match[2].split()]
     raise ValueError(item)

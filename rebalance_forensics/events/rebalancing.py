@@ -172,6 +172,16 @@ class JoinSucceeded(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JoinReported(Event):
+    """A client that prints no generation has joined (KafkaJS, sarama): `ms` is how long joining and syncing took."""
+
+    member: str | None = None
+    leader: str | None = None
+    protocol: str | None = None
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncSucceeded(Event):
     """SyncGroup was answered: this member has its assignment of the generation."""
 
