@@ -41,6 +41,11 @@ def range_of(sample: Sample) -> Range | None:
     return (min(times), max(times)) if times else None
 
 
+def first_clock(sample: Sample) -> int | None:
+    """The first time of day in a sample without dates."""
+    return next((stamp.local_ms for _, stamp in _stamps(sample)), None)
+
+
 def _ties(sample: Sample) -> Iterator[tuple[int, int, bool]]:
     """Local times beside the epoch values printed with them; the last says whether the value is surely of that moment."""
     for started in _STARTED.finditer(sample.text):

@@ -168,7 +168,7 @@ class BulkFramer:
             at = stop
             if skipped > MAX_LINES and not records:
                 at, skipped = owned, lines
-        if (not self._headed and self.start == 0) or (at >= owned and skipped > MAX_LINES):
+        if (not self._headed and self.start == 0 and not self.profile.continued) or (at >= owned and skipped > MAX_LINES):
             self.counts.unparsed += skipped
         return at
 

@@ -112,7 +112,7 @@ class Framer:
             self.counts.complain(
                 f"the record at byte {stream.record.offset:,} has no end; it was cut after {len(stream.record.more):,} lines"
             )
-        orphan = stream.record is None and self.start > 0
+        orphan = stream.record is None and (self.start > 0 or self.profile.continued)
         if line.text.strip() and not orphan and not past:
             self.counts.unparsed += 1
 
@@ -132,10 +132,11 @@ def _joined(parts: list[Placed]) -> Placed:
     return offset, number, replace(first, text="".join(line.text for _, _, line in parts), partial=False)
 
 
-def placed_lines(blocks: Iterable[Block], counts: SplitCounts, end: int | None) -> Iterator[Placed]:
-    """Every line with its place; lines before `end` are counted."""
+def placed_lines(blocks: Iterable[Block], counts: SplitCounts, framer: Framer) -> Iterator[Placed]:
+    """Every line with its place; lines before the framer's end are counted."""
     number = 0
     for block in blocks:
+        end = framer.end
         at = block.offset
         lines = block.data.split(b"\n")
         if not lines[-1]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.sources import dates, layouts, zones
+from rebalance_forensics.sources import dates, layouts, rotation, zones
 from rebalance_forensics.sources.components import component_of, release_of
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
@@ -40,6 +40,8 @@ class FileProfile:
     document: str | None = None
     starts: tuple[bytes, ...] = ()
     dated: bool = True
+    continued: bool = False
+    continues_in: tuple[InputFile, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -61,11 +63,46 @@ def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[F
     """Tell what each file is; files without dates are dated by their neighbours too."""
     samples = [sample_of(file) for file in files]
     found = [_profile(file, sample, tz or ZoneRules()) for file, sample in zip(files, samples, strict=True)]
-    ranges = [dates.range_of(sample) for sample, each in zip(samples, found, strict=True) if each.dated]
+    ranges = [dates.range_of(sample) for sample in samples]
+    found = _chained(files, found, [first[0] if first else dates.first_clock(sample) for first, sample in zip(ranges, samples, strict=True)])
     known = [each for each in ranges if each is not None]
-    return tuple(
+    dated = [
         each if each.dated else _dated(file, sample, each, known) for file, sample, each in zip(files, samples, found, strict=True)
-    )
+    ]
+    return tuple(dated)
+
+
+def _chained(files: Sequence[InputFile], found: list[FileProfile], first_times: Sequence[int | None]) -> list[FileProfile]:
+    """Let the files of one rolled log tell of each other: layout, zone, release, and where a record goes on."""
+    done = list(found)
+    for chain in rotation.chains(files, first_times):
+        members = [found[index] for index in chain]
+        told = next((each for each in members if each.layout != layouts.UNKNOWN), members[0])
+        for position, index in enumerate(chain):
+            own = done[index] if done[index].layout != layouts.UNKNOWN else replace(told, year=done[index].year)
+            done[index] = replace(
+                own,
+                zone=own.zone or next((each.zone for each in members if each.zone), None),
+                kafka_version=_release(own, members),
+                component=_component(members) or own.component,
+                host=own.host or told.host,
+                continued=position > 0,
+                continues_in=tuple(files[later] for later in chain[position + 1 :]),
+            )
+    return done
+
+
+def _release(own: FileProfile, chain: Sequence[FileProfile]) -> str | None:
+    """The release that one of them names, else the best bound."""
+    said = [each.kafka_version for each in chain if each.kafka_version]
+    exact = [release for release in said if not release.startswith(">")]
+    return own.kafka_version if own.kafka_version in exact else next(iter(exact), own.kafka_version or next(iter(said), None))
+
+
+def _component(chain: Sequence[FileProfile]) -> str | None:
+    """What one of them shows beyond being a consumer; a Streams log may hold only its consumers' lines."""
+    said = [each.component for each in chain if each.component]
+    return next((component for component in said if component != "consumer"), next(iter(said), None))
 
 
 def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:

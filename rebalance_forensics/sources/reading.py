@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 
 from rebalance_forensics.records import LogRecord, Origin
 from rebalance_forensics.sources import documents
-from rebalance_forensics.sources.blocks import from_first_line, whole_lines
+from rebalance_forensics.sources.blocks import Block, from_first_line, whole_lines
 from rebalance_forensics.sources.codecs import Damage
 from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
@@ -21,11 +21,13 @@ from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.peeling import opened, parse_fields
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.recording import Framed, Recorder
+from rebalance_forensics.sources.sample import beginning
 from rebalance_forensics.sources.splits import Split
 
 Relevant = Callable[[bytes], Sequence[int]]
 
 _BATCH_BYTES = 1 << 20
+_CONTINUATION_BYTES = 256 << 10
 
 __all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
 
@@ -33,18 +35,43 @@ __all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
 def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -> Iterator[LogRecord]:
     """The records that start in a split, those that `relevant` hits or all; what is read and lost goes into `counts`."""
     recorder = Recorder(split.file.path, split.profile, counts)
+    framed = _framed(split, relevant, counts, recorder)
+    in_bulk = split.profile.plain and relevant is not None
+    yield from map(recorder.record, framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
+
+
+def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Framed]:
+    """The lines of a split joined to records: only the hit ones where that can be told from the bytes."""
     chunks = _readable(split, counts)
     if split.profile.document:
-        framed: Iterator[Framed] = _frame_document(split, chunks, counts)
-    else:
-        blocks = from_first_line(whole_lines(chunks, max(0, split.start - 1)), split.start)
-        if split.profile.plain and relevant is not None:
-            bulk = BulkFramer(split.profile, counts, relevant, recorder.see, split.start, split.end)
-            yield from map(recorder.record, bulk.frame(blocks))
+        return _frame_document(split, chunks, counts)
+    framer: BulkFramer | Framer
+    if split.profile.plain and relevant is not None:
+        framer = BulkFramer(split.profile, counts, relevant, recorder.see, split.start, split.end)
+        return framer.frame(_with_next_file(split, _blocks(split, chunks), framer))
+    framer = Framer(split.profile, counts, split.start, split.end)
+    return framer.frame(placed_lines(_with_next_file(split, _blocks(split, chunks), framer), counts, framer))
+
+
+def _blocks(split: Split, chunks: Iterator[bytes]) -> Iterator[Block]:
+    return from_first_line(whole_lines(chunks, max(0, split.start - 1)), split.start)
+
+
+def _with_next_file(split: Split, blocks: Iterator[Block], framer: BulkFramer | Framer) -> Iterator[Block]:
+    """A split's blocks, and behind the end of a rolled file what its last record may go on with in the next ones."""
+    block: Block | None = None
+    for block in blocks:
+        yield block
+    if block is None or split.end is not None or split.profile.newest_first:
+        return
+    for file in split.profile.continues_in:
+        head = beginning(file, _CONTINUATION_BYTES)
+        if block.data.endswith(b"\n") and head[:1] not in (b" ", b"\t"):
             return
-        lines = placed_lines(blocks, counts, split.end)
-        framed = Framer(split.profile, counts, split.start, split.end).frame(lines)
-    yield from map(recorder.record, framed) if relevant is None else _hit(framed, relevant, recorder)
+        framer.end = block.end if framer.end is None else framer.end
+        yield (block := Block(block.end, head))
+        if len(head) == _CONTINUATION_BYTES:
+            return
 
 
 def _readable(split: Split, counts: SplitCounts) -> Iterator[bytes]:

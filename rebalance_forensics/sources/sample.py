@@ -68,6 +68,11 @@ def _places(size: int) -> tuple[int, ...]:
     return (size // 2, size - _ELSEWHERE) if size > 2 * _HEAD else ()
 
 
+def beginning(file: InputFile, size: int) -> bytes:
+    """The first bytes of a file, as far as they can be read."""
+    return _bytes_at(file, 0, size)
+
+
 def _bytes_at(file: InputFile, start: int, size: int) -> bytes:
     """Some bytes of a file; what cannot be read is said when the file is read."""
     data = b""
