@@ -100,7 +100,7 @@ def analyze(
     write_outputs(analysis, outputs)
     if not outputs.fills_stdout:
         say(_rendered(analysis, verbosity=-1 if brief else verbose))
-    leave(exit_code(analysis.report, fail_on))
+    leave(exit_code(analysis, fail_on))
 
 
 def _rendered(analysis: Analysis, *, verbosity: int) -> str:

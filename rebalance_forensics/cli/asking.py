@@ -43,13 +43,14 @@ def timeline(
     options = options_of(
         engine=engine, tz=tz, cluster=cluster, patterns=patterns, java_home=java_home, since=since, until=until
     )
-    report = run(paths, options).report
+    analysis = run(paths, options)
+    report = analysis.report
     histories = [history for history in report.groups if history.group == group]
     if not histories:
         known = ", ".join(dict.fromkeys(history.group for history in report.groups)) or "none"
         raise InputError(f"no line speaks of group {group!r}; groups in these logs: {known}.")
     say("\n".join(render_timeline(history, width=width(), color=colored()) for history in histories))
-    leave(exit_code(report))
+    leave(exit_code(analysis))
 
 
 def whois(
@@ -68,9 +69,10 @@ def whois(
     from rebalance_forensics.report.terminal import render_whois  # noqa: PLC0415
 
     options = options_of(engine=engine, tz=tz, cluster=cluster, patterns=patterns, java_home=java_home)
-    report = run(paths, options).report
+    analysis = run(paths, options)
+    report = analysis.report
     say(render_whois(report, name, width=width(), color=colored()))
-    leave(exit_code(report))
+    leave(exit_code(analysis))
 
 
 def events(
@@ -91,7 +93,7 @@ def events(
     analysis = run(paths, options, keep_events=True)
     for line in event_lines(analysis):
         say(line)
-    leave(exit_code(analysis.report))
+    leave(exit_code(analysis))
 
 
 def coverage(
@@ -109,6 +111,7 @@ def coverage(
     from rebalance_forensics.report.terminal import render_coverage  # noqa: PLC0415
 
     options = options_of(engine=engine, tz=tz, cluster=cluster, patterns=patterns, java_home=java_home)
-    report = run(paths, options).report
+    analysis = run(paths, options)
+    report = analysis.report
     say(render_coverage(report.inputs, width=width(), color=colored()))
-    leave(exit_code(report))
+    leave(exit_code(analysis))

@@ -32,9 +32,10 @@ def compare(
     """
     options = options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home)
     inputs = dict.fromkeys(side.partition("#")[0] for side in (a, b))
-    reports = {path: run([path], options).report for path in inputs}
+    analyses = {path: run([path], options) for path in inputs}
+    reports = {path: analysis.report for path, analysis in analyses.items()}
     say(_compared(_side(a, reports), _side(b, reports), (a, b)))
-    leave(max(map(exit_code, reports.values())))
+    leave(max(map(exit_code, analyses.values())))
 
 
 def _compared(before: Report | Incident, after: Report | Incident, names: tuple[str, str]) -> str:

@@ -18,15 +18,15 @@ def demo(engine: EngineOption = EngineName.SPARK, java_home: JavaHomeOption = No
     Example: rebalance-forensics demo --engine local
     """
     options = options_of(engine=engine, java_home=java_home, cluster_per_directory=True)
-    report = run([str(sample_logs())], options).report
+    analysis = run([str(sample_logs())], options)
     from rebalance_forensics.report.html import to_html  # noqa: PLC0415 - while Spark started nobody needed it
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
     from rebalance_forensics.report.writing import write_whole  # noqa: PLC0415
 
-    say(render(report, width=width(), color=colored()))
-    write_whole(PAGE, to_html(report))
+    say(render(analysis.report, width=width(), color=colored()))
+    write_whole(PAGE, to_html(analysis.report))
     warn(f"wrote {PAGE}; open it in a browser.")
-    leave(exit_code(report))
+    leave(exit_code(analysis))
 
 
 def sample_logs() -> Path:

@@ -77,11 +77,11 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
     """Run one command and end the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # Logs hold whatever was logged; a terminal that cannot show it must not stop the report.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text streams here
+        stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
     try:
         code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=job)
-    except (InputError, ValueError, OSError) as error:
+    except (InputError, OSError) as error:
         leave(_refused(error))
     except KeyboardInterrupt:
         leave(INTERRUPTED)
@@ -95,8 +95,6 @@ def _refused(error: Exception) -> int:
         # The reader (`| head`) has seen enough.
         sys.stdout = None  # type: ignore[assignment]
         return OK
-    if type(error) is ValueError or (type(error) is OSError and error.filename is None):
-        raise error
     where = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
     warn(f"{where}{getattr(error, 'strerror', None) or error}")
     return REFUSED

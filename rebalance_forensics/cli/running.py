@@ -14,7 +14,6 @@ from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn_all
 if TYPE_CHECKING:
     from rebalance_forensics.pipeline.options import AnalyzeOptions
     from rebalance_forensics.pipeline.run import Analysis, Progress
-    from rebalance_forensics.report.model import Report
 
 _SEVERITIES = list(SeverityName)
 
@@ -33,15 +32,14 @@ def options_of(
 ) -> AnalyzeOptions:
     """What the command line asks for, checked."""
     from rebalance_forensics.pipeline.instants import parse_instant  # noqa: PLC0415 - `--help` needs no pyarrow
-    from rebalance_forensics.pipeline.options import AnalyzeOptions  # noqa: PLC0415
-    from rebalance_forensics.sources.zones import ZoneRules  # noqa: PLC0415
+    from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules  # noqa: PLC0415
 
     return AnalyzeOptions(
         engine=engine.value,
         group=group,
         since=parse_instant(since) if since else None,
         until=parse_instant(until) if until else None,
-        zones=ZoneRules.of(tz),
+        zones=zone_rules(tz),
         cluster=cluster,
         cluster_per_directory=cluster_per_directory,
         patterns=tuple(str(directory.resolve()) for directory in patterns),
@@ -56,12 +54,14 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
     with _progress() as progress:
         analysis = analyze_keeping(paths, options, keep_events=keep_events, progress=progress)
     warn_all(error for one in analysis.report.inputs for error in one.errors)
+    warn_all(f"group {one.group} could not be investigated:\n{one.what}" for one in analysis.failures)
     return analysis
 
 
-def exit_code(report: Report, fail_on: SeverityName | None = None) -> int:
+def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
     """3 when something could not be read, else 1 when something is as bad as `fail_on`, else 0."""
-    if any(one.errors for one in report.inputs):
+    report = analysis.report
+    if analysis.failures or any(one.errors for one in report.inputs):
         return PARTIAL
     if fail_on is None:
         return OK

@@ -60,6 +60,26 @@ def event_lines(analysis: Analysis) -> Iterator[str]:
             yield json.dumps(_document(row), ensure_ascii=False, separators=(", ", ": ")) + "\n"
 
 
+def event_records(analysis: Analysis) -> Iterator[dict[str, Any]]:
+    """Each event as one record of a table; the event's own fields together in `fields`."""
+    for batch in event_table(analysis).to_batches(max_chunksize=4096):
+        for event in map(event_of, rows_of(batch)):
+            yield {
+                "timestamp": event.at,
+                "cluster": event.cluster,
+                "group": event.group,
+                "event": type(event).__name__,
+                "fields": own_fields(event),
+                "client_id": event.speaker.client_id,
+                "host": event.speaker.host,
+                "pattern": event.pattern,
+                "path": event.origin.path,
+                "line": event.origin.line,
+                "byte_offset": event.origin.byte_offset,
+                "text": event.text,
+            }
+
+
 def _document(row: Row) -> dict[str, Any]:
     event = event_of(row)
     return {
@@ -67,7 +87,7 @@ def _document(row: Row) -> dict[str, Any]:
         "timestamp": iso(event.at),
         "cluster": event.cluster,
         "group": event.group,
-        **{name: getattr(event, name) for name in _own_fields(type(event))},
+        **own_fields(event),
         "pattern": event.pattern,
         "path": event.origin.path,
         "line": event.origin.line,
@@ -77,8 +97,12 @@ def _document(row: Row) -> dict[str, Any]:
     }
 
 
+def own_fields(event: Event) -> dict[str, Any]:
+    """What this event tells beyond what all of them do."""
+    return {name: getattr(event, name) for name in _own_names(type(event))}
+
+
 @cache
-def _own_fields(kind: type[Event]) -> tuple[str, ...]:
-    """What this kind of event tells beyond what all of them do."""
+def _own_names(kind: type[Any]) -> tuple[str, ...]:
     common = {field.name for field in dataclasses.fields(Event)}
     return tuple(field.name for field in dataclasses.fields(kind) if field.name not in common)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from rebalance_forensics.pipeline.instants import Instant
-from rebalance_forensics.sources.zones import ZoneRules
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules
 
 Engine = Literal["spark", "local"]
 DEFAULT_CLUSTER = "default"
@@ -28,3 +30,11 @@ class AnalyzeOptions:
     split_bytes: int = 64 << 20
     java_home: str | None = None
     keep_warm: bool = False
+
+
+def zone_rules(given: Sequence[str]) -> ZoneRules:
+    """The zones of `--tz ZONE --tz HOST=ZONE`."""
+    try:
+        return ZoneRules.of(given)
+    except UnknownZoneError as error:
+        raise InputError(f"{error}.") from error

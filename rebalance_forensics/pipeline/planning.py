@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rebalance_forensics.catalog.pattern import PatternError
+from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
@@ -39,6 +41,7 @@ class ReadPlan:
 def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int) -> ReadPlan:
     """Find and sniff the files under `paths` and deal their splits to tasks."""
     refuse_missing(paths)
+    refuse_patterns(options.patterns)
     found = discover(paths)
     sniffed = profiles(found.files, options.zones)
     splits = plan(found.files, sniffed, options.split_bytes)
@@ -65,6 +68,17 @@ def refuse_missing(paths: Sequence[str]) -> None:
     for path in paths:
         if path != "-" and "://" not in path and not Path(path).exists():
             raise InputError(f"{path}: no such file or directory.")
+
+
+def refuse_patterns(patterns: tuple[str, ...]) -> None:
+    """A wrong pattern is named before anything is read; a right catalog is compiled once, here, for all workers."""
+    for directory in patterns:
+        if not Path(directory).is_dir():
+            raise InputError(f"--patterns {directory}: no such directory.")
+    try:
+        catalog_of(patterns)
+    except PatternError as error:
+        raise InputError(f"{error}; rebalance-forensics patterns check names every problem.") from error
 
 
 def weight(split: Split) -> int:

@@ -16,7 +16,7 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan
 from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.schemas import Kind
-from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import InputSummary, Report
@@ -30,7 +30,7 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
     cases = related(sorted((codec.loads(GroupCase, text) for text in payloads(results, Kind.CASE)), key=_name))
     inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
     asked_for = [case for case in cases if options.group in (None, case.history.group)]
-    gaps = {gap for case in asked_for for gap in case.gaps}
+    gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in failures_of(results)}
     return within(
         Report(
             tool_version=__version__,
@@ -46,6 +46,26 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
 def counts_of(rows: pa.Table) -> list[SplitStats]:
     """What was counted in each split."""
     return [Codec().loads(SplitStats, text) for text in payloads(rows, Kind.COUNTS)]
+
+
+def failures_of(rows: pa.Table) -> list[Failure]:
+    """The groups that could not be investigated."""
+    failures = (Codec().loads(Failure, text) for text in payloads(rows, Kind.FAILURE))
+    return sorted(failures, key=lambda f: (f.cluster, f.group))
+
+
+def _missing(failure: Failure) -> Gap:
+    return Gap(
+        what=f"group {failure.group} ({failure.cluster}) could not be investigated: {last_line(failure)}",
+        started_at=None,
+        ended_at=None,
+        consequence="nothing is said about this group; please report it as a bug",
+    )
+
+
+def last_line(failure: Failure) -> str:
+    """The error itself, without the way that led to it."""
+    return failure.what.strip().splitlines()[-1]
 
 
 def payloads(rows: pa.Table, kind: Kind) -> list[str]:

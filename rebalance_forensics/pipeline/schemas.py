@@ -19,6 +19,8 @@ class Kind(IntEnum):
     """An event of one group."""
     CASE = 3
     """A finished group: a GroupCase in `payload`."""
+    FAILURE = 4
+    """A group that could not be investigated: a Failure in `payload`."""
 
 
 class Row(NamedTuple):

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_forensics.catalog.matcher import Catalog
-from rebalance_forensics.diagnosis.case import GroupCase, investigate
+from rebalance_forensics.diagnosis.case import investigate
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading, read_split
 from rebalance_forensics.pipeline.rows import dumps
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_of, rows_of
+from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.sources.splits import Split
-
-
-@cache
-def catalog_of(patterns: tuple[str, ...]) -> Catalog:
-    """The catalog of this process."""
-    return Catalog.load([Path(directory) for directory in patterns])
 
 
 def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -47,7 +41,7 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = F
     """
     shared: dict[str | None, tuple[Event, ...]] = {}
     rows = chain.from_iterable(map(rows_of, batches))
-    for (_, kind, cluster, group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
+    for (_, kind, cluster, _group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
         if kind == Kind.COUNTS:
             yield batch_of(list(together))
             continue
@@ -58,8 +52,16 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = F
         if kind == Kind.SHARED:
             shared[cluster] = events
         else:
-            yield batch_of([_case_row(known[0], investigate(cluster, group, events, shared.get(cluster, ())))])
+            yield batch_of([_investigated(known[0], events, shared.get(cluster, ()))])
 
 
-def _case_row(first: Row, case: GroupCase) -> Row:
-    return Row(shard=first.shard, kind=Kind.CASE, cluster=first.cluster, group=first.group, payload=dumps(case))
+def _investigated(first: Row, events: tuple[Event, ...], shared: tuple[Event, ...]) -> Row:
+    """The case of one group; one that cannot be made must not take the other groups' cases with it."""
+    assert first.cluster is not None
+    assert first.group is not None
+    try:
+        case = investigate(first.cluster, first.group, events, shared)
+    except Exception:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
+        failure = Failure(cluster=first.cluster, group=first.group, what=traceback.format_exc())
+        return first._replace(kind=Kind.FAILURE, payload=dumps(failure))
+    return first._replace(kind=Kind.CASE, payload=dumps(case))

@@ -11,6 +11,15 @@ SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A group whose investigation broke off; `what` is the traceback."""
+
+    cluster: str
+    group: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostStats:
     """The share of one host in a stream of several."""
 

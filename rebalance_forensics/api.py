@@ -1,0 +1,157 @@
+"""`analyze()` for notebooks and scripts: the report with its tables as pandas frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.event_files import event_records
+from rebalance_forensics.pipeline.instants import parse_instant
+from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, zone_rules
+from rebalance_forensics.pipeline.run import Analysis, analyze_keeping
+from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.terminal import render
+from rebalance_forensics.report.writing import write_whole
+
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+
+
+def analyze(
+    paths: Paths,
+    *,
+    engine: Engine = "spark",
+    group: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    tz: str | Sequence[str] = (),
+    cluster: str | None = None,
+    patterns: Sequence[str | PathLike[str]] = (),
+    java_home: str | None = None,
+) -> AnalyzedLogs:
+    """Analyze logs; the options are those of the command line. A running Spark session is used as it is."""
+    options = AnalyzeOptions(
+        engine=engine,
+        group=group,
+        since=parse_instant(since) if since else None,
+        until=parse_instant(until) if until else None,
+        zones=zone_rules([tz] if isinstance(tz, str) else tz),
+        cluster=cluster,
+        patterns=tuple(str(Path(directory).resolve()) for directory in patterns),
+        java_home=java_home,
+    )
+    given = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    return AnalyzedLogs(analyze_keeping([fspath(path) for path in given], options, keep_events=True))
+
+
+@dataclass(frozen=True)
+class AnalyzedLogs:
+    """A report and its tables, each made when it is first looked at."""
+
+    _analysis: Analysis = field(repr=False)
+
+    @property
+    def report(self) -> Report:
+        """The report as typed objects."""
+        return self._analysis.report
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """One row an event: when, where, which group, what; its own fields as a dict in `fields`."""
+        return _frame(event_records(self._analysis), times=("timestamp",))
+
+    @cached_property
+    def generations(self) -> pd.DataFrame:
+        """One row a generation of a group."""
+        rows = (
+            {
+                "cluster": group.cluster,
+                "group": group.group,
+                "generation": one.generation,
+                "started_at": one.started_at,
+                "completed_at": one.completed_at,
+                "trigger": one.trigger,
+                "leader": one.leader,
+                "members": [member.client_id or member.member_id for member in one.members],
+                "joined": list(one.joined),
+                "left": list(one.left),
+                "outcome": one.outcome,
+            }
+            for group in self.report.groups
+            for one in group.generations
+        )
+        return _frame(rows, times=("started_at", "completed_at"))
+
+    @cached_property
+    def pauses(self) -> pd.DataFrame:
+        """One row a pause of a member."""
+        rows = (
+            {
+                "cluster": group.cluster,
+                "group": group.group,
+                "client_id": one.client_id,
+                "member_id": one.member_id,
+                "from": one.started_at,
+                "to": one.ended_at,
+                "ms": None if one.ended_at is None else one.ended_at - one.started_at,
+                "partitions": list(one.partitions),
+                "kind": one.kind,
+            }
+            for group in self.report.groups
+            for one in group.pauses
+        )
+        return _frame(rows, times=("from", "to"))
+
+    @cached_property
+    def incidents(self) -> pd.DataFrame:
+        """One row an incident, with its most likely cause."""
+        return _frame(map(_incident, self.report.incidents), times=("started_at", "ended_at"))
+
+    def to_json(self) -> str:
+        """The report as `analyze --json` writes it."""
+        return to_json(self.report)
+
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Write the report as `analyze --html` does."""
+        write_whole(Path(path), to_html(self.report))
+
+    def __str__(self) -> str:
+        """The report as a terminal shows it."""
+        return render(self.report)
+
+
+def _incident(incident: Incident) -> dict[str, Any]:
+    cause = incident.root_causes[0]
+    return {
+        "id": incident.id,
+        "cluster": incident.cluster,
+        "group": incident.group,
+        "started_at": incident.started_at,
+        "ended_at": incident.ended_at,
+        "severity": incident.severity,
+        "cause": cause.cause,
+        "confidence": cause.confidence,
+        "culprits": [culprit.name for culprit in cause.culprits],
+        "summary": incident.summary,
+        "generations": list(incident.generations),
+        "pause_ms": incident.impact.pause_ms,
+        "members": incident.impact.members,
+        "partitions": incident.impact.partitions,
+        "rebalances": incident.impact.rebalances,
+    }
+
+
+def _frame(rows: Iterable[dict[str, Any]], *, times: Sequence[str]) -> pd.DataFrame:
+    frame = pd.DataFrame(list(rows))
+    for name in times:
+        if name in frame:
+            frame[name] = pd.to_datetime(frame[name].astype("Int64"), unit="ms", utc=True)
+    return frame
