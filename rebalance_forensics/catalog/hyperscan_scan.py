@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import hyperscan
@@ -12,8 +13,7 @@ class HyperscanScan:
 
     def __init__(self, database: Any) -> None:  # noqa: ANN401 - hyperscan has no types
         self._database = database
-        self._scratch: Any = hyperscan.Scratch(database)
-        database.scratch = self._scratch
+        self._of_thread = threading.local()
 
     @classmethod
     def compiled(cls, words: list[bytes]) -> HyperscanScan:
@@ -26,8 +26,8 @@ class HyperscanScan:
     def loaded(cls, dumped: bytes) -> HyperscanScan | None:
         """A database that `dump` wrote, or None where it was another version's or machine's."""
         try:
-            return cls(hyperscan.loadb(dumped))
-        except (hyperscan.error, ValueError):
+            return cls(hyperscan.loadb(dumped, mode=hyperscan.HS_MODE_BLOCK))
+        except (hyperscan.error, ValueError, TypeError):
             return None
 
     def dump(self) -> bytes:
@@ -42,6 +42,12 @@ class HyperscanScan:
         def on_match(_word: int, _start: int, end: int, _flags: int, _context: object) -> None:
             append(end - 1)
 
-        self._database.scan(block, match_event_handler=on_match)
+        self._database.scan(block, match_event_handler=on_match, scratch=self._scratch())
         found.sort()
         return found
+
+    def _scratch(self) -> Any:  # noqa: ANN401 - as above
+        """Working memory, which no two threads may share."""
+        if not hasattr(self._of_thread, "scratch"):
+            self._of_thread.scratch = hyperscan.Scratch(self._database)
+        return self._of_thread.scratch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import get_args
 
@@ -60,6 +61,10 @@ class Catalog:
 
     def prefilter(self) -> Prefilter:
         """What finds the lines worth a look in raw bytes."""
+        return self._prefilter
+
+    @cached_property
+    def _prefilter(self) -> Prefilter:
         sought = {entry.sought for entry in self.compiled.entries if entry.sought}
         return Prefilter.of(sought | {f".{name}" for name in GROUP_CLASSES}, key=self._key)
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from rebalance_forensics.catalog import cache
-from rebalance_forensics.catalog.word_scan import WordScan
-
 try:
     from rebalance_forensics.catalog.hyperscan_scan import HyperscanScan
 except ImportError:  # the `fast` extra is not installed
@@ -34,6 +32,8 @@ class Prefilter:
         words = _without_contained(sorted({word.encode() for word in sought}, key=len))
         if fast and HyperscanScan is not None:
             return cls(_hyperscan(words, key or hashlib.sha256(b"\0".join(words)).hexdigest()[:32]))
+        from rebalance_forensics.catalog.word_scan import WordScan  # noqa: PLC0415 - numpy takes a while to import
+
         return cls(WordScan(words))
 
     def hits(self, block: bytes) -> list[int]:

@@ -37,6 +37,12 @@ _COMMON = frozenset(
 
 def sought_in(literals: Iterable[str]) -> str | None:
     """The best words to look for among a template's literals; None where all of them are common."""
+    words = tuple(literals)
+    said = words[1:] if words and words[0].startswith("[") else words
+    return _best(said) or _best(words)
+
+
+def _best(literals: Iterable[str]) -> str | None:
     stretches = [stretch for literal in literals for stretch in _PLAIN.findall(literal)]
     candidates = [stretch for stretch in stretches if len(stretch) >= SHORTEST and rarity(stretch) > 0]
     return max(map(_cut, candidates), key=rarity, default=None)

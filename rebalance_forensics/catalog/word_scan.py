@@ -1,4 +1,4 @@
-"""Literals in bytes without Hyperscan: aligned words of four bytes against a table, whole arrays at a time."""
+"""Literals in bytes without Hyperscan: whole arrays at a time, in two sieves, then byte by byte what is left."""
 
 from __future__ import annotations
 
@@ -9,53 +9,64 @@ import numpy.typing as npt
 
 _GRAM = 4
 _WINDOW = 2 * _GRAM - 1
-"""Wherever a literal starts, a window of seven bytes holds one whole word at an aligned place."""
-_MULTIPLIER = np.uint32(0x9E3779B1)
-_SHIFT = np.uint32(16)
-_CHUNK = 1 << 18
+"""Wherever a literal starts, a window of seven bytes holds one whole word of four at an aligned place."""
+_CHUNK = 1 << 16
+_WINDOW_MASK = np.uint64((1 << (8 * _WINDOW)) - 1)
 
 
 class WordScan:
     """Each literal is known by the rarest window in it, and each window by its four words."""
 
     def __init__(self, literals: list[bytes]) -> None:
-        self._table = np.zeros(1 << 16, dtype=np.bool_)
-        self._grams: dict[bytes, list[tuple[bytes, int]]] = {}
         counts = Counter(literal[at : at + _GRAM] for literal in literals for at in range(len(literal) - _GRAM + 1))
+        self._windows: dict[bytes, list[tuple[bytes, int]]] = {}
         for literal in literals:
             start = _rarest_window(literal, counts)
-            for at in range(start, start + _GRAM):
-                self._grams.setdefault(literal[at : at + _GRAM], []).append((literal, at))
-        for gram in self._grams:
-            self._table[_slots(np.frombuffer(gram, dtype="<u4"))] = True
+            self._windows.setdefault(literal[start : start + _WINDOW], []).append((literal, start))
+        grams = {window[at : at + _GRAM] for window in self._windows for at in range(_GRAM)}
+        self._first = _table(_hash_words(np.frombuffer(b"".join(grams), dtype="<u4")))
+        padded = b"".join(window + b"\0" for window in self._windows)
+        self._second = _table(_hash_windows(np.frombuffer(padded, dtype="<u8")))
 
     def hits(self, block: bytes) -> list[int]:
         """Sorted positions of literals found."""
         words = np.frombuffer(block, dtype="<u4", count=len(block) // _GRAM)
+        padded = block + b"\0" * 8
+        eights: npt.NDArray[np.uint64] = np.ndarray(len(block) + 1, dtype="<u8", buffer=padded, strides=(1,))
         found: set[int] = set()
         for start in range(0, len(words), _CHUNK):
-            chunk = words[start : start + _CHUNK]
-            for index in np.flatnonzero(self._table[_slots(chunk)]):
-                self._confirm(block, (start + int(index)) * _GRAM, found)
+            likely = np.flatnonzero(self._first[_hash_words(words[start : start + _CHUNK])])
+            for before in range(_GRAM):
+                self._sieve(block, eights, (likely + start) * _GRAM - before, found)
         return sorted(found)
 
-    def _confirm(self, block: bytes, at: int, found: set[int]) -> None:
-        for literal, offset in self._grams.get(block[at : at + _GRAM], ()):
-            if at >= offset and block.startswith(literal, at - offset):
-                found.add(at - offset)
+    def _sieve(
+        self, block: bytes, eights: npt.NDArray[np.uint64], places: npt.NDArray[np.int64], found: set[int]
+    ) -> None:
+        """Of the places where a window may start, those where a literal stands."""
+        if places.size and places[0] < 0:
+            places = places[1:]
+        for at in places[self._second[_hash_windows(eights[places])]].tolist():
+            for literal, offset in self._windows.get(block[at : at + _WINDOW], ()):
+                if at >= offset and block.startswith(literal, at - offset):
+                    found.add(at - offset)
 
 
-def _slots(words: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    return (words * _MULTIPLIER) >> _SHIFT
+def _table(slots: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.bool_]:
+    table = np.zeros(1 << 16, dtype=np.bool_)
+    table[slots] = True
+    return table
+
+
+def _hash_words(words: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    return (words * np.uint32(0x9E3779B1)) >> np.uint32(16)
+
+
+def _hash_windows(eights: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    return ((eights & _WINDOW_MASK) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)
 
 
 def _rarest_window(literal: bytes, counts: Counter[bytes]) -> int:
     """Where the window starts whose words few other literals (and so, few other lines) have."""
     starts = range(len(literal) - _WINDOW + 1)
-    return max(starts, key=lambda start: _rarity(literal[start : start + _WINDOW], counts))
-
-
-def _rarity(window: bytes, counts: Counter[bytes]) -> tuple[int, int]:
-    grams = [window[at : at + _GRAM] for at in range(_GRAM)]
-    plain = sum(gram.islower() and gram.isalpha() for gram in grams)
-    return -plain, sum(counts[gram] for gram in grams)
+    return min(starts, key=lambda start: sum(counts[literal[start + at : start + at + _GRAM]] for at in range(_GRAM)))

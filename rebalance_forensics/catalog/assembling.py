@@ -1,0 +1,59 @@
+"""From a match and its record to the typed event the other stages read."""
+
+from __future__ import annotations
+
+from typing import cast, get_args
+
+from rebalance_forensics.catalog.matcher import Match
+from rebalance_forensics.catalog.speakers import simple_name
+from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics.events.base import Event, Role, Speaker
+from rebalance_forensics.records import LogRecord
+
+_ROLES = frozenset(get_args(Role))
+
+
+def event_of(
+    match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None
+) -> Event | None:
+    """The event a record tells, None where its line says nothing about groups.
+
+    `host` and `component` are what is known of the whole file; the record's own host comes first.
+    """
+    if match.event is None:
+        return None
+    return EVENT_TYPES[match.event](
+        at=record.at,
+        zoned=record.zoned,
+        origin=record.origin,
+        speaker=_speaker(match, record, host, component),
+        cluster=cluster,
+        group=match.group,
+        level=record.level,
+        pattern=match.pattern,
+        text=record.text,
+        **match.fields,
+    )
+
+
+def _speaker(match: Match, record: LogRecord, host: str | None, component: str | None) -> Speaker:
+    words = match.speaker
+    return Speaker(
+        role=_role(words.role, component),
+        file=record.origin.path,
+        host=record.host or host,
+        broker=words.broker,
+        client_id=words.client_id,
+        instance_id=words.instance_id,
+        thread=words.thread or record.thread,
+        task=words.task,
+        offsets_partition=words.offsets_partition,
+        component=simple_name(record.logger) if record.logger else None,
+    )
+
+
+def _role(said: Role, component: str | None) -> Role:
+    """What the line itself shows; else what the rest of the file does."""
+    if said != "unknown" or component not in _ROLES:
+        return said
+    return cast("Role", component)
