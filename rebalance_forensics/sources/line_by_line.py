@@ -143,13 +143,12 @@ def placed_lines(blocks: Iterable[Block], counts: SplitCounts, framer: Framer) -
             lines.pop()
         for raw in lines:
             number += 1
+            size = min(len(raw) + 1, block.offset + len(block.data) - at)
             if end is None or at < end:
                 counts.lines += 1
-                counts.bytes += len(raw) + 1
+                counts.bytes += size
             yield at, number, Line(text=text_of(raw))
-            at += len(raw) + 1
-        if not block.data.endswith(b"\n"):
-            counts.bytes -= 1
+            at += size
         if block.dropped:
             counts.bytes += block.dropped
             counts.complain(long_line(number, len(lines[-1]) + 1 + block.dropped))

@@ -1,0 +1,133 @@
+"""However a file is cut, its records are the same, and no line is lost."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rebalance_forensics.records import LogRecord
+from rebalance_forensics.sources.files import discover
+from rebalance_forensics.sources.profile import FileProfile, profile
+from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.splits import Split
+
+HEADER = "[2026-11-20 10:15:30,{ms:03d}] INFO {message} (kafka.coordinator.group.GroupCoordinator)"
+WORDS = st.sampled_from(["Stabilized group g", "[GroupCoordinator 1]: Preparing", "é – 你好", "x" * 300, "", "a\tb"])
+CONTINUATION = st.sampled_from(["\tsession.timeout.ms = 45000", "  at a.b.C(D.java:1)", "", "0f-1=[a, b]", "java.lang.X: y", "\t", "[", "20"])
+RECORDS = st.lists(st.tuples(WORDS, st.lists(CONTINUATION, max_size=3)), min_size=1, max_size=12)
+
+
+def log_of(records: Sequence[tuple[str, list[str]]], newline: str, *, closed: bool) -> bytes:
+    lines = []
+    for ms, (message, more) in enumerate(records):
+        lines += [HEADER.format(ms=ms, message=message), *more]
+    return (newline.join(lines) + (newline if closed else "")).encode()
+
+
+def splits_of(data: bytes, cuts: Sequence[int], directory: str, envelope: bytes = b"") -> tuple[list[Split], FileProfile]:
+    path = Path(directory, "server.log")
+    path.write_bytes(b"".join(envelope + line for line in data.splitlines(keepends=True)) if envelope else data)
+    file = discover([str(path)]).files[0]
+    told = profile(file)
+    edges = sorted({0, *(cut % (file.size + 1) for cut in cuts)})
+    ends = [*edges[1:], None]
+    return [Split(file=file, profile=told, index=i, start=s, end=e) for i, (s, e) in enumerate(zip(edges, ends, strict=True))], told
+
+
+def read(splits: Sequence[Split], *, bulk: bool) -> tuple[list[LogRecord], SplitCounts]:
+    """Read all splits, and number the lines through as the driver does."""
+    records, total = [], SplitCounts()
+    for split in splits:
+        counts = SplitCounts()
+        hits = every_line if bulk else None
+        found = list(read_records(split, hits, counts))
+        records += [replace(each, origin=replace(each.origin, line=each.origin.line + total.lines)) for each in found]
+        total.lines += counts.lines
+        total.bytes += counts.bytes
+        total.records += counts.records
+        total.unparsed += counts.unparsed
+    return records, total
+
+
+def every_line(block: bytes) -> list[int]:
+    return [0, *(at + 1 for at, byte in enumerate(block[:-1]) if byte == 0x0A)]
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(RECORDS, st.lists(st.integers(0, 4000), max_size=5), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
+def test_a_file_cut_at_any_byte_gives_the_same_records(
+    written: list[tuple[str, list[str]]], cuts: list[int], newline: str, closed: bool, bulk: bool
+) -> None:
+    data = log_of(written, newline, closed=closed)
+    with tempfile.TemporaryDirectory() as directory:
+        splits, _ = splits_of(data, cuts, directory)
+        whole, counts = read([replace(splits[0], end=None)], bulk=False)
+        parts, cut_counts = read(splits, bulk=bulk)
+    assert parts == whole
+    assert len(whole) == len(written)
+    assert (counts.bytes, counts.lines, counts.records, counts.unparsed) == (
+        cut_counts.bytes,
+        cut_counts.lines,
+        cut_counts.records,
+        cut_counts.unparsed,
+    )
+    assert counts.bytes == len(data)
+    assert counts.lines == len(data.splitlines()) or b"\x0b" in data
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(RECORDS, st.lists(st.integers(0, 9000), max_size=4))
+def test_a_wrapped_file_cut_at_any_byte_gives_the_same_records(written: list[tuple[str, list[str]]], cuts: list[int]) -> None:
+    data = log_of(written, "\n", closed=True)
+    with tempfile.TemporaryDirectory() as directory:
+        splits, told = splits_of(data, cuts, directory, b"2026-11-20T10:15:30.123456789Z stdout F ")
+        whole, _ = read([replace(splits[0], end=None)], bulk=False)
+        parts, _ = read(splits, bulk=False)
+    assert told.envelopes == ("cri",)
+    assert parts == whole
+    assert len(whole) == len(written)
+
+
+@settings(max_examples=60, deadline=None)
+@given(RECORDS)
+def test_every_record_says_exactly_where_it_stands(written: list[tuple[str, list[str]]]) -> None:
+    data = log_of(written, "\n", closed=True)
+    with tempfile.TemporaryDirectory() as directory:
+        splits, _ = splits_of(data, [], directory)
+        records, _ = read(splits, bulk=True)
+    for record in records:
+        assert data[record.origin.byte_offset :].decode().split("\n")[0] == record.text
+        assert data.count(b"\n", 0, record.origin.byte_offset) + 1 == record.origin.line
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.binary(max_size=3000), st.lists(st.integers(0, 3000), max_size=3))
+def test_no_bytes_whatever_lose_a_line_or_raise(noise: bytes, cuts: list[int]) -> None:
+    data = b"[2026-11-20 10:15:30,123] INFO started (kafka.server.KafkaServer)\n" * 3 + noise
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "server.log")
+        path.write_bytes(data)
+        files = discover([str(path)]).files
+        if not files:
+            return
+        splits, _ = splits_of(data, cuts, directory)
+        _, counts = read(splits, bulk=True)
+    assert counts.bytes == len(data)
+    assert counts.lines == data.count(b"\n") + (not data.endswith(b"\n"))
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 4096])
+def test_chunks_of_any_size_give_the_same_blocks(size: int) -> None:
+    from rebalance_forensics.sources.blocks import whole_lines  # noqa: PLC0415
+
+    data = log_of([("Stabilized group g", ["\ta", "\tb"])] * 9, "\n", closed=False)
+    chunks = (data[at : at + size] for at in range(0, len(data), size))
+    blocks = list(whole_lines(chunks))
+    assert b"".join(block.data for block in blocks) == data
+    assert all(block.data.endswith(b"\n") for block in blocks[:-1])
