@@ -110,7 +110,7 @@ class OffsetsDeleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IsrChanged(Event):
-    """The in-sync replicas of a partition shrank or grew, or were confirmed (`updated`: the line does not say which way)."""
+    """The in-sync replicas of a partition shrank or grew; `updated` where the line does not say which way."""
 
     partition: str
     direction: Literal["shrunk", "expanded", "updated"]

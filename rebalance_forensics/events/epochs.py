@@ -28,7 +28,7 @@ class TargetAssignmentComputed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberReconciled(Event):
-    """The coordinator moved a member to a new assignment state. Streams groups own tasks, and `standby` and `warmup` ones."""
+    """The coordinator moved a member to a new assignment state; members of streams groups own tasks."""
 
     member: str
     epoch: int | None = None
