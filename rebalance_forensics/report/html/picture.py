@@ -133,10 +133,22 @@ def _chosen_marks(
     if len(found) > room:
         left_out.append(f"{thousands(len(found) - room)} marks, the plainest first")
         budget.omit("marks in pictures, the plainest", len(found) - room)
-        found = sorted(found, key=lambda pair: (SEVERITIES[pair[1].severity], links.of_mark(pair[1]) is None))[:room]
+        found = _most_telling(found, room, links)
     kept: dict[int, list[Mark]] = {number: [] for number in range(len(lanes))}
     for number, mark in sorted(found, key=lambda pair: pair[1].at):
         kept[number].append(mark)
+    return kept
+
+
+def _most_telling(found: Sequence[tuple[int, Mark]], room: int, links: Links) -> list[tuple[int, Mark]]:
+    """Fill the room rank by rank; of the rank that no longer fits, take marks evenly spread over time."""
+    ranks: dict[tuple[int, bool], list[tuple[int, Mark]]] = {}
+    for number, mark in sorted(found, key=lambda pair: pair[1].at):
+        ranks.setdefault((SEVERITIES[mark.severity], links.of_mark(mark) is None), []).append((number, mark))
+    kept: list[tuple[int, Mark]] = []
+    for _, marks in sorted(ranks.items()):
+        free = room - len(kept)
+        kept += marks if len(marks) <= free else [marks[index * len(marks) // free] for index in range(free)]
     return kept
 
 
