@@ -32,6 +32,8 @@ def anonymized(report: Report) -> Report:
             names.of(name, kind)
     # Last, so that a directory that is called like a client or a host gets that one's pseudonym.
     paths = {one.path: _path(one.path, names) for one in report.inputs}
+    # Once to learn the names that log lines give away, once more for the texts that stood before them.
+    _rewritten(report, names, paths)
     return _rewritten(report, names, paths)
 
 

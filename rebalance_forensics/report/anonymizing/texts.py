@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
 from rebalance_forensics.report.anonymizing.pseudonyms import ADDRESS, UUID, Pseudonyms
@@ -33,9 +34,9 @@ GROUP_SAID = re.compile(
 )
 HOST_AND_PORT = re.compile(r"(?<![\w./-])/?([A-Za-z][\w-]*(?:\.[\w-]+)*):(\d{4,5})\b")
 SLASHED_ADDRESS = re.compile(r"/([\w.-]+)(?=[:\s,)\]'}])")
-IPV6 = re.compile(
-    r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){3,7}(?:[0-9a-fA-F]{1,4}|:)?|(?<![\w:])(?:[0-9a-fA-F]{0,4}::)[0-9a-fA-F:]*"
-)
+IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])")
+# A client id with a random id behind it, as member ids and the threads of Streams have it.
+BEFORE_UUID = re.compile(rf"(?<![\w.-])(\w[\w.-]*?)-(?={UUID.pattern})", re.IGNORECASE)
 FILE_ENDINGS = (".log", ".gz", ".java", ".scala", ".kt", ".txt", ".json", ".out", ".tgz", ".zip")
 KAFKA_SAYS = frozenset({
     *("null", "None", "none", "true", "false", "id", "coordinator", "leader", "member", "members", "metadata", "epoch"),
@@ -48,9 +49,18 @@ def scrubbed(text: str, names: Pseudonyms) -> str:
     """Replace every name in a text; what looks like a name of somebody gets one even when it is new."""
     _learn(text, names)
     text = UUID.sub(lambda found: names.within_or_new(found.group()) if _alone(found) else found.group(), text)
-    text = IPV6.sub(lambda found: names.of(found.group(), "address"), text)
+    text = IPV6.sub(lambda found: _address(found.group(), names), text)
     rewritten = TOKEN.sub(lambda found: _token(found.group(), names), text)
     return UUID.sub(lambda found: names.of(found.group(), "id"), rewritten)
+
+
+def _address(text: str, names: Pseudonyms) -> str:
+    """Tell an IPv6 address from a time of day, which looks much like one."""
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return text
+    return names.of(text, "address")
 
 
 def _alone(found: re.Match[str]) -> bool:
@@ -71,6 +81,7 @@ def _learn(text: str, names: Pseudonyms) -> None:
     """Take up the names a text gives away by where they stand."""
     found = [(one.group(1), kind) for kind, pattern in KEYED.items() for one in pattern.finditer(text)]
     found += [(one.group(1), "group") for one in GROUP_SAID.finditer(text)]
+    found += [(one.group(1), "client") for one in BEFORE_UUID.finditer(text)]
     found += [(one.group(1), "host") for one in HOST_AND_PORT.finditer(text)]
     found += [(one.group(1), "host") for one in SLASHED_ADDRESS.finditer(text) if "." in one.group(1)]
     for name, kind in found:

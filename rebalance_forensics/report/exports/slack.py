@@ -62,7 +62,7 @@ def _section(text: str) -> Document:
 def _plain(text: str, limit: int) -> Document:
     """Make a text object in which nothing is markup, a mention or an emoji."""
     whole = line_of(prose(text), limit)
-    return {"type": "plain_text", "text": whole[: limit + 40] or "-", "emoji": False}
+    return {"type": "plain_text", "text": whole[: limit + 10] or "-", "emoji": False}
 
 
 def _unmarked(text: str) -> str:

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_forensics.report import terminal
+from rebalance_forensics.report.anonymizing import anonymized
+from rebalance_forensics.report.exports import formats
+from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.timeline.model import Lane, Mark
+from tests.report.building import a_lane, a_line, at, crash_report, many_groups, payments
+
+SECRETS = ("payments", "5b1c0000", "10.0.0", "orders", "on prod", '"prod"', "app.log", "server.log")
+
+LINES = (
+    (
+        "[Consumer instanceId=till-7, clientId=acme-checkout-1, groupId=acme-checkout] Discovered group coordinator "
+        "kafka-3.acme.internal:9092 (id: 2147483644 rack: eu-west-1b)"
+    ),
+    (
+        "Dynamic member with unknown member id joins group acme-audit in Empty state. Created a new member id "
+        "acme-checkout-1-1b4e28ba-2fa1-41d2-883f-0016d3cca427 for this member"
+    ),
+    "[GroupCoordinator 3]: Preparing to rebalance group acme-audit in state PreparingRebalance with old generation 3",
+    (
+        "Setting offset for partition invoices-7 to the committed offset FetchPosition{offset=1, "
+        "currentLeader=LeaderAndEpoch{leader=Optional[kafka-3.acme.internal:9092 (id: 3 rack: null)], epoch=0}}"
+    ),
+    "Connection to node 3 (kafka-3.acme.internal/10.77.1.9:9092) could not be established",
+    "Connection from /2001:db8:85a3::8a2e:370:7334 for User:alice was refused",
+    "stream-thread [acme-billing-1b4e28ba-2fa1-41d2-883f-0016d3cca427-StreamThread-2] State transition",
+    "group.id = acme-checkout, client.id = acme-checkout-1, bootstrap.servers = [kafka-3.acme.internal:9092]",
+)
+IN_LINES = ("acme", "till-7", "10.77", "2001:db8", "alice", "1b4e28ba", "eu-west", "internal", "invoices-7")
+
+
+def told_in_lines() -> Report:
+    """The crash, with names that stand nowhere but in log lines, and a topic that pauses know."""
+    pause = replace(payments().pauses[0], partitions=("invoices-7",))
+    marks = tuple(
+        Mark(at=at(number), kind="line", label=text, severity="plain", evidence=a_line("b.log", number, number, text))
+        for number, text in enumerate(LINES, 1)
+    )
+    lane = replace(a_lane(1), marks=marks)
+    return replace(crash_report(), groups=(replace(payments(), pauses=(pause,), lanes=(lane,)),))
+
+
+def everything(report: Report) -> str:
+    exports = [one.export(report) for one in formats().values()]
+    return "\n".join([to_json(report), to_html(report), terminal.render(report, verbosity=1), *exports])
+
+
+@pytest.mark.parametrize("report", [crash_report(), many_groups(12)])
+def test_no_name_is_left_in_any_output(report: Report) -> None:
+    text = everything(anonymized(report))
+    assert [secret for secret in SECRETS if secret in text] == []
+
+
+def test_names_that_stand_in_log_text_only_are_found() -> None:
+    text = everything(anonymized(told_in_lines()))
+    assert [secret for secret in IN_LINES if secret in text] == []
+
+
+def test_a_log_line_still_says_what_it_said() -> None:
+    lane: Lane = anonymized(told_in_lines()).groups[0].lanes[0]
+    texts = [mark.evidence.text for mark in lane.marks]
+    assert "Discovered group coordinator" in texts[0]
+    assert "(id: 2147483644 rack:" in texts[0]
+    assert "joins group group-" in texts[1]
+    assert texts[2].endswith("in state PreparingRebalance with old generation 3")
+    assert "[GroupCoordinator 3]" in texts[2]
+    assert texts[3].startswith("Setting offset for partition topic-1-7 to the committed offset FetchPosition{offset=1")
+    assert "-StreamThread-2] State transition" in texts[6]
+
+
+def test_one_name_has_one_pseudonym_everywhere() -> None:
+    report = anonymized(crash_report())
+    culprit = report.incidents[1].root_causes[0].culprits[0]
+    assert culprit.name == report.groups[0].lanes[2].name == report.groups[0].generations[0].members[1].client_id
+    assert culprit.name in report.incidents[1].summary
+    assert report.inputs[2].path.startswith(f"{culprit.name}/")
+    assert report.incidents[1].root_causes[0].evidence[0].path == report.inputs[2].path
+
+
+def test_the_same_report_gets_the_same_pseudonyms() -> None:
+    assert anonymized(many_groups(12)) == anonymized(many_groups(12))
+
+
+def test_our_own_words_and_all_numbers_stay() -> None:
+    before, after = crash_report(), anonymized(crash_report())
+    assert [one.root_causes[0].cause for one in after.incidents] == ["startup", "process-crash"]
+    assert after.incidents[1].impact == before.incidents[1].impact
+    assert after.incidents[1].id == before.incidents[1].id
+    assert [one.lines for one in after.inputs] == [one.lines for one in before.inputs]
+    assert after.groups[0].coordinators == before.groups[0].coordinators
+
+
+def test_two_groups_do_not_become_one() -> None:
+    assert len({one.group for one in anonymized(many_groups(30)).groups}) == 30

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rebalance_forensics.report.exports import formats
+from rebalance_forensics.report.model import Report
+from tests.report.building import a_crash, crash_report, empty_report, healthy_report, hostile_report, many_groups
+from tests.report.snapshots import assert_same
+
+FORMATS = formats()
+REPORTS = {
+    "crash": crash_report(),
+    "healthy": healthy_report(),
+    "no group": empty_report(),
+    "many groups": many_groups(30),
+    "hostile": hostile_report(),
+}
+
+
+def exported(name: str, report: Report) -> str:
+    return FORMATS[name].export(report)
+
+
+def lines_of_json(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_every_module_of_the_package_is_a_format_with_a_suffix_and_a_sentence() -> None:
+    assert set(FORMATS) == {
+        *("chrome-trace", "generations-csv", "incidents-csv", "markdown", "pagerduty", "pauses-csv", "sarif"),
+        *("slack", "timesketch"),
+    }
+    assert len({one.suffix for one in FORMATS.values()}) == len(FORMATS)
+    for one in FORMATS.values():
+        assert one.suffix.startswith(".")
+        assert one.summary.endswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
+def test_every_format_writes_every_report_the_same_way_twice(name: str, report: Report) -> None:
+    assert exported(name, report) == exported(name, report)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_no_control_character_or_direction_mark_of_a_log_is_written(name: str) -> None:
+    assert not re.search(
+        r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]", exported(name, hostile_report())
+    )
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_a_crash_in_this_format(name: str) -> None:
+    assert_same(f"process-crash{FORMATS[name].suffix}", exported(name, crash_report()))
+
+
+def test_sarif_points_at_the_lines_that_prove_it() -> None:
+    run = json.loads(exported("sarif", crash_report()))["runs"][0]
+    startup, crash = run["results"]
+    assert [startup["level"], crash["level"]] == ["note", "warning"]
+    assert run["tool"]["driver"]["rules"][crash["ruleIndex"]]["id"] == "process-crash"
+    places = [one["physicalLocation"] for one in (*crash["locations"], *crash["relatedLocations"])]
+    assert [one["region"]["startLine"] for one in places] == [812, 4711, 4712, 4720]
+    assert crash["partialFingerprints"] == {"incidentId/v1": a_crash().id}
+
+
+def test_a_path_of_an_enemy_is_a_valid_uri_in_sarif() -> None:
+    for result in json.loads(exported("sarif", hostile_report()))["runs"][0]["results"]:
+        for one in (*result["locations"], *result["relatedLocations"]):
+            assert re.fullmatch(r"[\w./!%~-]+", one["physicalLocation"]["artifactLocation"]["uri"])
+
+
+def test_timesketch_gets_its_three_fields_in_order_of_time() -> None:
+    rows = lines_of_json(exported("timesketch", crash_report()))
+    assert all({"message", "datetime", "timestamp_desc"} <= row.keys() for row in rows)
+    assert [row["datetime"] for row in rows] == sorted(row["datetime"] for row in rows)
+    failed = next(row for row in rows if row["timestamp_desc"] == "member-failed")
+    assert (failed["source_file"], failed["source_line"]) == ("broker-1/server.log", 4711)
+
+
+def test_what_begins_in_a_chrome_trace_ends() -> None:
+    events = json.loads(exported("chrome-trace", many_groups(3)))["traceEvents"]
+    begun = {(one["pid"], one["cat"], one["id"], one["name"]): one["ts"] for one in events if one["ph"] == "b"}
+    ended = {(one["pid"], one["cat"], one["id"], one["name"]): one["ts"] for one in events if one["ph"] == "e"}
+    assert begun.keys() == ended.keys()
+    assert all(begun[key] <= ended[key] for key in begun)
+    assert {one["args"]["name"] for one in events if one["name"] == "process_name"} == {
+        f"payments-eu-{number:03d} on prod" for number in range(3)
+    }
+
+
+def test_a_post_mortem_leaves_blanks_for_people() -> None:
+    text = exported("markdown", crash_report())
+    for title in ("Detection", "Customer impact", "Resolution", "Action items", "Lessons"):
+        assert f"## {title}" in text
+
+
+def test_log_lines_cannot_leave_their_fence_in_markdown() -> None:
+    text = exported("markdown", hostile_report())
+    outside = re.sub(r"^(`{3,})text\n.*?\n\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert "<" not in outside.replace("\\<", "")
+
+
+def test_slack_keeps_its_limits_and_reads_nothing_as_markup() -> None:
+    for report in (many_groups(30), hostile_report()):
+        message = json.loads(exported("slack", report))
+        assert len(message["blocks"]) <= 50
+        assert "<" not in message["text"]
+        texts = re.findall(r'"type": "(\w+)",\s+"text": "', exported("slack", report))
+        assert set(texts) == {"plain_text"}
+        for block in message["blocks"]:
+            if block["type"] == "header":
+                assert len(block["text"]["text"]) <= 150
+
+
+def test_pagerduty_events_share_the_incident_id_and_resolve_what_is_over() -> None:
+    trigger, resolve = lines_of_json(exported("pagerduty", crash_report()))
+    assert trigger["dedup_key"] == resolve["dedup_key"] == a_crash().id
+    assert (trigger["event_action"], resolve["event_action"]) == ("trigger", "resolve")
+    assert trigger["payload"]["severity"] == "warning"
+
+
+def test_an_ongoing_incident_is_not_resolved() -> None:
+    events = lines_of_json(exported("pagerduty", many_groups(10)))
+    ongoing = [one for one in events if one["dedup_key"] == f"{9:012x}"]
+    assert [one["event_action"] for one in ongoing] == ["trigger"]
+
+
+def test_nobody_is_paged_for_a_healthy_run() -> None:
+    assert exported("pagerduty", healthy_report()) == ""
+
+
+def test_pagerduty_keeps_its_limits() -> None:
+    for event in lines_of_json(exported("pagerduty", hostile_report())):
+        assert len(event["dedup_key"]) <= 255
+        assert len(event.get("payload", {"summary": ""})["summary"]) <= 1024
+
+
+def test_a_spreadsheet_executes_nothing() -> None:
+
+    report = replace(crash_report(), incidents=(replace(a_crash(), group="=cmd|' /C calc'!A0"),))
+    row = next(csv.DictReader(io.StringIO(exported("incidents-csv", report))))
+    assert row["group"] == "'=cmd|' /C calc'!A0"
+
+
+def test_pauses_are_one_row_each_with_an_empty_cell_for_unknown() -> None:
+    rows = list(csv.DictReader(io.StringIO(exported("pauses-csv", crash_report()))))
+    assert [(row["client_id"], row["ms"], row["kind"]) for row in rows] == [
+        ("payments-1", "3200", "revoked"),
+        ("payments-3", "3200", "revoked"),
+    ]
+    generations = list(csv.DictReader(io.StringIO(exported("generations-csv", crash_report()))))
+    assert [row["followup"] for row in generations] == ["", ""]

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.report.writing import OutputError, write_whole
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+    target.write_text("old", encoding="utf-8")
+    target.chmod(0o640)
+    write_whole(target, "new \udcff\n")
+    assert target.read_text(encoding="utf-8") == "new \\udcff\n"
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_new_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
+    usual = tmp_path / "usual"
+    usual.touch()
+    write_whole(tmp_path / "report.json", "x")
+    assert (tmp_path / "report.json").stat().st_mode == usual.stat().st_mode
+
+
+def test_a_folder_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"cannot write .*report\.json: no such file or directory; choose another"):
+        write_whole(tmp_path / "nowhere" / "report.json", "x")
+
+
+def test_a_folder_in_place_of_the_file_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="is a directory"):
+        write_whole(tmp_path, "x")
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("old", encoding="utf-8")
+    (tmp_path / "link.json").symlink_to("real.json")
+    write_whole(tmp_path / "link.json", "new")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").read_text(encoding="utf-8") == "new"
+
+
+def test_a_disk_that_is_full_is_one_sentence() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full on this machine")
+    with pytest.raises(OutputError, match="no space left on device"):
+        write_whole(Path("/dev/full"), "x")
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "through the pipe")
+    assert os.read(reader, 100) == b"through the pipe"
+    assert pipe.is_fifo()
+    os.close(reader)
