@@ -28,7 +28,7 @@ def whole_lines(chunks: Iterator[bytes], offset: int = 0) -> Iterator[Block]:
     for chunk in chunks:
         cut = chunk.rfind(b"\n") + 1
         if cut:
-            data = rest + chunk[:cut] if rest else chunk[:cut]
+            data = b"".join((rest, memoryview(chunk)[:cut]))
             yield Block(offset, data)
             offset += len(data)
             rest = chunk[cut:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,10 @@ from rebalance_forensics.sources.text import text_of
 
 Relevant = Callable[[bytes], Sequence[int]]
 
+_NEWLINE = 0x0A
+_DAY = len(b"[2026-11-20")
+# No line that goes on with another begins with a date and a time: such a line need not be parsed to be told.
+_DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _PROBES = 16
 _SUSPICIOUS = 20
 """Fewer headers than one in so many lines: the layout may have changed, look closer."""
@@ -26,7 +31,6 @@ _SUSPICIOUS = 20
 class BulkFramer:
     """Frames the records of one split of a plain file that a prefilter hits.
 
-    Every block is cut before its last header and the rest carried on, so that records are whole.
     `edge` is told the first and the last record of each block, for the times that a file covers.
     """
 
@@ -44,53 +48,37 @@ class BulkFramer:
         self._starts = self.profile.starts
 
     def frame(self, blocks: Iterator[Block]) -> Iterator[Framed]:
-        """The hit records that start in this split."""
-        carry, offset = b"", self.start
+        """The hit records that start in this split; each block is completed by the lines that lead the next."""
+        held: Block | None = None
         for block in blocks:
-            data, offset = (carry + block.data if carry else block.data), block.offset - len(carry)
-            if self.end is not None and offset + len(data) >= self.end:
-                owned = self._owned(data, self.end - offset)
-                tail = b"" if block.dropped else self._tail(data[owned:], blocks)
-                yield from self._block(offset, data[:owned] + tail, owned)
+            if held is None:
+                held = block
+                continue
+            lead = 0 if held.dropped else self._lead(block.data)
+            data = held.data + block.data[:lead] if lead else held.data
+            yield from self._block(held.offset, data, held.dropped)
+            if self.end is not None and held.offset + len(data) > self.end:
                 return
-            cut = len(data) if block.dropped else self._last_header(data)
-            carry = data[cut:]
-            yield from self._block(offset, data[:cut] if carry else data, cut)
-            offset += cut
-            if block.dropped:
-                self._note_long_line(data, block.dropped)
-        if carry:
-            yield from self._block(offset, carry, len(carry))
+            held = Block(block.offset + lead, block.data[lead:], block.dropped) if lead else block
+        if held is not None:
+            yield from self._block(held.offset, held.data, held.dropped)
 
-    @staticmethod
-    def _owned(data: bytes, limit: int) -> int:
-        """Where the first line starts that belongs to the next split."""
-        if limit <= 0:
-            return 0
-        return data.find(b"\n", limit - 1) + 1 or len(data)
-
-    def _tail(self, rest: bytes, blocks: Iterator[Block]) -> bytes:
-        """The lines after the split that go on with its last record."""
-        at = lines = 0
-        while lines < MAX_LINES and at < MAX_BYTES:
-            stop = rest.find(b"\n", at) + 1
-            if stop == 0:
-                more = next(blocks, None)
-                if more is not None:
-                    rest += more.data
-                    continue
-                stop = len(rest)
-            if stop == at or self._is_header(rest, at, stop):
+    def _lead(self, data: bytes, at: int = 0) -> int:
+        """Where the first record from a line on starts; the line itself when that is out of reach."""
+        start = at
+        for _ in range(MAX_LINES):
+            stop = data.find(b"\n", at) + 1 or len(data)
+            if at == stop or self._is_header(data, at, stop):
+                return at
+            at = stop
+            if at - start > MAX_BYTES:
                 break
-            at, lines = stop, lines + 1
-        return rest[:at]
-
-    def _note_long_line(self, data: bytes, dropped: int) -> None:
-        self.counts.bytes += dropped
-        self.counts.complain(long_line(self._lines, dropped + len(data) - data.rfind(b"\n", 0, len(data) - 1) - 1))
+        return start
 
     def _is_header(self, data: bytes, at: int, stop: int) -> bool:
         """Whether a record starts with this line, in the file's layout or in any other."""
+        if _DATED.match(data, at):
+            return True
         if data[at : at + 1] in (b" ", b"\t", b"\n", b"\r", b""):
             return False
         text = text_of(data[at:stop][:4096])
@@ -101,49 +89,51 @@ class BulkFramer:
                 return True
         return has_header(text)
 
-    def _last_header(self, data: bytes) -> int:
-        """Where the last record of a block starts; its end when there is none in reach."""
-        stop, lines = len(data), 0
-        while stop > 0 and lines < MAX_LINES and len(data) - stop < MAX_BYTES:
+    def _last_header(self, data: bytes, stop: int) -> int:
+        """Where the last record before a place starts; that place when there is none in reach."""
+        end, lines = stop, 0
+        while stop > 0 and lines < MAX_LINES and end - stop < MAX_BYTES:
             at = data.rfind(b"\n", 0, stop - 1) + 1
             if self._is_header(data, at, stop):
                 return at
             stop, lines = at, lines + 1
-        return len(data)
+        return end
 
-    def _block(self, offset: int, data: bytes, owned: int) -> Iterator[Framed]:
-        """Count a block of whole records, `owned` bytes of it this split's, and frame those that are hit."""
+    def _block(self, offset: int, data: bytes, dropped: int) -> Iterator[Framed]:
+        """Count the lines of a block that are this split's, and frame the hit records that start in them."""
+        owned, stop = len(data), len(data)
+        if self.end is not None and offset + len(data) > self.end:
+            owned = 0 if self.end <= offset else data.find(b"\n", self.end - offset - 1) + 1 or len(data)
+            stop = self._lead(data, owned)
         if not owned:
             return
-        lines = data.count(b"\n", 0, owned) + (0 if data[owned - 1 : owned] == b"\n" else 1)
+        lines = data.count(b"\n", 0, owned) + (data[owned - 1] != _NEWLINE)
         self.counts.lines += lines
-        self.counts.bytes += owned
-        records = self._headers(data, owned, lines)
-        self.counts.records += records
-        first = self._first_header(data, owned, lines, records)
+        self.counts.bytes += owned + dropped
+        first = self._first_header(data, owned, lines)
+        last = self._last_header(data, owned) if first < owned else owned
+        self.counts.records += self._headers(data, owned, lines, first, last)
         if first < owned:
-            if not self._headed or offset == 0:
-                self.edge(self._framed(offset, data, first, 0))
+            self.edge(self._framed(offset, data, first, 0))
             self._headed = True
-            yield from self._hit_records(offset, data, first)
-            self._see_last(offset, data, owned)
+            yield from self._hit_records(offset, data, first, owned, stop)
+        if last < owned:
+            self.edge(self._framed(offset, data, last, 0))
         self._lines += lines
+        if dropped:
+            length = dropped + len(data) - data.rfind(b"\n", 0, len(data) - 1) - 1
+            self.counts.complain(long_line(self._lines, length))
 
-    def _see_last(self, offset: int, data: bytes, owned: int) -> None:
-        at = self._last_header(data[max(0, owned - MAX_BYTES) : owned]) + max(0, owned - MAX_BYTES)
-        if at < owned:
-            self.edge(self._framed(offset, data, at, 0))
-
-    def _headers(self, data: bytes, owned: int, lines: int) -> int:
+    def _headers(self, data: bytes, owned: int, lines: int, first: int, last: int) -> int:
         """How many records start in a block, by how headers begin; other layouts are looked for on the way."""
-        found = self._count(data, owned)
+        found = self._count(data, owned, first, last)
         probes = _PROBES if found * _SUSPICIOUS >= lines else 16 * _PROBES
         before = self._starts
         for probe in range(probes):
             at = data.rfind(b"\n", 0, owned * probe // probes) + 1
             if not data.startswith(self._starts, at) and self._is_header(data, at, data.find(b"\n", at) + 1 or len(data)):
                 self._learn(data, at)
-        return found if before == self._starts else self._count(data, owned)
+        return found if before == self._starts else self._count(data, owned, first, last)
 
     def _learn(self, data: bytes, at: int) -> None:
         """Count headers of another layout too from now on."""
@@ -153,11 +143,16 @@ class BulkFramer:
             used = tuple(start for start in starts if data.startswith(start, at))
             self._starts = (*self._starts, *(start for start in used if start not in self._starts))
 
-    def _count(self, data: bytes, owned: int) -> int:
-        inside = sum(data.count(b"\n" + start, 0, owned + len(start) - 1) for start in self._starts)
-        return inside + data.startswith(self._starts)
+    def _count(self, data: bytes, owned: int, first: int, last: int) -> int:
+        """Count lines by their first bytes, together with the day when the first and the last record are of one day."""
+        found = 0
+        for start in self._starts:
+            day = data[first : first + _DAY]
+            needle = day if day.startswith(start) and data.startswith(day, last) and last > first else start
+            found += data.count(b"\n" + needle, 0, owned + len(needle) - 1) + data.startswith(needle)
+        return found
 
-    def _first_header(self, data: bytes, owned: int, lines: int, records: int) -> int:
+    def _first_header(self, data: bytes, owned: int, lines: int) -> int:
         """Where the first record starts; lines before the first of the file, and blocks without any, are unparsed."""
         at = skipped = 0
         while at < owned:
@@ -166,7 +161,7 @@ class BulkFramer:
                 break
             skipped += bool(data[at:stop].strip())
             at = stop
-            if skipped > MAX_LINES and not records:
+            if skipped > MAX_LINES and not self._count(data, owned, 0, 0):
                 at, skipped = owned, lines
         if (not self._headed and self.start == 0 and not self.profile.continued) or (at >= owned and skipped > MAX_LINES):
             self.counts.unparsed += skipped
@@ -176,30 +171,34 @@ class BulkFramer:
         stop = data.find(b"\n", start) + 1 or len(data)
         return Framed(offset + start, number, Line(text=text_of(data[start:stop])))
 
-    def _hit_records(self, offset: int, data: bytes, first: int) -> Iterator[Framed]:
+    def _hit_records(self, offset: int, data: bytes, first: int, owned: int, stop: int) -> Iterator[Framed]:
         """The records of a block that hold a hit, whole."""
         done, counted, number = first, 0, self._lines + 1
         for hit in self.relevant(data):
             if hit < done:
                 continue
+            if hit >= stop:
+                return
             start = self._record_start(data, hit, done)
+            if start >= owned:
+                return
             number, counted = number + data.count(b"\n", counted, start), start
             framed = self._framed(offset, data, start, number)
-            done = self._complete(framed, data, start)
+            done = self._complete(framed, data, start, stop)
             yield framed
 
     def _record_start(self, data: bytes, hit: int, lowest: int) -> int:
         """The header of the record around a hit."""
-        at, stop = data.rfind(b"\n", lowest, hit) + 1 or lowest, len(data)
+        at = data.rfind(b"\n", lowest, hit) + 1 or lowest
         stop = data.find(b"\n", hit) + 1 or len(data)
         while at > lowest and not self._is_header(data, at, stop):
             at, stop = max(data.rfind(b"\n", 0, at - 1) + 1, lowest), at
         return at
 
-    def _complete(self, framed: Framed, data: bytes, start: int) -> int:
+    def _complete(self, framed: Framed, data: bytes, start: int, end: int) -> int:
         """Add the lines that go on with a record; where the next one starts."""
         at = data.find(b"\n", start) + 1 or len(data)
-        while at < len(data):
+        while at < end:
             stop = data.find(b"\n", at) + 1 or len(data)
             if self._is_header(data, at, stop):
                 break

@@ -31,6 +31,8 @@ _SHAPES = tuple(
         r"(?P<nanos>1\d{18})(?!\d)",
     )
 )
+_LOG4J = len("2026-11-20 10:15:30,123")
+_LOG4J_SHAPE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,23 @@ def _read(match: re.Match[str]) -> Stamp | None:
     return Stamp(midnight + time_ms, offset, "full") if dated else Stamp(midnight + time_ms, offset, "no-year")
 
 
+@lru_cache(maxsize=512)
+def _day_ms(day: str) -> int | None:
+    """Midnight of `2026-11-20`."""
+    return _midnight_ms(int(day[:4]), int(day[5:7]), int(day[8:]))
+
+
+@lru_cache(maxsize=4096)
+def _clock_ms(clock: str) -> int:
+    """Milliseconds from midnight to `10:15:30`."""
+    return ((int(clock[:2]) * 60 + int(clock[3:5])) * 60 + int(clock[6:])) * 1000
+
+
 def read_stamp(text: str) -> Stamp | None:
     """Read the time at the start of a text; None where there is none."""
+    if len(text) == _LOG4J and _LOG4J_SHAPE.match(text):  # by far the commonest, and worth a shortcut
+        day = _day_ms(text[:10])
+        return None if day is None else Stamp(day + _clock_ms(text[11:19]) + int(text[20:]), None)
     for shape in _SHAPES:
         if match := shape.match(text):
             return _read(match)

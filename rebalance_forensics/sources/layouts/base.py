@@ -39,6 +39,10 @@ _LEVELS = {
 }
 
 
+_PLAIN_GROUPS = 5
+"""An expression with no more groups than time, level, logger, thread and message has no second branch."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
     """A record taken apart by its layout."""
@@ -81,7 +85,10 @@ def level_of(word: str | None) -> str | None:
 
 def _branch(parts: dict[str, str | None], name: str) -> str | None:
     """The group of this name, or of the same name with a digit in another branch of the expression."""
-    return parts.get(name) or next((text for key, text in parts.items() if text and key.rstrip("2345") == name), None)
+    found = parts.get(name)
+    if found or len(parts) <= _PLAIN_GROUPS:
+        return found
+    return next((text for key, text in parts.items() if text and key.rstrip("2345") == name), None)
 
 
 def _unchanged(parsed: Parsed) -> Parsed:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-
 from rebalance_forensics.sources.layouts.base import Parsed
 
 # A class has a dot in its name or begins with a capital: `(none)` at the end of a message is no logger.
@@ -20,12 +18,19 @@ def _cut(parsed: Parsed, match: re.Match[str] | None) -> Parsed:
         return parsed
     parts = match.groupdict()
     message = parsed.message[: match.start()] + parsed.message[match.end() :]
-    return replace(parsed, logger=parts["logger"], thread=parts.get("thread") or parsed.thread, message=message)
+    thread = parts.get("thread") or parsed.thread
+    return Parsed(stamp=parsed.stamp, level=parsed.level, logger=parts["logger"], thread=thread, message=message)
 
 
 def logger_in_parentheses(parsed: Parsed) -> Parsed:
     """Take `(org.apache.kafka.X:123) [thread] - mdc` off the message; a stack trace may follow it."""
-    return _cut(parsed, _LOGGER.search(parsed.message))
+    message = parsed.message
+    if "\n" not in message:
+        # One line: the logger is what the last parenthesis opens.
+        at = message.rfind(" (")
+        if at >= 0 and (found := _LOGGER.match(message, at)):
+            return _cut(parsed, found)
+    return _cut(parsed, _LOGGER.search(message))
 
 
 def logger_in_brackets(parsed: Parsed) -> Parsed:
