@@ -11,12 +11,12 @@ from typing import get_args
 
 from rebalance_forensics.catalog import cache
 from rebalance_forensics.catalog.compiled import CompiledCatalog, Entry
-from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coerce, declared, required
+from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required
 from rebalance_forensics.catalog.index import Index
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.prefilter import Prefilter
-from rebalance_forensics.catalog.prefixes import Peeled, SpeakerWords, peel, speaker_of, without_unknown
-from rebalance_forensics.catalog.speakers import GROUP_CLASSES, simple_name
+from rebalance_forensics.catalog.prefixes import OPENINGS, Peeled, SpeakerWords, peel, speaker_of, without_unknown
+from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES, simple_name
 from rebalance_forensics.events.base import Role
 
 
@@ -38,12 +38,12 @@ class Catalog:
         self.compiled = compiled
         self._key = key
         self._types = compiled.types()
-        self._bare = Index(entry for entry in compiled.entries if not entry.dressed)
-        self._dressed = Index(entry for entry in compiled.entries if entry.dressed)
+        self._bare = Index((entry, entry.program) for entry in compiled.entries if not entry.dressed)
+        self._dressed = Index((entry, entry.program) for entry in compiled.entries if entry.dressed)
 
     @classmethod
     def load(cls, extra: Sequence[Path] = ()) -> Catalog:
-        """The shipped patterns and those in the directories given; compiled once, then kept by the hash of the files."""
+        """The shipped patterns and those in the directories given; compiled once, kept by the hash of the files."""
         files = pattern_files([shipped_patterns(), *extra])
         key = cache.key_of(files)
         return cls(cache.compiled(files, key), key=key)
@@ -66,7 +66,7 @@ class Catalog:
     @cached_property
     def _prefilter(self) -> Prefilter:
         sought = {entry.sought for entry in self.compiled.entries if entry.sought}
-        return Prefilter.of(sought | {f".{name}" for name in GROUP_CLASSES}, key=self._key)
+        return Prefilter.of(sought | {f".{name}" for name in GROUP_CLASSES} | EXCEPTION_WORDS, key=self._key)
 
     def is_group_class(self, logger_or_component: str) -> bool:
         """Whether the class speaks about groups, so that a line of it nobody knows is worth counting."""
@@ -94,25 +94,22 @@ class Catalog:
         spoken = clean(message)
         for form in _forms(spoken):
             for peeled in _undressed(form):
+                candidates = self._candidates(peeled, logger)
                 for loosely in (False, True):
                     found = False
-                    for match in self._read(peeled, logger, loosely=loosely):
-                        found = True
-                        yield match
+                    for entry, text in candidates:
+                        fields = entry.program.read(text, self._types, loosely=loosely)
+                        if fields is not None and (match := _match(entry, fields, peeled)) is not None:
+                            found = True
+                            yield match
                     if found:
                         return
-
-    def _read(self, peeled: Peeled, logger: str | None, *, loosely: bool) -> Iterator[Match]:
-        for entry, text in self._candidates(peeled, logger):
-            if loosely and entry.program.loose is None:
-                continue
-            fields = entry.program.read(text, self._types, loosely=loosely)
-            if fields is not None and (match := _match(entry, fields, peeled)) is not None:
-                yield match
 
     def _candidates(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
         found = [(entry, peeled.bare) for entry in self._bare.candidates(peeled.bare)]
         for stage in peeled.stages:
+            if not stage.startswith(OPENINGS):
+                break
             found += [(entry, stage) for entry in self._dressed.candidates(stage)]
         fitting = [pair for pair in found if not pair[0].prefixes or peeled.kind in pair[0].prefixes]
         if len(fitting) > 1:
@@ -176,14 +173,14 @@ def _own_fields(
     event: str, fields: Mapping[str, FieldValue], said: Mapping[str, FieldValue]
 ) -> dict[str, FieldValue] | None:
     """The event's own fields, typed; what a prefix says fills the gaps. None where the event cannot be built."""
-    hints = declared(event)
+    hints = coercers(event)
     told = {"partition": said["offsets_partition"], **said} if "offsets_partition" in said else dict(said)
     own: dict[str, FieldValue] = {}
     for name, value in {**told, **fields}.items():
         if name not in hints or value is None:
             continue
         try:
-            own[name] = coerce(value, hints[name])
+            own[name] = hints[name](value)
         except FieldError:
             continue
     return own if required(event) <= own.keys() else None

@@ -19,7 +19,7 @@ GROUP_CLASSES = frozenset(
     LegacyStickyTaskAssignor FallbackPriorTaskAssignor AssignorConfiguration TaskManager StreamThread KafkaStreams
     StreamsRebalanceListener DefaultStreamsRebalanceListener TaskAssignmentUtils RackAwareTaskAssignor
     KafkaGroupLeaderElector SchemaRegistryCoordinator
-    """.split()
+    """.split()  # noqa: SIM905 - words read best as words
 )
 """A line of theirs that no pattern knows counts as unmatched."""
 
@@ -27,3 +27,6 @@ GROUP_CLASSES = frozenset(
 def simple_name(logger: str) -> str:
     """`kafka.coordinator.group.GroupMetadata$` is GroupMetadata; an inner class counts as its outer one."""
     return logger.strip().rpartition(".")[2].partition("$")[0].partition(":")[0]
+
+EXCEPTION_WORDS = frozenset({"Exception", "OutOfMemoryError", "NoClassDefFoundError", "StackOverflowError"})
+"""What the prefilter looks for so that an application's own errors are seen at all."""

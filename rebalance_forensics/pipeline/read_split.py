@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rebalance_forensics.catalog.assembling import event_of
+from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.pipeline.event_rows import row_of
 from rebalance_forensics.pipeline.rows import dumps
@@ -64,14 +66,20 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     cluster = reading.cluster_of(path)
     for record in read_records(split, catalog.prefilter().hits, counts):
         match = catalog.match(record.message, logger=record.logger, level=record.level)
+        match = match or exception_in(record, profile.component)
         if match is None:
             if record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
                 tally.unknown(record)
             continue
         event = event_of(match, record, cluster=cluster, host=record.host or profile.host, component=profile.component)
         tally.known(record, event)
-        if event is not None:
+        if event is not None and not _is_between_brokers(event):
             yield event
+
+
+def _is_between_brokers(event: Event) -> bool:
+    """Brokers and controllers lose each other all day; only a client's connections concern a group."""
+    return isinstance(event, NodeDisconnected) and event.speaker.client_id is None and event.speaker.role == "broker"
 
 
 def _class_of(record: LogRecord) -> str:
