@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
 import typer
@@ -34,18 +36,24 @@ app = typer.Typer(
 )
 
 
+def _tell_version(asked: bool) -> None:  # noqa: FBT001 - typer's way to call it
+    if asked:
+        say(f"{NAME} {__version__}\n")
+        leave(OK)
+
+
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,  # noqa: FBT002 - a flag
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_tell_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Why does this Kafka consumer group not stop rebalancing? Logs in, proven root cause out.
 
     Exit codes: 0 analyzed; 1 found something at or above --fail-on; 2 wrong usage or input;
     3 part of the input could not be read, the rest was reported on.
     """
-    if version:
-        say(f"{NAME} {__version__}\n")
-        leave(OK)
 
 
 app.command()(analyzing.analyze)
@@ -77,7 +85,8 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
     """Run one command and end the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # Logs hold whatever was logged; a terminal that cannot show it must not stop the report.
-        stream.reconfigure(errors="backslashreplace")
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
     try:
         code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=job)
@@ -93,7 +102,7 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
 def _refused(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
         # The reader (`| head`) has seen enough.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
         return OK
     where = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
     warn(f"{where}{getattr(error, 'strerror', None) or error}")

@@ -53,7 +53,9 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
 
     with _progress() as progress:
         analysis = analyze_keeping(paths, options, keep_events=keep_events, progress=progress)
-    warn_all(error for one in analysis.report.inputs for error in one.errors)
+    warn_all(
+        error if one.path in error else f"{one.path}: {error}" for one in analysis.report.inputs for error in one.errors
+    )
     warn_all(f"group {one.group} could not be investigated:\n{one.what}" for one in analysis.failures)
     return analysis
 

@@ -103,6 +103,6 @@ def own_fields(event: Event) -> dict[str, Any]:
 
 
 @cache
-def _own_names(kind: type[Any]) -> tuple[str, ...]:
+def _own_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class; mypy will not hash type[Event]
     common = {field.name for field in dataclasses.fields(Event)}
     return tuple(field.name for field in dataclasses.fields(kind) if field.name not in common)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rebalance_forensics.catalog.pattern import PatternError
@@ -43,14 +44,15 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
     refuse_missing(paths)
     refuse_patterns(options.patterns)
     found = discover(paths)
-    sniffed = profiles(found.files, options.zones)
-    splits = plan(found.files, sniffed, options.split_bytes)
-    small = sum(file.size for file in found.files) <= SMALL_BYTES
+    files = tuple(replace(file, path=printable(file.path)) for file in found.files)
+    sniffed = profiles(files, options.zones)
+    splits = plan(files, sniffed, options.split_bytes)
+    small = sum(file.size for file in files) <= SMALL_BYTES
     shards = 1 if small else workers
     return ReadPlan(
-        files=tuple(found.files),
+        files=files,
         profiles=sniffed,
-        errors=tuple(found.errors),
+        errors=tuple((printable(path), printable(sentence)) for path, sentence in found.errors),
         portions=deal(splits, 1 if small else max(workers, len(splits))),
         reading=Reading(
             cluster=options.cluster or DEFAULT_CLUSTER,
@@ -59,6 +61,11 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
             patterns=options.patterns,
         ),
     )
+
+
+def printable(name: str) -> str:
+    """A file name as text; bytes that are none are shown by their number."""
+    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def refuse_missing(paths: Sequence[str]) -> None:
@@ -78,7 +85,9 @@ def refuse_patterns(patterns: tuple[str, ...]) -> None:
     try:
         catalog_of(patterns)
     except PatternError as error:
-        raise InputError(f"{error}; rebalance-forensics patterns check names every problem.") from error
+        raise InputError(
+            f"{str(error).rstrip('.')}; rebalance-forensics patterns check names every problem."
+        ) from error
 
 
 def weight(split: Split) -> int:

@@ -100,7 +100,7 @@ def fields_of(value: object) -> dict[str, Any]:
 
 
 @cache
-def _defaults(cls: type[Any]) -> tuple[tuple[str, object], ...]:
+def _defaults(cls: Any) -> tuple[tuple[str, object], ...]:  # noqa: ANN401 - a class; mypy will not hash type[Any]
     """Each field of a dataclass with its default, MISSING where it has none."""
     return tuple((field.name, _default(field)) for field in dataclasses.fields(cls))
 

@@ -74,9 +74,13 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None
     lines = sum(s.lines for s in stats)
     failed = "; ".join(sentence for _, sentence in plan.errors[:3])
     raise InputError(
-        f"{looked_at}: no Kafka line found in {len(plan.files)} files with {lines} lines; "
+        f"{looked_at}: no Kafka line found in {_counted(len(plan.files), 'file')} with {_counted(lines, 'line')}; "
         + (f"{failed}." if failed else "name the logs of brokers, consumers, Streams or Connect workers.")
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _on_spark(

@@ -1,0 +1,92 @@
+"""The shape of the code: small files, speaking names, layers that hold, rules that are proven."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, SAMPLES
+
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler", "handlers"}
+PACKAGE = ROOT / "rebalance_forensics"
+SOURCES = sorted(
+    path for folder in ("rebalance_forensics", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+)
+RULES = sorted(path.stem for path in (PACKAGE / "diagnosis" / "rules").glob("*.py") if path.stem != "__init__")
+CANNOT_BE_SHOWN_ALONE = {"unexplained"}
+"""A cause without evidence of its own: no log is a sample of it."""
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_file_fits_in_the_head(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= LONGEST_FILE
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_function_does_one_thing(path: Path) -> None:
+    functions = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef))
+    assert [f.name for f in functions if (f.end_lineno or 0) - f.lineno >= LONGEST_FUNCTION] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_name_says_what_is_inside(path: Path) -> None:
+    assert not FORBIDDEN_NAMES & set(path.with_suffix("").relative_to(ROOT).parts)
+    classes = (n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ClassDef))
+    assert [name for name in classes if name.endswith(("Manager", "Handler", "Helper", "Utils", "DTO"))] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_nothing_is_left_to_do(path: Path) -> None:
+    assert re.findall(r"#.*\b(?:TO[D]O|FIX[M]E|XX[X])\b", path.read_text()) == []
+
+
+def test_data_flows_one_way() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports", "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_has_a_test(rule: str) -> None:
+    assert (ROOT / "tests" / "diagnosis" / f"test_{rule}.py").is_file()
+
+
+@pytest.mark.parametrize("rule", sorted(set(RULES) - CANNOT_BE_SHOWN_ALONE))
+def test_every_rule_has_a_sample_incident(rule: str) -> None:
+    assert (SAMPLES / rule.replace("_", "-") / "incident.yaml").is_file()
+
+
+def test_every_sample_shows_a_rule() -> None:
+    samples = {path.name.replace("-", "_") for path in SAMPLES.iterdir() if path.is_dir()}
+    assert samples - set(RULES) == set()
+
+
+def commands_in(help_text: str) -> Iterator[str]:
+    _, _, listed = help_text.partition("Commands:\n")
+    return (line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " ")
+
+
+def test_the_readme_shows_the_help_as_it_is() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rebalance_forensics", "--help"],
+        cwd=ROOT, capture_output=True, text=True, check=True, env={"COLUMNS": "100", "PATH": "/usr/bin"},
+    )  # fmt: skip
+    assert done.stdout.strip() in (ROOT / "README.md").read_text()
+    assert len(list(commands_in(done.stdout))) == 12

@@ -1,0 +1,83 @@
+"""What tests of several stages need: the sample logs, the command, one Spark session."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rebalance_forensics.pipeline.java import find_java
+from rebalance_forensics.pipeline.refusals import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[1]
+SAMPLES = ROOT / "sample_logs"
+SHORT_LOG = """\
+[2026-03-01 10:00:00,000] INFO [GroupCoordinator 1]: Preparing to rebalance group payments in state \
+PreparingRebalance with old generation 0 (__consumer_offsets-3) (reason: Adding new member c-1-77aa with group \
+instance id None; client reason: not provided) (kafka.coordinator.group.GroupCoordinator)
+[2026-03-01 10:00:03,000] INFO [GroupCoordinator 1]: Stabilized group payments generation 1 \
+(__consumer_offsets-3) with 1 members (kafka.coordinator.group.GroupCoordinator)
+[2026-03-01 10:00:03,050] INFO [GroupCoordinator 1]: Assignment received from leader c-1-77aa for group payments \
+for generation 1. The group has 1 members, 0 of which are static. (kafka.coordinator.group.GroupCoordinator)
+[2026-03-01 10:05:00,000] INFO [GroupCoordinator 1]: Member c-1-77aa in group payments has failed, removing it \
+from the group (kafka.coordinator.group.GroupCoordinator)
+[2026-03-01 10:05:00,001] INFO [GroupCoordinator 1]: Preparing to rebalance group payments in state \
+PreparingRebalance with old generation 1 (__consumer_offsets-3) (reason: removing member c-1-77aa on heartbeat \
+expiration) (kafka.coordinator.group.GroupCoordinator)
+[2026-03-01 10:05:00,002] INFO [GroupCoordinator 1]: Group payments with generation 2 is now empty \
+(__consumer_offsets-3) (kafka.coordinator.group.GroupCoordinator)
+"""
+"""One group of one member, whose member fails."""
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A directory with one small broker log."""
+    directory = tmp_path / "logs" / "broker-1"
+    directory.mkdir(parents=True)
+    (directory / "server.log").write_text(SHORT_LOG)
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The program as a user runs it, in an empty directory."""
+    here = tmp_path / "cwd"
+    here.mkdir()
+
+    def run(
+        *arguments: str | Path,
+        env: Mapping[str, str] = os.environ,
+        **settings: Any,  # noqa: ANN401 - whatever subprocess.run takes
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "rebalance_forensics", *map(str, arguments)],
+            cwd=here, capture_output=True, text=True, timeout=300, check=False,
+            env={**env, "PYTHONPATH": str(ROOT)}, **settings,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one Spark session of a test run, started when the first test asks for it."""
+    from rebalance_forensics.pipeline.session import start_session  # noqa: PLC0415 - other tests start no JVM
+
+    try:
+        find_java()
+    except InputError as refusal:
+        pytest.skip(str(refusal))
+    session = start_session(workers=2)
+    yield session
+    session.stop()

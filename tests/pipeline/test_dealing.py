@@ -1,0 +1,29 @@
+"""Splits are dealt to tasks so that nobody waits for one of them."""
+
+from __future__ import annotations
+
+from rebalance_forensics.pipeline.planning import deal, weight
+from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.splits import Split
+
+
+def split(size: int, name: str = "a.log") -> Split:
+    file = InputFile(path=name, location=f"/{name}", size=size)
+    return Split(file=file, profile=FileProfile(), index=0, start=0, end=None)
+
+
+def test_every_split_is_dealt_once() -> None:
+    splits = [split(n, f"{n}.log") for n in range(20)]
+    dealt = [one for portion in deal(splits, 3) for one in portion]
+    assert sorted(dealt, key=lambda s: s.file.size) == splits
+
+
+def test_a_large_file_is_outweighed_by_many_small_ones() -> None:
+    portions = deal([split(100, "large"), *(split(10, f"small-{n}") for n in range(10))], 2)
+    assert sorted(sum(map(weight, portion)) for portion in portions) == [100, 100]
+
+
+def test_no_task_is_left_without_a_split() -> None:
+    assert len(deal([split(1)], 8)) == 1
+    assert deal([], 8) == ()
