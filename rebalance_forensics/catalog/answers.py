@@ -50,7 +50,7 @@ def listed(catalog: Catalog) -> Iterator[ListedPattern]:
 
 
 def match_message(catalog: Catalog, message: str, *, logger: str | None = None) -> dict[str, object] | None:
-    """The answer of `patterns match`: pattern, event and fields, as JSON shapes them; None where nobody knows the line."""
+    """The answer of `patterns match`: pattern, event and fields as JSON has them; None where nobody knows the line."""
     match = catalog.match(message, logger=logger)
     return None if match is None else {"pattern": match.pattern, "event": match.event, "fields": fields_of(match)}
 

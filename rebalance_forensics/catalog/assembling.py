@@ -13,9 +13,7 @@ from rebalance_forensics.records import LogRecord
 _ROLES = frozenset(get_args(Role))
 
 
-def event_of(
-    match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None
-) -> Event | None:
+def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None) -> Event | None:
     """The event a record tells, None where its line says nothing about groups.
 
     `host` and `component` are what is known of the whole file; the record's own host comes first.

@@ -7,9 +7,10 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rebalance_forensics.catalog.compiled import CompiledCatalog, Entry, compile_catalog
 from rebalance_forensics.catalog.fields import frozen
@@ -32,7 +33,7 @@ def key_of(files: Sequence[tuple[Path, str]]) -> str:
     return digest.hexdigest()[:32]
 
 
-@lru_cache(maxsize=1)
+@cache
 def _code() -> bytes:
     sources = sorted(Path(__file__).parent.glob("*.py"))
     return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).digest()
@@ -75,8 +76,7 @@ def write(name: str, content: bytes) -> None:
 def _to_json(catalog: CompiledCatalog) -> dict[str, object]:
     return {
         "entries": [
-            [e.pattern, e.event, e.loggers, e.prefixes, e.weight, e.lead, e.needle, e.dressed, e.sought]
-            + _program_row(e.program)
+            [e.pattern, e.event, e.loggers, e.prefixes, e.weight, e.dressed, e.sought, *_program_row(e.program)]
             for e in catalog.entries
         ],
         "fragments": {name: [_program_row(p) for p in programs] for name, programs in catalog.fragments.items()},
@@ -86,30 +86,39 @@ def _to_json(catalog: CompiledCatalog) -> dict[str, object]:
 
 
 def _program_row(program: Program) -> list[object]:
-    return [program.source, program.loose, program.holes, program.constants]
+    return [program.lead, program.needle, program.source, program.loose, program.holes, program.constants]
 
 
-def _from_json(found: dict[str, dict[str, list[list[object]]]]) -> CompiledCatalog:
+def _from_json(found: dict[str, Any]) -> CompiledCatalog:
     return CompiledCatalog(
-        entries=tuple(_entry(row) for row in found["entries"]),  # type: ignore[arg-type]  # JSON has no types
+        entries=tuple(_entry(row) for row in found["entries"]),
         fragments={name: tuple(map(_program, rows)) for name, rows in found["fragments"].items()},
-        errors=found["errors"],  # type: ignore[arg-type]  # as above
-        meanings=found["meanings"],  # type: ignore[arg-type]  # as above
+        errors=found["errors"],
+        meanings=found["meanings"],
     )
 
 
-def _entry(row: Sequence[object]) -> Entry:
-    pattern, event, loggers, prefixes, weight, lead, needle, dressed, sought, *program = row
+def _entry(row: Sequence[Any]) -> Entry:
+    pattern, event, loggers, prefixes, weight, dressed, sought, *program = row
     return Entry(
-        pattern, event, tuple(loggers), tuple(prefixes), weight, lead, needle, dressed, sought, _program(program)  # type: ignore[arg-type]  # as above
+        pattern=pattern,
+        event=event,
+        loggers=tuple(loggers),
+        prefixes=tuple(prefixes),
+        weight=weight,
+        dressed=dressed,
+        sought=sought,
+        program=_program(program),
     )
 
 
-def _program(row: Iterable[object]) -> Program:
-    source, loose, holes, constants = row
+def _program(row: Sequence[Any]) -> Program:
+    lead, needle, source, loose, holes, constants = row
     return Program(
-        source,  # type: ignore[arg-type]  # as above
-        loose,  # type: ignore[arg-type]  # as above
-        tuple((name, kind) for name, kind in holes),  # type: ignore[attr-defined]  # as above
-        {name: frozen(value) for name, value in constants.items()},  # type: ignore[attr-defined]  # as above
+        lead=lead,
+        needle=needle,
+        source=source,
+        loose=loose,
+        holes=tuple((name, kind) for name, kind in holes),
+        constants={name: frozen(value) for name, value in constants.items()},
     )

@@ -28,9 +28,8 @@ def check(paths: Sequence[Path]) -> list[Problem]:
     shipped = shipped_patterns()
     context = {identifier: path for path, identifier in pattern_files([shipped])}
     named = {identifier: path for path, identifier in asked}
-    reading = _Loaded({**context, **named})
-    catalog = Catalog(compile_catalog(PatternSet(tuple(reading.sound), reading.errors)))
-    proof = Proof(catalog, asked=named.keys())
+    reading = Loaded({**context, **named})
+    proof = Proof(reading.catalog(), asked=named.keys())
     problems = [*reading.problems, *(problem for pattern in reading.sound for problem in proof.problems(pattern))]
     mine = {path.resolve() for path in named.values()}
     return sorted(
@@ -57,7 +56,7 @@ def _id_of_file(path: Path) -> str:
     return pattern_id(resolved, root)
 
 
-class _Loaded:
+class Loaded:
     """The files that are sound enough to be compiled, and the problems of all."""
 
     def __init__(self, files: Mapping[str, Path]) -> None:
@@ -65,7 +64,11 @@ class _Loaded:
         self.errors: dict[str, Mapping[str, tuple[str, ...]]] = {}
         loaded = [pattern for identifier, path in files.items() if (pattern := self._load(path, identifier))]
         types = type_names((pattern.fragment for pattern in loaded if pattern.fragment), self.errors)
-        self.sound = [self._sound_part(pattern, types) for pattern in loaded]
+        self.sound = tuple(self._sound_part(pattern, types) for pattern in loaded)
+
+    def catalog(self) -> Catalog:
+        """The catalog of all that is sound."""
+        return Catalog(compile_catalog(PatternSet(self.sound, self.errors)))
 
     def _load(self, path: Path, identifier: str) -> Pattern | None:
         try:

@@ -8,24 +8,23 @@ from dataclasses import dataclass
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.holes import ANY, TYPES, HoleType
+from rebalance_forensics.catalog.index import Index
 from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem, Template
 from rebalance_forensics.catalog.prefixes import OPENINGS
 from rebalance_forensics.catalog.program import Program, Types, compile_parts
 from rebalance_forensics.catalog.sought import sought_in
-from rebalance_forensics.catalog.template import Hole, Part, TemplateError, literals_of, parse, stretches_of, weight_of
+from rebalance_forensics.catalog.template import Hole, Part, TemplateError, literals_of, parse, weight_of
 
 
 @dataclass(slots=True)
 class Entry:
-    """One template at work: `lead` is how its messages begin, `needle` the longest words in them."""
+    """One template at work."""
 
     pattern: str
     event: str | None
     loggers: tuple[str, ...]
     prefixes: tuple[str, ...]
     weight: int
-    lead: str
-    needle: str
     dressed: bool
     """Its text spells the log prefix out, so messages are tried with theirs on."""
     sought: str | None
@@ -59,9 +58,12 @@ def type_names(fragments: Iterable[str], errors: Mapping[str, Mapping[str, Seque
 
 
 def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], Mapping[str, FieldValue]]:
+    index = Index((program, program) for program in programs)
+
     def read(text: str) -> Mapping[str, FieldValue]:
+        likely = index.candidates(text)
         for loosely in (False, True):
-            for program in programs:
+            for program in likely:
                 if (fields := program.read(text, types, loosely=loosely)) is not None:
                     return fields
         raise ValueError(text)
@@ -92,16 +94,12 @@ def compile_catalog(loaded: PatternSet) -> CompiledCatalog:
 def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
     """Compile one template of a pattern."""
     parts, program = _program(pattern, template, types)
-    stretches = [stretch for literal in literals_of(parts) for stretch in stretches_of(literal)]
-    lead = stretches[0].rstrip() if parts and isinstance(parts[0], str) else ""
     return Entry(
         pattern=pattern.id,
         event=pattern.event,
         loggers=pattern.loggers,
         prefixes=pattern.prefixes,
         weight=weight_of(parts),
-        lead=lead,
-        needle=max(stretches, key=len, default="").strip(),
         dressed=_opening_of(parts).startswith(OPENINGS),
         sought=sought_in(literals_of(parts)) if pattern.event else None,
         program=program,

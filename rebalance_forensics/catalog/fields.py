@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from dataclasses import MISSING, fields
-from functools import lru_cache
+from functools import cache, partial
 from typing import Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from rebalance_forensics.events import EVENT_TYPES
@@ -22,14 +23,14 @@ class FieldError(ValueError):
     """A value does not fit the field it is meant for."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def declared(event: str) -> dict[str, object]:
     """The event's own fields and their annotations, without those every event has."""
     hints = get_type_hints(EVENT_TYPES[event])
     return {name: hint for name, hint in hints.items() if name not in BASE_FIELDS}
 
 
-@lru_cache(maxsize=None)
+@cache
 def required(event: str) -> frozenset[str]:
     """The event's own fields that have no default."""
     return frozenset(
@@ -39,7 +40,7 @@ def required(event: str) -> frozenset[str]:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def defaults(event: str) -> dict[str, FieldValue]:
     """What a line that does not say a field of the event means by it."""
     return {
@@ -47,6 +48,19 @@ def defaults(event: str) -> dict[str, FieldValue]:
         for field in fields(EVENT_TYPES[event])
         if field.name not in BASE_FIELDS and field.default is not MISSING
     }
+
+
+@cache
+def coercers(event: str) -> dict[str, Callable[[FieldValue], FieldValue]]:
+    """What makes a value fit, for each of the event's own fields."""
+    return {name: _coercer(hint) for name, hint in declared(event).items()}
+
+
+def _coercer(hint: object) -> Callable[[FieldValue], FieldValue]:
+    exact = next((argument for argument in (*get_args(hint), hint) if argument in (str, int, bool)), None)
+    if get_origin(hint) is tuple or exact is None:
+        return partial(coerce, hint=hint)
+    return lambda value: value if type(value) is exact else coerce(value, hint)
 
 
 def coerce(value: FieldValue, hint: object) -> FieldValue:

@@ -1,33 +1,66 @@
-"""Which templates a message may be of: by how it begins, then by the longest words in it."""
+"""Which programs a text may be of: by how it begins or by a word in it, then by the longest words of each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Generic, TypeVar
 
-from rebalance_forensics.catalog.compiled import Entry
+from rebalance_forensics.catalog.program import Program
 
-_WIDTHS = (24, 12, 6, 3)
+_WIDTHS = (24, 12, 6)
 """Leads are looked up by as many of their first characters as one of these; the longest that fits."""
+_MANY_WORDS = 4000
+"""In a longer text, looking for each needle costs less than taking all its words."""
+
+T = TypeVar("T")
+_Place = tuple[int, T, str]
 
 
-class Index:
-    """Templates by the beginning of their messages."""
+class Index(Generic[T]):
+    """Things with programs, found by the words of those."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        self._by_lead: dict[int, dict[str, list[Entry]]] = {width: {} for width in _WIDTHS}
-        self._anywhere: list[Entry] = []
-        for entry in entries:
-            width = next((width for width in _WIDTHS if len(entry.lead) >= width), None)
-            if width is None:
-                self._anywhere.append(entry)
-            else:
-                self._by_lead[width].setdefault(entry.lead[:width], []).append(entry)
+    def __init__(self, things: Iterable[tuple[T, Program]]) -> None:
+        self._by_lead: dict[int, dict[str, list[_Place[T]]]] = {width: {} for width in _WIDTHS}
+        self._by_word: dict[str, list[_Place[T]]] = {}
+        self._anywhere: list[_Place[T]] = []
+        self._worded: list[_Place[T]] = []
+        for order, (thing, program) in enumerate(things):
+            self._add((order, thing, program.needle), program.lead)
 
-    def candidates(self, message: str) -> list[Entry]:
-        """The templates whose lead and longest words the message has."""
-        found = [entry for entry in self._anywhere if entry.needle in message and message.startswith(entry.lead)]
+    def _add(self, place: _Place[T], lead: str) -> None:
+        width = next((width for width in _WIDTHS if len(lead) >= width), None)
+        if width is not None:
+            self._by_lead[width].setdefault(lead[:width], []).append(place)
+        elif word := _whole_word(place[2]):
+            self._by_word.setdefault(word, []).append(place)
+            self._worded.append(place)
+        else:
+            self._anywhere.append(place)
+
+    def candidates(self, text: str) -> list[T]:
+        """What the text may be of, in the order of the index."""
+        found = [place for place in self._anywhere if place[2] in text]
         for width, table in self._by_lead.items():
-            for entry in table.get(message[:width], ()):
-                if entry.needle in message:
-                    found.append(entry)
-        return found
+            for place in table.get(text[:width], ()):
+                if place[2] in text:
+                    found.append(place)  # noqa: PERF401 - most texts find nothing here, a comprehension would cost more
+        found += self._with_words(text)
+        if len(found) > 1:
+            found.sort(key=_order)
+        return [thing for _, thing, _ in found]
+
+    def _with_words(self, text: str) -> list[_Place[T]]:
+        if len(text) > _MANY_WORDS:
+            return [place for place in self._worded if place[2] in text]
+        places = self._by_word.get
+        return [place for word in set(text.split()) for place in places(word, ()) if place[2] in text]
+
+
+def _order(place: _Place[T]) -> int:
+    return place[0]
+
+
+def _whole_word(needle: str) -> str | None:
+    """The longest word of a needle with blanks on both sides, which a text that has the needle has as a word."""
+    inner = needle.split()[1:-1]
+    return max(inner, key=len, default=None)

@@ -8,7 +8,7 @@ from typing import cast
 
 import yaml
 
-from rebalance_forensics.catalog.fields import FieldValue, frozen
+from rebalance_forensics.catalog.fields import frozen
 from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem, Sample, Template
 
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from rebalance_forensics.catalog import cache
+
 try:
     from rebalance_forensics.catalog.hyperscan_scan import HyperscanScan
 except ImportError:  # the `fast` extra is not installed

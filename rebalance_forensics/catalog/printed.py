@@ -91,14 +91,14 @@ def _partition_names(item: str) -> list[str]:
 
 
 def assignment(text: str) -> FieldValue:
-    """member -> partitions, from `{m=Assignment(partitions=[a-0]), …}` or `{m=[a-0], …}`, sorted by member."""
+    """Member -> partitions, from `{m=Assignment(partitions=[a-0]), …}` or `{m=[a-0], …}`, sorted by member."""
     inner = text.strip()
     pairs = _MEMBER.findall(inner) or _BARE.findall(inner)
     return tuple(sorted((member.strip(), partitions(owned)) for member, owned in pairs))
 
 
 def node(text: str) -> dict[str, FieldValue]:
-    """A Node as Kafka prints it; coordinator connections have the id Integer.MAX_VALUE - broker (AbstractCoordinator)."""
+    """A Node as Kafka prints it; coordinator connections have the id Integer.MAX_VALUE - broker."""
     match = _NODE.fullmatch(text)
     if match is None:
         return {"coordinator": None, "node": None}

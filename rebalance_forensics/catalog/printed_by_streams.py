@@ -25,17 +25,17 @@ def tasks(text: str) -> tuple[str, ...]:
 
 
 def tasks_by_member(text: str) -> FieldValue:
-    """member -> tasks, from `{c-1=[0_0, 0_1], c-2=[]}`."""
+    """Member -> tasks, from `{c-1=[0_0, 0_1], c-2=[]}`."""
     return tuple(sorted((member.strip(), tasks(owned)) for member, owned in _OWNER.findall(text)))
 
 
 def participants(text: str) -> FieldValue:
-    """process -> consumer member ids, from `p-1: [c-1, c-2]` line by line."""
+    """Process -> consumer member ids, from `p-1: [c-1, c-2]` line by line."""
     return tuple(sorted((process.strip(), items(members)) for process, members in _PARTICIPANT.findall(text)))
 
 
 def client_states(text: str) -> dict[str, FieldValue]:
-    """Two fields, `assignment` and `standby`: process -> tasks, from `p-1=[activeTasks: ([0_0]) standbyTasks: ([])]`."""
+    """Process -> tasks as `assignment` and `standby`, from `p-1=[activeTasks: ([0_0]) standbyTasks: ([])]`."""
     starts = [(match[1], match.end()) for match in _CLIENT.finditer(text)]
     ends = [start for _, start in starts[1:]] + [len(text)]
     states = [(process, text[start:end]) for (process, start), end in zip(starts, ends, strict=True)]

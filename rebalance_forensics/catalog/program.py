@@ -7,13 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import cast
 
 import regex
 
 from rebalance_forensics.catalog.fields import FieldError, FieldValue
 from rebalance_forensics.catalog.holes import HoleType, choices
-from rebalance_forensics.catalog.template import Hole, Maybe, Part, TemplateError, holes_of, literal_source
+from rebalance_forensics.catalog.template import (
+    Hole,
+    Maybe,
+    Part,
+    TemplateError,
+    holes_of,
+    literal_source,
+    literals_of,
+    stretches_of,
+)
 
+Matching = Callable[..., "regex.Match[str] | None"]
 Types = Mapping[str, HoleType]
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
@@ -25,9 +36,12 @@ _SECONDS = 2.0
 class Program:
     """One anchored program. `loose` is the second try in which ids may contain blanks; it is None where none can.
 
-    `holes` are the names and types of its groups, in order; `constants` hold where no hole says otherwise.
+    `lead` is how every text of it begins, `needle` the longest words in it. `holes` are the names and types of its
+    groups, in order; `constants` hold where no hole says otherwise.
     """
 
+    lead: str
+    needle: str
     source: str
     loose: str | None
     holes: tuple[tuple[str, str], ...]
@@ -54,12 +68,12 @@ class Program:
         return None if match is None else match.groups()
 
     @cached_property
-    def _strict(self) -> Callable[..., regex.Match[str] | None]:
-        return regex.compile(self.source).fullmatch
+    def _strict(self) -> Matching:
+        return cast("Matching", regex.compile(self.source).fullmatch)
 
     @cached_property
-    def _loose(self) -> Callable[..., regex.Match[str] | None] | None:
-        return regex.compile(self.loose).fullmatch if self.loose else None
+    def _loose(self) -> Matching | None:
+        return cast("Matching", regex.compile(self.loose).fullmatch) if self.loose else None
 
     def _fields(self, groups: Sequence[str | None], types: Types) -> dict[str, FieldValue]:
         merged: dict[str, FieldValue] = dict(self.constants)
@@ -80,8 +94,15 @@ def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, F
     """Compile a template that `template.parse` took apart."""
     strict = _source(parts, types, loosely=False)
     loose = _source(parts, types, loosely=True)
-    holes = tuple((hole.name, hole.type) for hole in holes_of(parts))
-    return Program(strict, loose if loose != strict else None, holes, dict(constants))
+    stretches = [stretch for literal in literals_of(parts) for stretch in stretches_of(literal)]
+    return Program(
+        lead=stretches[0].rstrip() if parts and isinstance(parts[0], str) else "",
+        needle=max(stretches, key=len, default="").strip(),
+        source=strict,
+        loose=loose if loose != strict else None,
+        holes=tuple((hole.name, hole.type) for hole in holes_of(parts)),
+        constants=dict(constants),
+    )
 
 
 def _source(parts: Sequence[Part], types: Types, *, loosely: bool) -> str:

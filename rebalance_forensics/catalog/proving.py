@@ -19,14 +19,19 @@ class Proof:
 
     def problems(self, pattern: Pattern) -> Iterator[Problem]:
         """What the pattern's samples and rejects disprove."""
+        yield from self.template_problems(pattern)
         if pattern.fragment:
-            yield from self._fragment_problems(pattern)
             return
         for sample in pattern.samples:
             yield from self.sample_problems(pattern, sample)
         for reject in pattern.rejects:
             yield from self.reject_problems(pattern, reject)
-        if pattern.event:
+
+    def template_problems(self, pattern: Pattern) -> Iterator[Problem]:
+        """Every template of an event needs a sample of its own; a fragment must keep all its promises."""
+        if pattern.fragment:
+            yield from self._fragment_problems(pattern)
+        elif pattern.event:
             yield from self._unproven(pattern)
 
     def sample_problems(self, pattern: Pattern, sample: Sample) -> Iterator[Problem]:
@@ -64,7 +69,6 @@ class Proof:
         return f"no template matches the sample {sample.name!r}."
 
     def _unproven(self, pattern: Pattern) -> Iterator[Problem]:
-        """Every template needs a sample of its own."""
         entries = [entry for entry in self._catalog.compiled.entries if entry.pattern == pattern.id]
         stages = [stage for sample in pattern.samples for stage in peel(clean(sample.message)).stages]
         for entry, template in zip(entries, pattern.templates, strict=True):

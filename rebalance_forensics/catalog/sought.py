@@ -30,7 +30,7 @@ _COMMON = frozenset(
     size snapshot source start started starting state stopped stopping successfully task tasks thread threads time
     timeout topic topics total transaction type unknown update updated updating user using value values version
     watermark write writing zookeeper
-    """.split()
+    """.split()  # noqa: SIM905 - words read best as words
 )
 """Words that lines about anything but groups are made of, too."""
 

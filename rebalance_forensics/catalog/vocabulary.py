@@ -9,10 +9,10 @@ import inspect
 import sys
 import types
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Literal, Union, get_args, get_origin
+from functools import cache
+from typing import Literal, Union, get_args, get_origin, get_type_hints
 
-from rebalance_forensics.catalog.fields import BASE_FIELDS, declared, defaults
+from rebalance_forensics.catalog.fields import declared, defaults
 from rebalance_forensics.events import EVENT_TYPES, base
 from rebalance_forensics.events.base import Event, Speaker
 
@@ -20,14 +20,14 @@ _INTRODUCTION = """\
 # Events
 
 Everything a Kafka process can say about a group, typed. A pattern turns a log line into one of these; all later stages
-read nothing else. `rebalance-forensics events PATH…` prints them as lines of JSON. This page is made from
-`rebalance_forensics/events/` (`python -m rebalance_forensics.catalog.vocabulary > docs/events.md`), and a test compares it.
+read nothing else. `rebalance-forensics events PATH…` prints them as lines of JSON. This page is made from the code
+(`python -m rebalance_forensics.catalog.vocabulary > docs/events.md`); a test compares the two.
 
 A field marked *always* stands in every event of its kind; any other has the default shown where the line does not say.
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def described(event: str) -> dict[str, str]:
     """The event's own fields and what each may hold, in words."""
     return {name: type_words(hint) for name, hint in declared(event).items()}
@@ -74,8 +74,6 @@ def _lines() -> Iterator[str]:
 def _base_table(cls: type) -> Iterator[str]:
     yield _prose(inspect.getdoc(cls))
     yield "\n| field | holds |\n|---|---|"
-    from typing import get_type_hints  # noqa: PLC0415
-
     for name, hint in get_type_hints(cls).items():
         yield f"| `{name}` | {_base_words(hint)} |"
 
