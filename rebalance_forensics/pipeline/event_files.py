@@ -99,10 +99,11 @@ def _document(row: Row) -> dict[str, Any]:
 
 def own_fields(event: Event) -> dict[str, Any]:
     """What this event tells beyond what all of them do."""
-    return {name: getattr(event, name) for name in _own_names(type(event))}
+    kind: Any = type(event)
+    return {name: getattr(event, name) for name in _own_names(kind)}
 
 
 @cache
-def _own_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class; mypy will not hash type[Event]
+def _own_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class; mypy does not hash type[Event]
     common = {field.name for field in dataclasses.fields(Event)}
     return tuple(field.name for field in dataclasses.fields(kind) if field.name not in common)

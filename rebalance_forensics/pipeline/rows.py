@@ -92,15 +92,16 @@ class Codec:
 
 def fields_of(value: object) -> dict[str, Any]:
     """The fields of a dataclass that differ from their default, not yet encoded."""
+    kind: Any = type(value)
     return {
         name: held
-        for name, default in _defaults(type(value))
+        for name, default in _defaults(kind)
         if (held := getattr(value, name)) is not default and held != default
     }
 
 
 @cache
-def _defaults(cls: Any) -> tuple[tuple[str, object], ...]:  # noqa: ANN401 - a class; mypy will not hash type[Any]
+def _defaults(cls: Any) -> tuple[tuple[str, object], ...]:  # noqa: ANN401 - a class; mypy does not hash type[object]
     """Each field of a dataclass with its default, MISSING where it has none."""
     return tuple((field.name, _default(field)) for field in dataclasses.fields(cls))
 

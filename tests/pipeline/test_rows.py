@@ -15,7 +15,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
 SLOW_DATA = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-st.register_type_strategy(EpochMs, st.integers(-(2**50), 2**50).map(EpochMs))  # type: ignore[arg-type]
+st.register_type_strategy(EpochMs, st.integers(-(2**50), 2**50).map(EpochMs))
 st.register_type_strategy(int, st.integers(-(2**63), 2**63 - 1))
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 st.register_type_strategy(str, st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
