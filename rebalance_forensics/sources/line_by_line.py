@@ -62,7 +62,7 @@ class Framer:
             expected = layouts.by_name().get(self.profile.layout)
             if raw.text[:1] in ("", " ", "\t") or (expected is not None and expected.rank < _TRUSTED and expected.is_header(raw.text)):
                 return [raw]
-        return opened(raw, self.profile.envelopes)
+        return opened(raw, self.profile.envelopes, self.profile.layout)
 
     def _take(self, offset: int, number: int, line: Line, *, past: bool) -> Iterator[Framed]:
         stream = self._streams.setdefault((line.host, line.stream), _Stream())

@@ -34,62 +34,70 @@ def parse_fields(fields: Fields, first: str | None = None) -> tuple[str, Parsed]
     return None
 
 
-def _settle(line: Line) -> Line:
-    """Decide what a JSON object is: a record by itself, or the wrapping of a text."""
+def _settle(line: Line, layout: str | None) -> Line:
+    """Decide what a JSON object is: a record by itself, or the wrapping of a text.
+
+    Shippers add a level to every line, those that go on with a record too: in a file of text records a level alone
+    makes no record.
+    """
     fields = line.fields
     if fields is None:
         return line
     if line.text and has_header(line.text):
         return replace(line, fields=None)
     found = parse_fields(fields)
-    if found and (found[1].level or found[1].logger) and found[1].message:
+    in_text = layout is not None and layout in layouts.by_name() and not hasattr(layouts.by_name()[layout], "parse_fields")
+    if found and found[1].message and (found[1].logger or (found[1].level and not in_text)):
         return line
     return replace(line, fields=None)
 
 
-def _peel(line: Line, name: str) -> list[Line] | None:
+def _peel(line: Line, name: str, layout: str | None = None) -> list[Line] | None:
     inside = envelopes.by_name()[name].peel(line)
     if inside is None:
         return None
     chain = (*line.envelopes, name)
-    return [_settle(replace(each, envelopes=chain)) for each in inside]
+    return [_settle(replace(each, envelopes=chain), layout) for each in inside]
 
 
-def _sniffed(line: Line) -> list[Line] | None:
+def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
     """Peel one envelope that shows by itself, or whose content does; None when there is none."""
-    if line.fields is not None or not line.text:
+    if (line.fields is not None and line.envelopes) or not line.text:
         return None
     for name, envelope in envelopes.by_name().items():
-        if envelope.certain and (inside := _peel(line, name)) is not None:
+        if envelope.certain and (inside := _peel(line, name, layout)) is not None:
             return inside
-    if line.text.startswith("{") and object_of(line.text) is not None:
-        inside = _peel(line, "json-text")
+    if line.fields is not None or (line.text.startswith("{") and object_of(line.text) is not None):
+        inside = _peel(line, "json-text", layout)
         return inside if inside and inside[0].fields is None and has_header(inside[0].text) else None
     if has_header(line.text) and not (layouts.header_layout(line.text) == "dated-message"):
         return None
     for name, envelope in envelopes.by_name().items():
-        if not envelope.certain and (inside := _peel(line, name)) and _convincing(inside[0]):
+        if not envelope.certain and (inside := _peel(line, name, layout)) and _convincing(inside[0]):
             return inside
     return None
 
 
-def _convincing(line: Line) -> bool:
-    """Whether a wrapping is proven by what it held."""
+def _convincing(line: Line, depth: int = 1) -> bool:
+    """Whether a wrapping is proven by what it held: a record's start, or an envelope that is proven so."""
     if line.fields is not None or has_header(line.text):
         return True
-    return _opens(line)
+    for name, envelope in envelopes.by_name().items():
+        if (envelope.certain or depth) and (inside := _peel(line, name)) and (envelope.certain or _convincing(inside[0], depth - 1)):
+            return True
+    return False
 
 
-def _opens(line: Line) -> bool:
-    """Whether a certain envelope is inside."""
-    return any(envelope.certain and envelope.peel(line) is not None for envelope in envelopes.by_name().values())
+def _chain_step(line: Line, name: str, layout: str | None) -> list[Line]:
+    inside = _peel(line, name, layout)
+    return [line] if inside is None else inside
 
 
-def opened(line: Line, chain: Sequence[str] = ()) -> list[Line]:
-    """Peel a line: first the envelopes of its file, then whatever else is around it."""
+def opened(line: Line, chain: Sequence[str] = (), layout: str | None = None) -> list[Line]:
+    """Peel a line: first the envelopes of its file, whose records are of `layout`, then whatever else is around it."""
     lines, depth = [line], 0
     for name in chain:
-        peeled = [inside for each in lines for inside in (_peel(each, name) or [each])]
+        peeled = [inside for each in lines for inside in _chain_step(each, name, layout)]
         if any(each.fields is not None for each in peeled):
             return peeled
         lines = peeled
@@ -100,7 +108,7 @@ def opened(line: Line, chain: Sequence[str] = ()) -> list[Line]:
         for each in lines:
             if chain and (not each.text.startswith(("{", "<", "\x1b"))) and len(each.envelopes) >= len(chain):
                 done.append(each)
-            elif (inside := _sniffed(each)) is None:
+            elif (inside := _sniffed(each, layout)) is None:
                 done.append(each)
             else:
                 waiting.extend(inside)

@@ -1,0 +1,61 @@
+"""A log that travelled in an envelope gives the records of the plain one, host by host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.records import LogRecord
+from rebalance_forensics.sources.files import discover
+from rebalance_forensics.sources.profile import FileProfile, profile
+from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.splits import plan
+from tests.sources.wrapping import WRAPPINGS, entries
+
+
+def read(path: Path) -> tuple[list[LogRecord], FileProfile, SplitCounts]:
+    file = discover([str(path)]).files[0]
+    told, counts = profile(file), SplitCounts()
+    return [record for split in plan([file], [told]) for record in read_records(split, None, counts)], told, counts
+
+
+def plain(tmp_path: Path, host: str) -> list[tuple[str | None, int | None, str, str | None]]:
+    path = tmp_path / host / "server.log"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(line + "\n" for name, _, line in entries() if name == host))
+    return [(host, record.at, record.message, record.logger) for record in read(path)[0]]
+
+
+def known(records: list[LogRecord]) -> list[tuple[str | None, int | None, str, str | None]]:
+    return sorted(((each.host, each.at, each.message, each.logger) for each in records), key=lambda each: (str(each[0]), each[1] or 0))
+
+
+@pytest.mark.parametrize("name", sorted(WRAPPINGS))
+def test_an_export_of_two_hosts_gives_the_records_of_both(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "export"
+    path.write_text(WRAPPINGS[name](entries()))
+    records, _, counts = read(path)
+    assert known(records) == [*plain(tmp_path, "broker-1"), *plain(tmp_path, "broker-2")]
+    assert counts.unparsed == 0
+    assert counts.errors == []
+
+
+@pytest.mark.parametrize("name", ["elasticsearch", "loki jsonl", "splunk csv", "splunk json", "aws logs tail"])
+def test_an_export_that_is_newest_first_gives_the_same_records(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "export"
+    path.write_text(WRAPPINGS[name](reversed(entries())))
+    records, told, counts = read(path)
+    assert told.newest_first
+    assert known(records) == [*plain(tmp_path, "broker-1"), *plain(tmp_path, "broker-2")]
+    assert counts.unparsed == 0
+
+
+@pytest.mark.parametrize("name", sorted(set(WRAPPINGS) - {"compose", "kubectl-prefix", "syslog-3164"}))
+def test_an_envelope_in_utc_tells_the_zone_of_the_local_times_inside(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "export"
+    path.write_text(WRAPPINGS[name](entries(offset_ms=-19_800_000 + 3_600_000)))
+    records, told, _ = read(path)
+    assert told.zone == "-04:30"
+    assert all(record.zoned for record in records)
+    assert known(records) == [*plain(tmp_path, "broker-1"), *plain(tmp_path, "broker-2")]
