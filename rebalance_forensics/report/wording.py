@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rebalance_forensics.diagnosis.model import Culprit, Impact, Incident, RootCause
@@ -9,6 +10,13 @@ from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence
 
 DAY_CHARACTERS = 10
+
+
+def step(what: str) -> str:
+    """Say a step of a chain in words, also where it is only the name of an event."""
+    if re.fullmatch(r"(?:[A-Z][a-z]+)+", what):
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", what).capitalize()
+    return what
 
 
 def place(line: Evidence) -> str:

@@ -9,7 +9,7 @@ from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of
 from rebalance_forensics.report.plain_text import line_of, printable, prose
 from rebalance_forensics.report.ranking import most_urgent_first
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
-from rebalance_forensics.report.wording import culprit, ranges, since, size, some, sureness
+from rebalance_forensics.report.wording import culprit, ranges, since, size, some, step, sureness
 from tests.report.building import NOON, a_crash, a_startup, at, many_groups, payments
 
 
@@ -49,6 +49,11 @@ def test_sizes_are_told_in_decimal_units(number: int, words: str) -> None:
 
 def test_many_names_are_counted_not_listed() -> None:
     assert some(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 more"
+
+
+def test_a_step_that_is_an_event_is_told_in_words() -> None:
+    assert step("RebalanceStarted") == "Rebalance started"
+    assert step("generation 8 begins on Broker1") == "generation 8 begins on Broker1"
 
 
 def test_a_whole_group_is_called_that() -> None:

@@ -19,6 +19,7 @@ from rebalance_forensics.report.wording import (
     ranges,
     since,
     some,
+    step,
     sureness,
 )
 from rebalance_forensics.timeline.model import Evidence
@@ -90,7 +91,7 @@ def _cause(cause: RootCause) -> Iterator[str]:
         yield from ("| time (UTC) | event | line |", "|---|---|---|")
         for link in cause.chain:
             line = f"`{_code(place(link.evidence))}`" if link.evidence else ""
-            yield f"| {time_of_day(link.at)} | {_safe(link.what)} | {line} |"
+            yield f"| {time_of_day(link.at)} | {_safe(step(link.what))} | {line} |"
         yield ""
     yield from ("## Proof", "")
     for evidence in cause.evidence:

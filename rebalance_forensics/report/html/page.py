@@ -73,6 +73,8 @@ def _page() -> Template:
             "prose": prose,
             "unbroken": _unbroken,
             "place": wording.place,
+            "step": wording.step,
+            "day": times.day,
             "count": wording.count,
             "thousands": wording.thousands,
             "size": wording.size,

@@ -21,15 +21,16 @@ from rebalance_forensics.report.wording import (
     ranges,
     since,
     some,
+    step,
     sureness,
 )
 from rebalance_forensics.timeline.model import Evidence
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
-PROOF_SHOWN = 4
+PROOF_SHOWN = 3
 NAMES_SHOWN = 4
 RULED_OUT_SHOWN = 3
-LINE_CHARACTERS = 220
+LINE_CHARACTERS = 320
 WHOLE_LINE_CHARACTERS = 3_500
 SUMMARY_CHARACTERS = 600
 
@@ -113,7 +114,7 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
 
 def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:
     for link in cause.chain:
-        yield time_of_day(link.at), link.what + (f" ({place(link.evidence)})" if link.evidence else "")
+        yield time_of_day(link.at), step(link.what) + (f" ({place(link.evidence)})" if link.evidence else "")
 
 
 def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
