@@ -55,9 +55,21 @@ MODULE_OPTIONS = (
 
 
 _directories: list[Path] = []
+_running: list[subprocess.Popen[bytes]] = []
+"""Kept here, for a JVM ends when the pipe to it is collected."""
 
 
 @atexit.register
+def end_all() -> None:
+    """End the JVMs of this process and wait for them."""
+    for process in _running:
+        if process.stdin:
+            process.stdin.close()
+        process.wait()
+    _running.clear()
+    forget_directories()
+
+
 def forget_directories() -> None:
     """Remove what the JVMs of this process left on disk."""
     for directory in _directories:
@@ -68,7 +80,6 @@ def forget_directories() -> None:
 class Gateway:
     """A running JVM that PySpark can talk to; it ends when this process does."""
 
-    process: subprocess.Popen[bytes]
     port: int
     secret: str
     log: Path
@@ -124,8 +135,9 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Gate
             # Ctrl-C is for the command; the JVM ends when its standard input does.
             preexec_fn=_ignore_interrupts if os.name == "posix" else None,  # noqa: PLW1509
         )
+    _running.append(process)
     port, secret = _address(process, address, log, java)
-    return Gateway(process=process, port=port, secret=secret, log=log)
+    return Gateway(port=port, secret=secret, log=log)
 
 
 def _ignore_interrupts() -> None:
@@ -142,6 +154,7 @@ def _address(process: subprocess.Popen[bytes], address: Path, log: Path, java: J
             break
         time.sleep(0.01)
     process.kill()
+    process.wait()
     raise InputError(
         f"Java {java.release} at {java.executable} ({java.source}) did not start Spark: {_last_words(log)}. "
         "Name another one with --java-home, or use --engine local: same report."
