@@ -24,6 +24,13 @@ class StartTimeReported(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterReported(Event):
+    """"Cluster ID: …": which cluster a client is connected to."""
+
+    cluster_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsReported(Event):
     """A "… values:" dump. `kind` is the class (ConsumerConfig, StreamsConfig, DistributedConfig, KafkaConfig).
 
