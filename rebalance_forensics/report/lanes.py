@@ -38,11 +38,12 @@ def leader_names(generation: Generation) -> frozenset[str]:
 
 
 def stable_until(history: GroupHistory) -> Iterator[tuple[Generation, EpochMs | None]]:
-    """Pair each generation with the start of the next, None for the last."""
-    for generation, following in pairwise(history.generations):
+    """Pair each generation whose time is known with the start of the next, None for the last."""
+    timed = [one for one in history.generations if one.started_at is not None or one.completed_at is not None]
+    for generation, following in pairwise(timed):
         yield generation, following.started_at if following.started_at is not None else following.completed_at
-    if history.generations:
-        yield history.generations[-1], None
+    if timed:
+        yield timed[-1], None
 
 
 def _moments_of_generations(history: GroupHistory) -> list[EpochMs]:

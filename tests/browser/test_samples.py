@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rebalance_forensics
+from tests.browser.conftest import Opener
+
+pytestmark = pytest.mark.browser
+
+SAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "sample_logs").glob("*/incident.yaml"))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=[sample.name for sample in SAMPLES])
+def test_the_report_of_a_sample_opens_offline(opened: Opener, tmp_path: Path, sample: Path) -> None:
+    page = tmp_path / "sample.html"
+    rebalance_forensics.analyze(sample, engine="local").to_html(page)
+    one = opened(page.read_text(encoding="utf-8"), width=390)
+    assert one.page.locator("h1").is_visible()
+    assert one.page.locator(".picture").count() >= 1
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    mark = one.page.locator(".picture .dot").first
+    mark.scroll_into_view_if_needed()
+    one.page.locator(".plot").first.focus()
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
+        one.page.keyboard.press(key)
+    assert one.page.locator("#panel").is_visible()
