@@ -66,4 +66,3 @@ def from_first_line(blocks: Iterator[Block], start: int) -> Iterator[Block]:
             continue
         if cut and cut < len(block.data):
             yield Block(block.offset + cut, block.data[cut:], block.dropped)
-

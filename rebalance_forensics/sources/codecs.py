@@ -6,12 +6,21 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import lz4.frame
 import zstandard
 
-CHUNK = 1 << 20
+try:
+    from isal import isal_zlib as inflating  # an optional extra, faster than zlib
+except ImportError:
+    inflating = zlib
+
+PIECE = 1 << 20
+"""No more than this is inflated at once, so that a bomb is noticed before it fills the memory."""
+
+_READ = 64 << 10
+_ZST_PIECE = 2 << 10
 
 _MAGIC = (
     ("gz", b"\x1f\x8b"),
@@ -20,20 +29,93 @@ _MAGIC = (
     ("zst", b"\x28\xb5\x2f\xfd"),
     ("lz4", b"\x04\x22\x4d\x18"),
 )
+ERRORS = (zlib.error, inflating.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, RuntimeError, ValueError)
 
 
 class Damage(Exception):  # noqa: N818 - it ends a stream, its readable part has been delivered
     """What is wrong with the rest of a stream, after all that could be read has been delivered."""
 
 
-class _Inflater(Protocol):
-    """What the decompressors of the standard library have in common."""
+class _Member(Protocol):
+    """One compressed member of a stream: fed with bytes until it has ended, the rest is of the next."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]: ...
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def rest(self) -> bytes: ...
+
+
+class _Gz:
+    """A gzip member, inflated in bounded pieces."""
+
+    def __init__(self) -> None:
+        self._inflater = inflating.decompressobj(31)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data and not self._inflater.eof:
+            yield self._inflater.decompress(data, PIECE)
+            data = self._inflater.unconsumed_tail
 
     @property
-    def eof(self) -> bool: ...
+    def ended(self) -> bool:
+        return bool(self._inflater.eof)
+
     @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
+    def rest(self) -> bytes:
+        return bytes(self._inflater.unused_data)
+
+
+class _Bounded:
+    """A bz2, xz or lz4 member: their decompressors have one interface."""
+
+    def __init__(self, inflater: Any) -> None:  # noqa: ANN401 - three unrelated classes with the same methods
+        self._inflater = inflater
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        yield self._inflater.decompress(data, PIECE)
+        while not (self._inflater.eof or self._inflater.needs_input):
+            yield self._inflater.decompress(b"", PIECE)
+
+    @property
+    def ended(self) -> bool:
+        return bool(self._inflater.eof)
+
+    @property
+    def rest(self) -> bytes:
+        return bytes(self._inflater.unused_data or b"")
+
+
+class _Zst:
+    """A zstd frame; a small piece of it cannot inflate to more than a few dozen MiB."""
+
+    def __init__(self) -> None:
+        self._inflater = zstandard.ZstdDecompressor().decompressobj()
+        self._after = b""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        for at in range(0, len(data), _ZST_PIECE):
+            yield self._inflater.decompress(data[at : at + _ZST_PIECE])
+            if self._inflater.eof:
+                self._after = data[at + _ZST_PIECE :]
+                return
+
+    @property
+    def ended(self) -> bool:
+        return self._inflater.eof
+
+    @property
+    def rest(self) -> bytes:
+        return self._inflater.unused_data + self._after
+
+
+_MEMBERS: dict[str, Callable[[], _Member]] = {
+    "gz": _Gz,
+    "bz2": lambda: _Bounded(bz2.BZ2Decompressor()),
+    "xz": lambda: _Bounded(lzma.LZMADecompressor()),
+    "zst": _Zst,
+    "lz4": lambda: _Bounded(lz4.frame.LZ4FrameDecompressor()),
+}
 
 
 def codec_of(head: bytes) -> str | None:
@@ -41,67 +123,28 @@ def codec_of(head: bytes) -> str | None:
     return next((name for name, magic in _MAGIC if head.startswith(magic)), None)
 
 
-def _gz() -> _Inflater:
-    try:
-        from isal import isal_zlib  # noqa: PLC0415 - an optional extra, faster than zlib
-    except ImportError:
-        return zlib.decompressobj(31)
-    inflater: _Inflater = isal_zlib.decompressobj(31)
-    return inflater
-
-
-def _zst() -> _Inflater:
-    return zstandard.ZstdDecompressor().decompressobj()
-
-
-_INFLATERS: dict[str, Callable[[], _Inflater]] = {
-    "gz": _gz,
-    "bz2": bz2.BZ2Decompressor,
-    "xz": lzma.LZMADecompressor,
-    "zst": _zst,
-    "lz4": lz4.frame.LZ4FrameDecompressor,
-}
-_ERRORS = (zlib.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, RuntimeError, ValueError)
-
-
 def decompressed(stream: BinaryIO, codec: str) -> Iterator[bytes]:
     """The bytes inside, one member after another; raises Damage when the rest cannot be read."""
-    new, pending, produced = _INFLATERS[codec], b"", 0
-    inflater: _Inflater | None = None
-    while chunk := pending or stream.read(CHUNK):
+    pending, produced = b"", 0
+    member: _Member | None = None
+    while chunk := pending or stream.read(_READ):
         pending = b""
-        if inflater is None:
-            chunk = chunk.lstrip(b"\x00")  # some writers pad the file to a whole block
+        if member is None:
+            chunk = chunk.lstrip(b"\x00")  # noqa: PLW2901 - some writers pad the file to a whole block
             if not chunk:
                 continue
-            inflater = new()
+            member = _MEMBERS[codec]()
         try:
-            data = inflater.decompress(chunk)
-            ended = inflater.eof
-        except _ERRORS as error:
-            data, ended = _salvaged(new, inflater, chunk) if codec == "gz" else (b"", False)
-            if data:
-                yield data
-            raise Damage(_sentence(codec, error, produced + len(data))) from error
-        produced += len(data)
-        if data:
-            yield data
-        if ended:
-            pending, inflater = inflater.unused_data, None
-    if inflater is not None:
+            for data in member.feed(chunk):
+                produced += len(data)
+                if data:
+                    yield data
+        except ERRORS as error:
+            raise Damage(_sentence(codec, error, produced)) from error
+        if member.ended:
+            pending, member = member.rest, None
+    if member is not None:
         raise Damage(f"the {codec} stream is truncated; the {produced:,} bytes before that were read")
-
-
-def _salvaged(new: Callable[[], _Inflater], inflater: _Inflater, chunk: bytes) -> tuple[bytes, bool]:
-    """What a damaged chunk gives when it is fed in small pieces."""
-    del new
-    data = b""
-    for at in range(0, len(chunk), 512):
-        try:
-            data += inflater.decompress(chunk[at : at + 512])
-        except _ERRORS:
-            break
-    return data, False
 
 
 def _sentence(codec: str, error: BaseException, produced: int) -> str:

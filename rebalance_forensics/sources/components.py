@@ -8,40 +8,78 @@ from collections import Counter
 _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
     (component, weight, re.compile(expression))
     for component, weight, expression in (
-        ("broker", 3, r"kafka\.server\.|kafka\.coordinator\.|kafka\.log\.|kafka\.controller|kafka\.network\.|\[GroupCoordinator |\[KafkaServer id=|\[BrokerServer id=|\[KafkaRaftServer|\[GroupMetadataManager brokerId|kafka\.cluster\.Partition|GroupCoordinatorShard|org\.apache\.kafka\.(?:controller|metadata|image|raft|storage|server)\."),
-        ("streams", 4, r"stream-(?:thread|client) \[|kafka\.streams\.|o\.a\.k(?:afka)?\.s(?:treams)?\.|StreamsConfig values"),
-        ("connect", 4, r"\[Worker clientId=|connect\.runtime\.|o\.a\.k\.c\.r\.|DistributedHerder|DistributedConfig values|WorkerCoordinator"),
-        ("schema-registry", 5, r"\[Schema registry clientId=|kafka\.schemaregistry|SchemaRegistryConfig values|SchemaRegistryCoordinator"),
+        (
+            "broker",
+            3,
+            r"kafka\.server\.|kafka\.coordinator\.|kafka\.log\.|kafka\.controller|kafka\.network\.|\[GroupCoordinator |\[KafkaServer id=|\[BrokerServer id=|\[KafkaRaftServer|\[GroupMetadataManager brokerId|kafka\.cluster\.Partition|GroupCoordinatorShard|org\.apache\.kafka\.(?:controller|metadata|image|raft|storage|server)\.",
+        ),
+        (
+            "streams",
+            4,
+            r"stream-(?:thread|client) \[|kafka\.streams\.|o\.a\.k(?:afka)?\.s(?:treams)?\.|StreamsConfig values",
+        ),
+        (
+            "connect",
+            4,
+            r"\[Worker clientId=|connect\.runtime\.|o\.a\.k\.c\.r\.|DistributedHerder|DistributedConfig values|WorkerCoordinator",
+        ),
+        (
+            "schema-registry",
+            5,
+            r"\[Schema registry clientId=|kafka\.schemaregistry|SchemaRegistryConfig values|SchemaRegistryCoordinator",
+        ),
         ("share", 5, r"\[ShareConsumer |ShareMembershipManager|ShareConsumerImpl"),
         ("librdkafka", 6, r"rdkafka|\[thrd:[^\]]*\]: |#consumer-\d+[\]|]|confluent_kafka"),
-        ("kafka-python", 4, r"kafka\.coordinator\.(?:consumer|base|heartbeat|assignors)|\bkafka\.(?:conn|client|cluster)\b.*kafka-python|kafka\.coordinator - |:kafka\.coordinator"),
+        (
+            "kafka-python",
+            4,
+            r"kafka\.coordinator\.(?:consumer|base|heartbeat|assignors)|\bkafka\.(?:conn|client|cluster)\b.*kafka-python|kafka\.coordinator - |:kafka\.coordinator",
+        ),
         ("aiokafka", 5, r"aiokafka"),
         ("franz-go", 4, r"beginning to manage the group lifecycle|\bjoined, balancing group;|franz-go|\bkgo\b"),
         ("sarama", 5, r"\[?[Ss]arama\]?|consumergroup/[\w.-]+"),
         ("kafkajs", 5, r"kafkajs|\[ConsumerGroup\] |\[Runner\] "),
         ("kafka-go", 3, r"selected as leader for group, |joinGroup succeeded for response"),
         ("brod", 5, r"Group member \([^)]*coor=#PID|brod_group"),
-        ("consumer", 1, r"\[Consumer (?:instanceId|clientId)=|ConsumerConfig values|ConsumerCoordinator|KafkaConsumer|clients\.consumer|c\.consumer\."),
+        (
+            "consumer",
+            1,
+            r"\[Consumer (?:instanceId|clientId)=|ConsumerConfig values|ConsumerCoordinator|KafkaConsumer|clients\.consumer|c\.consumer\.",
+        ),
         ("mirror-maker", 5, r"connect\.mirror\.|MirrorSourceConnector|MirrorMaker"),
         ("ksqldb", 5, r"io\.confluent\.ksql|_confluent-ksql-"),
         ("flink", 3, r"org\.apache\.flink\."),
     )
 )
-_RELEASE = re.compile(r"Kafka version ?: (?P<release>\d+\.\d+(?:\.\d+)*)|Kafka Streams version: (?P<streams>\d+\.\d+(?:\.\d+)*)")
+_RELEASE = re.compile(
+    r"Kafka version ?: (?P<release>\d+\.\d+(?:\.\d+)*)|Kafka Streams version: (?P<streams>\d+\.\d+(?:\.\d+)*)"
+)
 # Wording that a release printed first; from the newest on, the first that is found bounds the release from below.
 _FIRST_SEEN: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (release, re.compile(expression))
     for release, expression in (
         ("4.3", r"TopicRegexResolver|CoordinatorTimerImpl|while deleting offsets for topics|with stale assignment"),
-        ("4.2", r"and validated topic epoch|Converted the empty streams group|Valid topic configuration found in|and group is (?:not )?ready|Creating consumer client for thread"),
-        ("4.1", r"with metadata hash|streams group|\[GroupId [^\]]+\]\[MemberId|Loaded share group|StreamsMembershipManager|stopped completely and transitioned to the terminal"),
-        ("4.0", r"Converted the [\w ]*group to a|for member leaving\.|ConsumerMembershipManager|ConsumerGroupHeartbeatRequest|Completed leaving the group|org\.apache\.kafka\.coordinator\.common\.runtime"),
+        (
+            "4.2",
+            r"and validated topic epoch|Converted the empty streams group|Valid topic configuration found in|and group is (?:not )?ready|Creating consumer client for thread",
+        ),
+        (
+            "4.1",
+            r"with metadata hash|streams group|\[GroupId [^\]]+\]\[MemberId|Loaded share group|StreamsMembershipManager|stopped completely and transitioned to the terminal",
+        ),
+        (
+            "4.0",
+            r"Converted the [\w ]*group to a|for member leaving\.|ConsumerMembershipManager|ConsumerGroupHeartbeatRequest|Completed leaving the group|org\.apache\.kafka\.coordinator\.common\.runtime",
+        ),
         ("3.9", r"ClassicKafkaConsumer"),
         ("3.7", r"ConsumerRebalanceListenerInvoker|LegacyKafkaConsumer"),
         ("3.6", r"\[GroupCoordinator id="),
         ("3.2", r"client reason:|Resetting generation and member id"),
         ("3.1", r"Client requested disconnect"),
-        ("3.0", r"Assignment received from leader \S+ for group|Request joining group due to|All members participating"),
+        (
+            "3.0",
+            r"Assignment received from leader \S+ for group|Request joining group due to|All members participating",
+        ),
         ("2.8", r"in generation \d+ \(__consumer_offsets-\d+\) with \d+ members|Elected as the group coordinator"),
         ("2.7", r"Sent generation was|isDisconnected|per-consumer assignment"),
         ("2.6", r"Successfully joined group with generation Generation\{|Finished (?:un)?stable assignment"),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import tarfile
 import zipfile
+from calendar import timegm
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from contextlib import contextmanager
+from itertools import islice
+from typing import BinaryIO, NamedTuple, cast
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC_AT = 257
@@ -13,12 +16,12 @@ HEAD = 512
 
 
 class Member(NamedTuple):
-    """A file in an archive. Its name is only a name: nothing is ever written under it."""
+    """A file in an archive. Its name is only a name, two may have the same; `key` leads to it."""
 
     name: str
     size: int
     mtime_ms: int
-    key: int
+    key: str
     problem: str | None
 
 
@@ -41,36 +44,38 @@ def members(stream: BinaryIO, kind: str) -> Iterator[Member]:
 
 def _zip_members(stream: BinaryIO) -> Iterator[Member]:
     with zipfile.ZipFile(stream) as archive:
-        for key, info in enumerate(archive.infolist()):
+        for position, info in enumerate(archive.infolist()):
             if info.is_dir():
                 continue
             problem = "is encrypted; unpack it with its password and give the directory" if info.flag_bits & 1 else None
-            yield Member(info.filename, info.file_size, _dos_time_ms(info.date_time), key, problem)
+            yield Member(info.filename, info.file_size, _dos_time_ms(info.date_time), f"{position}:{info.filename}", problem)
 
 
 def _dos_time_ms(when: tuple[int, int, int, int, int, int]) -> int:
-    from calendar import timegm  # noqa: PLC0415 - used for zip members only
-
     return timegm((*when, 0, 0, 0)) * 1000
 
 
 def _tar_members(stream: BinaryIO) -> Iterator[Member]:
     with tarfile.open(fileobj=stream, mode="r:") as archive:
-        for key, info in enumerate(archive):
+        for position, info in enumerate(archive):
             if info.isdir():
                 continue
             problem = None if info.isfile() else "is a link or a device, not a file; give the file itself"
-            yield Member(info.name, info.size, int(info.mtime * 1000), key, problem)
+            yield Member(info.name, info.size, int(info.mtime * 1000), f"{position}:{info.name}", problem)
 
 
-def open_member(stream: BinaryIO, kind: str, name: str, key: int | None = None) -> BinaryIO:
-    """The bytes of one member; raises KeyError when it is gone."""
+@contextmanager
+def member_of(stream: BinaryIO, kind: str, key: str) -> Iterator[BinaryIO]:
+    """The bytes of the member with this key; raises KeyError when it is gone."""
+    position = int(key.partition(":")[0])
     if kind == "zip":
-        archive = zipfile.ZipFile(stream)
-        info = archive.infolist()[key] if key is not None else archive.getinfo(name)
-        return archive.open(info)  # type: ignore[return-value]  # ZipExtFile reads as any binary file
-    tar = tarfile.open(fileobj=stream, mode="r:")  # noqa: SIM115 - the caller reads on from the member
-    member = tar.extractfile(tar.getmember(name))
-    if member is None:
-        raise KeyError(name)
-    return member  # type: ignore[return-value]  # ExFileObject reads as any binary file
+        with zipfile.ZipFile(stream) as archive, archive.open(archive.infolist()[position]) as member:
+            yield cast("BinaryIO", member)
+        return
+    with tarfile.open(fileobj=stream, mode="r:") as tar:
+        info = next(islice(tar, position, None), None)
+        inner = tar.extractfile(info) if info else None
+        if inner is None:
+            raise KeyError(key)
+        with inner:
+            yield cast("BinaryIO", inner)

@@ -23,7 +23,9 @@ def has_header(text: str) -> bool:
     """Whether the first line names columns, one of which holds log lines."""
     names = _names(text.partition("\n")[0])
     named = set(names)
-    return bool(named & set(MESSAGE_COLUMNS)) and (len(names) > 1 and bool(named & set(TIME_COLUMNS)) or "_raw" in named)
+    return bool(named & set(MESSAGE_COLUMNS)) and (
+        (len(names) > 1 and bool(named & set(TIME_COLUMNS))) or "_raw" in named
+    )
 
 
 def _physical_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:

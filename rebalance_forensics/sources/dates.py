@@ -72,7 +72,9 @@ def _offset(local_ms: int, utc_ms: int) -> int | None:
 
 def _agreed(sample: Sample) -> tuple[int, int, int] | None:
     """The offset on which the ties agree, with the first pair of times that shows it."""
-    found = [(offset, local, utc, sure) for local, utc, sure in _ties(sample) if (offset := _offset(local, utc)) is not None]
+    found = [
+        (offset, local, utc, sure) for local, utc, sure in _ties(sample) if (offset := _offset(local, utc)) is not None
+    ]
     votes = Counter({offset: 0 for offset, *_ in found})
     for offset, _, _, sure in found:
         votes[offset] += _AGREEING if sure else 1
@@ -99,7 +101,11 @@ def midnight_of(file: InputFile, sample: Sample, neighbours: Sequence[Range]) ->
         return utc + offset * 60_000 - (utc + offset * 60_000) % DAY_MS - days_before * DAY_MS, offset
     if (at := next((line.line.at for line, _ in _stamps(sample) if line.line.at is not None), None)) is not None:
         return _nearest_midnight(times[0], at), None
-    near = [_nearest_midnight(times[0], instant) for start, end in neighbours for instant in (start, (start + end) // 2, end)]
+    near = [
+        _nearest_midnight(times[0], instant)
+        for start, end in neighbours
+        for instant in (start, (start + end) // 2, end)
+    ]
     if near:
         return _best(times, near, neighbours), None
     if match := _NAME_DATE.search(file.path):
@@ -113,7 +119,8 @@ def _best(times: Sequence[int], midnights: Sequence[int], neighbours: Sequence[R
 
     def distance(midnight: int) -> int:
         return min(
-            sum(max(start - (midnight + time), midnight + time - end, 0) for time in (times[0], times[-1])) for start, end in neighbours
+            sum(max(start - (midnight + time), midnight + time - end, 0) for time in (times[0], times[-1]))
+            for start, end in neighbours
         )
 
     return min(sorted(set(midnights)), key=distance)

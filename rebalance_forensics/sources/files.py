@@ -10,16 +10,18 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from rebalance_forensics.sources.codecs import Damage, codec_of
+from rebalance_forensics.sources.codecs import ERRORS, Damage, codec_of
 from rebalance_forensics.sources.containers import container_of, members
 from rebalance_forensics.sources.opening import MAX_DEPTH, head_of, layers, opened, spooled
 from rebalance_forensics.sources.text import is_binary
 
 _SNIFFED = 64 << 10
+_UNREADABLE = (*ERRORS, tarfile.TarError, zipfile.BadZipFile, KeyError, Damage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,8 @@ def discover(paths: Sequence[str]) -> Discovery:
             _walk(Path(given), name, search)
     unique = {(file.path, file.location, file.members): file for file in search.files}
     return Discovery(
-        files=tuple(sorted(unique.values(), key=lambda file: (file.path, file.location))), errors=tuple(sorted(set(search.errors)))
+        files=tuple(sorted(unique.values(), key=lambda file: (file.path, file.location))),
+        errors=tuple(sorted(set(search.errors))),
     )
 
 
@@ -82,7 +85,9 @@ def _root_names(paths: Sequence[str]) -> list[str]:
 def _walk(root: Path, name: str, search: _Search) -> None:
     """Take a root: a file as it is, a directory with all below it."""
     if not root.exists():
-        search.errors.append((name or str(root), f"{root} does not exist; check the spelling, or quote a path with blanks"))
+        search.errors.append(
+            (name or str(root), f"{root} does not exist; check the spelling, or quote a path with blanks")
+        )
         return
     if not root.is_dir():
         _look_into(root, name or root.name, search)
@@ -92,14 +97,21 @@ def _walk(root: Path, name: str, search: _Search) -> None:
         found = True
         _look_into(path, "/".join(filter(None, (name, path.relative_to(root).as_posix()))), search)
     if not found and not search.errors:
-        search.errors.append((name or str(root), f"{root} is a directory without any file; give the directory that holds the logs"))
+        search.errors.append(
+            (name or str(root), f"{root} is a directory without any file; give the directory that holds the logs")
+        )
 
 
 def _files_below(root: Path, name: str, search: _Search) -> Iterator[Path]:
     """The files of a tree in the order of their names; links to directories are followed once."""
 
     def complain(error: OSError) -> None:
-        search.errors.append((name or str(error.filename), f"{error.filename} cannot be listed ({error.strerror}); check its permissions"))
+        search.errors.append(
+            (
+                name or str(error.filename),
+                f"{error.filename} cannot be listed ({error.strerror}); check its permissions",
+            )
+        )
 
     seen: set[str] = set()
     for directory, below, names in os.walk(root, onerror=complain, followlinks=True):
@@ -114,7 +126,9 @@ def _files_below(root: Path, name: str, search: _Search) -> Iterator[Path]:
             if path.is_file():
                 yield path
             else:
-                search.errors.append((path.relative_to(root).as_posix(), f"{path} is no regular file or a broken link; it was left out"))
+                search.errors.append(
+                    (path.relative_to(root).as_posix(), f"{path} is no regular file or a broken link; it was left out")
+                )
 
 
 def _standard_input() -> Path:
@@ -133,9 +147,13 @@ def _look_into(path: Path, name: str, search: _Search) -> None:
             file = InputFile(path=name, location=str(path), size=status.st_size, mtime_ms=mtime_ms)
             _sort_out(file, stream, 0, search)
     except PermissionError:
-        search.errors.append((name, f"{path} cannot be read: permission denied; run as a user who may read it, or chmod it"))
+        search.errors.append(
+            (name, f"{path} cannot be read: permission denied; run as a user who may read it, or chmod it")
+        )
     except OSError as error:
-        search.errors.append((name, f"{path} cannot be read ({error.strerror or error}); copy it to a local disk and try again"))
+        search.errors.append(
+            (name, f"{path} cannot be read ({error.strerror or error}); copy it to a local disk and try again")
+        )
 
 
 def _sort_out(file: InputFile, stream: BinaryIO, depth: int, search: _Search) -> None:
@@ -143,7 +161,8 @@ def _sort_out(file: InputFile, stream: BinaryIO, depth: int, search: _Search) ->
     if not (head := head_of(stream)):
         search.files.append(file)
         return
-    kind, codecs = container_of(head), []
+    kind = container_of(head)
+    codecs: list[str] = []
     if kind is None and codec_of(head):
         codecs, chunks = layers(stream)
         start, problem = _beginning(chunks)
@@ -156,12 +175,19 @@ def _sort_out(file: InputFile, stream: BinaryIO, depth: int, search: _Search) ->
     if kind:
         _descend(file, stream, depth, search)
     elif is_binary(start):
-        search.errors.append((file.path, f"{file.path} is a binary file, not a log; leave it out, or export it as text"))
+        search.errors.append(
+            (file.path, f"{file.path} is a binary file, not a log; leave it out, or export it as text")
+        )
     else:
         codec = "+".join(codecs) or None
         search.files.append(
             InputFile(
-                path=file.path, location=file.location, members=file.members, codec=codec, size=file.size, mtime_ms=file.mtime_ms
+                path=file.path,
+                location=file.location,
+                members=file.members,
+                codec=codec,
+                size=file.size,
+                mtime_ms=file.mtime_ms,
             )
         )
 
@@ -185,11 +211,17 @@ def _descend(file: InputFile, stream: BinaryIO, depth: int, search: _Search) -> 
         sentence = f"archives are nested more than {MAX_DEPTH} deep here; unpack the outer ones and give the directory"
         search.errors.append((file.path, f"{file.path}: {sentence}"))
         return
-    archive = stream
-    if codec_of(head_of(stream)):
-        archive, problem = spooled(layers(stream)[1])
-        if problem:
-            search.errors.append((file.path, f"{file.path}: {problem}"))
+    with ExitStack() as stack:
+        archive = stream
+        if codec_of(head_of(stream)):
+            archive, problem = spooled(layers(stream)[1])
+            stack.enter_context(archive)
+            if problem:
+                search.errors.append((file.path, f"{file.path}: {problem}"))
+        _take_members(file, archive, depth, search)
+
+
+def _take_members(file: InputFile, archive: BinaryIO, depth: int, search: _Search) -> None:
     kind = container_of(head_of(archive))
     if kind is None:
         return
@@ -198,13 +230,14 @@ def _descend(file: InputFile, stream: BinaryIO, depth: int, search: _Search) -> 
             inner = InputFile(
                 path=f"{file.path}!/{member.name}",
                 location=file.location,
-                members=(*file.members, f"{member.name}\x00{member.key}" if kind == "zip" else member.name),
+                members=(*file.members, member.key),
                 size=member.size,
                 mtime_ms=member.mtime_ms,
             )
             _take_member(inner, member.problem, depth, search)
-    except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError, ValueError) as error:
-        search.errors.append((file.path, f"{file.path}: the {kind} archive is damaged ({error}); the members before that were read"))
+    except _UNREADABLE as error:
+        sentence = f"the {kind} archive is damaged ({error}); the members before that were read"
+        search.errors.append((file.path, f"{file.path}: {sentence}"))
 
 
 def _take_member(inner: InputFile, problem: str | None, depth: int, search: _Search) -> None:
@@ -214,5 +247,5 @@ def _take_member(inner: InputFile, problem: str | None, depth: int, search: _Sea
     try:
         with opened(inner.location, inner.members) as stream:
             _sort_out(inner, stream, depth + 1, search)
-    except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, KeyError, Damage) as error:
+    except _UNREADABLE as error:
         search.errors.append((inner.path, f"{inner.path} cannot be read ({error}); the other members were"))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_POD = re.compile(r"(?:^|/)(?P<namespace>[a-z0-9-]+)_(?P<pod>[a-z0-9][a-z0-9.-]*)_[0-9a-f-]{8,}/(?P<container>[^/]+)/\d+\.log")
+_POD = re.compile(
+    r"(?:^|/)(?P<namespace>[a-z0-9-]+)_(?P<pod>[a-z0-9][a-z0-9.-]*)_[0-9a-f-]{8,}/(?P<container>[^/]+)/\d+\.log"
+)
 _CONTAINER = re.compile(r"(?:^|/)(?P<pod>[a-z0-9][a-z0-9.-]*)_[a-z0-9-]+_[a-z0-9-]+?-[0-9a-f]{12,}\.log")
 _MSK = re.compile(r"(?:^|/)(?P<host>Broker-\d+)_")
 _SUFFIX = re.compile(
@@ -18,7 +20,9 @@ _GENERIC = re.compile(
     r"|all|combined|merged|kafka-?connect|schema-?registry|spring|spring-?boot|spring-?app|demo|test|sample|samples|file|files|archived?|rotated|download|downloads|desktop|documents|prod|dev|staging|production|[0-9a-f]{32,})\Z",
     re.IGNORECASE,
 )
-_PREFIX = re.compile(r"(?:server|kafka|app|application|connect|log|logs|console|stdout|container)[._-](?=[a-z]+[\w.-]*\d)", re.IGNORECASE)
+_PREFIX = re.compile(
+    r"(?:server|kafka|app|application|connect|log|logs|console|stdout|container)[._-](?=[a-z]+[\w.-]*\d)", re.IGNORECASE
+)
 
 
 def _stem(name: str) -> str:
@@ -34,7 +38,9 @@ def host_of(path: str) -> str | None:
     stem = _PREFIX.sub("", _stem(name))
     candidates = [*(_stem(directory) for directory in reversed(directories))]
     if stem and any(character.isdigit() for character in stem) and not _GENERIC.match(stem):
-        candidates.insert(0, stem) if not directories or _GENERIC.match(_stem(directories[-1])) else candidates.append(stem)
+        candidates.insert(0, stem) if not directories or _GENERIC.match(_stem(directories[-1])) else candidates.append(
+            stem
+        )
     elif stem and not _GENERIC.match(stem):
         candidates.append(stem)
     return next((each for each in candidates if each and not _GENERIC.match(each) and not _dated(each)), None)

@@ -131,7 +131,9 @@ class BulkFramer:
         before = self._starts
         for probe in range(probes):
             at = data.rfind(b"\n", 0, owned * probe // probes) + 1
-            if not data.startswith(self._starts, at) and self._is_header(data, at, data.find(b"\n", at) + 1 or len(data)):
+            if not data.startswith(self._starts, at) and self._is_header(
+                data, at, data.find(b"\n", at) + 1 or len(data)
+            ):
                 self._learn(data, at)
         return found if before == self._starts else self._count(data, owned, first, last)
 
@@ -163,7 +165,9 @@ class BulkFramer:
             at = stop
             if skipped > MAX_LINES and not self._count(data, owned, 0, 0):
                 at, skipped = owned, lines
-        if (not self._headed and self.start == 0 and not self.profile.continued) or (at >= owned and skipped > MAX_LINES):
+        if (not self._headed and self.start == 0 and not self.profile.continued) or (
+            at >= owned and skipped > MAX_LINES
+        ):
             self.counts.unparsed += skipped
         return at
 
@@ -203,7 +207,9 @@ class BulkFramer:
             if self._is_header(data, at, stop):
                 break
             if not framed.takes(text_of(data[at:stop])):
-                self.counts.complain(f"the record at byte {framed.offset:,} has no end; it was cut after {len(framed.more):,} lines")
+                self.counts.complain(
+                    f"the record at byte {framed.offset:,} has no end; it was cut after {len(framed.more):,} lines"
+                )
                 break
             at = stop
         return at

@@ -52,7 +52,9 @@ def values(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | No
             else:
                 ended = True
             if len(buffer) > MAX_VALUE:
-                raise Damage(f"a JSON value of more than {MAX_VALUE >> 20} MiB starts at byte {offset:,}; export it as one object a line") from None
+                raise Damage(
+                    f"a JSON value of more than {MAX_VALUE >> 20} MiB starts at byte {offset:,}; export it as one object a line"
+                ) from None
             continue
         if isinstance(value, dict):
             yield offset, line, buffer[:end], value

@@ -60,7 +60,9 @@ class Framer:
         """Peel a line, unless it is plainly one of the file's own layout or goes on with the line before."""
         if not self.profile.envelopes and raw.fields is None:
             expected = layouts.by_name().get(self.profile.layout)
-            if raw.text[:1] in ("", " ", "\t") or (expected is not None and expected.rank < _TRUSTED and expected.is_header(raw.text)):
+            if raw.text[:1] in ("", " ", "\t") or (
+                expected is not None and expected.rank < _TRUSTED and expected.is_header(raw.text)
+            ):
                 return [raw]
         return opened(raw, self.profile.envelopes, self.profile.layout)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import tempfile
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from rebalance_forensics.sources.codecs import Damage, codec_of, decompressed
-from rebalance_forensics.sources.containers import HEAD, container_of, open_member
+from rebalance_forensics.sources.containers import HEAD, container_of, member_of
 
 CHUNK = 4 << 20
 MAX_DEPTH = 6
@@ -20,6 +21,7 @@ MAX_UNPACKED = 64 << 30
 MAX_RATIO = 1_000
 _RATIO_FLOOR = 256 << 20
 _IN_MEMORY = 32 << 20
+_KEPT = 4
 
 
 class Bomb(Damage):
@@ -54,7 +56,8 @@ def _size_of(stream: BinaryIO) -> int:
 
 def layers(stream: BinaryIO) -> tuple[list[str], Iterator[bytes]]:
     """The codecs around a stream (gzip in gzip is real) and what is inside them all."""
-    packed, codecs = _size_of(stream), []
+    packed = _size_of(stream)
+    codecs: list[str] = []
     head = head_of(stream)
     chunks: Iterator[bytes] = iter(lambda: stream.read(CHUNK), b"")
     while (codec := codec_of(head)) and len(codecs) < MAX_DEPTH:
@@ -102,51 +105,76 @@ class _Reader(io.RawIOBase, BinaryIO):  # type: ignore[misc]  # RawIOBase and Bi
 
 def spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, str | None]:
     """The chunks as a seekable stream, in memory while it is small, and what was wrong at its end."""
-    spool = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as the archive is read
+    spool: BinaryIO = io.BytesIO()
     problem = None
     try:
         for chunk in chunks:
+            if isinstance(spool, io.BytesIO) and spool.tell() > _IN_MEMORY:
+                on_disk = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - whoever asked closes it
+                on_disk.write(spool.getbuffer())
+                spool = on_disk
             spool.write(chunk)
     except Damage as damage:
         problem = str(damage)
     spool.seek(0)
-    return spool, problem  # type: ignore[return-value]  # SpooledTemporaryFile reads as any binary file
+    return spool, problem
 
 
-@lru_cache(maxsize=4)
-def _archive(location: str, members: tuple[str, ...]) -> BinaryIO:
-    """An archive inside its wrappings as a seekable stream; kept, for its members are read one after another."""
-    if not members:
-        outer: BinaryIO = Path(location).open("rb")  # noqa: SIM115 - kept open by the cache
-    else:
-        outer = _member(location, members)
-    codecs, chunks = layers(outer)
-    if not codecs and not members:
-        return outer
-    return spooled(chunks)[0]
+class _Archives:
+    """The archives read last, unpacked: their members are read one after another."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, tuple[str, ...]], BinaryIO] = OrderedDict()
+
+    def get(self, location: str, members: tuple[str, ...]) -> BinaryIO:
+        """An archive inside its wrappings as a seekable stream."""
+        key = (location, members)
+        if key not in self._kept:
+            self._kept[key] = self._unpacked(location, members)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)[1].close()
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    @staticmethod
+    def _unpacked(location: str, members: tuple[str, ...]) -> BinaryIO:
+        with opened(location, members) as stream:
+            codecs, chunks = layers(stream)
+            if codecs or members:
+                return spooled(chunks)[0]
+        return Path(location).open("rb")
+
+    def close(self) -> None:
+        """Let go of all of them."""
+        while self._kept:
+            self._kept.popitem()[1].close()
 
 
-def _member(location: str, members: tuple[str, ...]) -> BinaryIO:
-    """One member of an archive, still in its own wrapping, as a seekable stream."""
-    archive = _archive(location, members[:-1])
-    kind = container_of(head_of(archive))
-    if kind is None:
-        raise OSError(f"{location} is no longer the archive it was")
-    name, _, key = members[-1].rpartition("\x00")
-    member = open_member(archive, kind, name or key, int(key) if name else None)
-    if kind == "tar":
-        return member
-    return spooled(_guarded(iter(lambda: member.read(CHUNK), b""), _size_of(archive)))[0]
+_ARCHIVES = _Archives()
+atexit.register(_ARCHIVES.close)
 
 
 @contextmanager
 def opened(location: str, members: tuple[str, ...]) -> Iterator[BinaryIO]:
-    """A file, or a member of an archive, as it lies there."""
-    if members:
-        yield _member(location, members)
+    """A file, or a member of an archive, as it lies there, still in its own wrapping."""
+    if not members:
+        with Path(location).open("rb", buffering=0) as stream:
+            yield cast("BinaryIO", stream)
         return
-    with Path(location).open("rb", buffering=0) as stream:
-        yield stream  # type: ignore[misc]  # FileIO reads as any binary file
+    archive = _ARCHIVES.get(location, members[:-1])
+    kind = container_of(head_of(archive))
+    if kind is None:
+        raise OSError(f"{location} is no longer the archive it was")
+    with member_of(archive, kind, members[-1]) as member:
+        if member.seekable() and kind == "tar":
+            yield member
+            return
+        guarded = _guarded(iter(lambda: member.read(CHUNK), b""), _size_of(archive))
+        copy, problem = spooled(guarded)
+    with copy:
+        if problem and not head_of(copy):
+            raise Damage(problem)
+        yield copy
 
 
 def chunks_of(location: str, members: tuple[str, ...], start: int = 0) -> Iterator[bytes]:

@@ -46,7 +46,9 @@ def _settle(line: Line, layout: str | None) -> Line:
     if line.text and has_header(line.text):
         return replace(line, fields=None)
     found = parse_fields(fields)
-    in_text = layout is not None and layout in layouts.by_name() and not hasattr(layouts.by_name()[layout], "parse_fields")
+    in_text = (
+        layout is not None and layout in layouts.by_name() and not hasattr(layouts.by_name()[layout], "parse_fields")
+    )
     if found and found[1].message and (found[1].logger or (found[1].level and not in_text)):
         return line
     return replace(line, fields=None)
@@ -83,7 +85,11 @@ def _convincing(line: Line, depth: int = 1) -> bool:
     if line.fields is not None or has_header(line.text):
         return True
     for name, envelope in envelopes.by_name().items():
-        if (envelope.certain or depth) and (inside := _peel(line, name)) and (envelope.certain or _convincing(inside[0], depth - 1)):
+        if (
+            (envelope.certain or depth)
+            and (inside := _peel(line, name))
+            and (envelope.certain or _convincing(inside[0], depth - 1))
+        ):
             return True
     return False
 
@@ -106,9 +112,7 @@ def opened(line: Line, chain: Sequence[str] = (), layout: str | None = None) -> 
         depth += 1
         waiting: list[Line] = []
         for each in lines:
-            if chain and (not each.text.startswith(("{", "<", "\x1b"))) and len(each.envelopes) >= len(chain):
-                done.append(each)
-            elif (inside := _sniffed(each, layout)) is None:
+            if (chain and (not each.text.startswith(("{", "<", "\x1b"))) and len(each.envelopes) >= len(chain)) or (inside := _sniffed(each, layout)) is None:
                 done.append(each)
             else:
                 waiting.extend(inside)

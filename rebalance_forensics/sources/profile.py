@@ -46,7 +46,13 @@ class FileProfile:
     @property
     def plain(self) -> bool:
         """Whether the file is simply text with a date in each header: nothing around it, oldest first."""
-        return not self.envelopes and self.document is None and not self.newest_first and self.dated and self.layout != layouts.UNKNOWN
+        return (
+            not self.envelopes
+            and self.document is None
+            and not self.newest_first
+            and self.dated
+            and self.layout != layouts.UNKNOWN
+        )
 
     @property
     def splittable(self) -> bool:
@@ -64,15 +70,22 @@ def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[F
     samples = [sample_of(file) for file in files]
     found = [_profile(file, sample, tz or ZoneRules()) for file, sample in zip(files, samples, strict=True)]
     ranges = [dates.range_of(sample) for sample in samples]
-    found = _chained(files, found, [first[0] if first else dates.first_clock(sample) for first, sample in zip(ranges, samples, strict=True)])
+    found = _chained(
+        files,
+        found,
+        [first[0] if first else dates.first_clock(sample) for first, sample in zip(ranges, samples, strict=True)],
+    )
     known = [each for each in ranges if each is not None]
     dated = [
-        each if each.dated else _dated(file, sample, each, known) for file, sample, each in zip(files, samples, found, strict=True)
+        each if each.dated else _dated(file, sample, each, known)
+        for file, sample, each in zip(files, samples, found, strict=True)
     ]
     return tuple(dated)
 
 
-def _chained(files: Sequence[InputFile], found: list[FileProfile], first_times: Sequence[int | None]) -> list[FileProfile]:
+def _chained(
+    files: Sequence[InputFile], found: list[FileProfile], first_times: Sequence[int | None]
+) -> list[FileProfile]:
     """Let the files of one rolled log tell of each other: layout, zone, release, and where a record goes on."""
     done = list(found)
     for chain in rotation.chains(files, first_times):
@@ -96,7 +109,11 @@ def _release(own: FileProfile, chain: Sequence[FileProfile]) -> str | None:
     """The release that one of them names, else the best bound."""
     said = [each.kafka_version for each in chain if each.kafka_version]
     exact = [release for release in said if not release.startswith(">")]
-    return own.kafka_version if own.kafka_version in exact else next(iter(exact), own.kafka_version or next(iter(said), None))
+    return (
+        own.kafka_version
+        if own.kafka_version in exact
+        else next(iter(exact), own.kafka_version or next(iter(said), None))
+    )
 
 
 def _component(chain: Sequence[FileProfile]) -> str | None:
@@ -135,7 +152,10 @@ def _starts(sample: Sample, possible: tuple[bytes, ...]) -> tuple[bytes, ...]:
     """Of the ways in which headers may begin, those that do here; counting each costs a pass over the file."""
     raw = b"\n" + sample.head
     used = tuple(start for start in possible if b"\n" + start in raw)
-    return tuple(start for start in used if not any(other != start and start.startswith(other) for other in used)) or possible
+    return (
+        tuple(start for start in used if not any(other != start and start.startswith(other) for other in used))
+        or possible
+    )
 
 
 def _is_dated(headers: Sequence[Sampled]) -> bool:
@@ -152,7 +172,9 @@ def _zones(headers: Sequence[Sampled]) -> dict[str | None, str]:
         if stamp and line.line.at is not None and stamp.form == "full" and stamp.offset_minutes is None:
             votes.setdefault(line.line.host, Counter())[zones.offset_between(stamp.local_ms, line.line.at)] += 1
     agreed = {host: counter.most_common(1)[0] for host, counter in votes.items()}
-    return {host: zones.named(offset) for host, (offset, count) in agreed.items() if count * 10 >= votes[host].total() * 9}
+    return {
+        host: zones.named(offset) for host, (offset, count) in agreed.items() if count * 10 >= votes[host].total() * 9
+    }
 
 
 def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str], sample: Sample) -> str | None:
@@ -185,7 +207,9 @@ def _time(line: Sampled) -> EpochMs | None:
     return EpochMs(stamp.utc_ms) if stamp and stamp.form == "full" else None
 
 
-def _dated(file: InputFile, sample: Sample, found: FileProfile, neighbours: Sequence[tuple[EpochMs, EpochMs]]) -> FileProfile:
+def _dated(
+    file: InputFile, sample: Sample, found: FileProfile, neighbours: Sequence[tuple[EpochMs, EpochMs]]
+) -> FileProfile:
     """Give a file without dates the midnight before its first record."""
     midnight, offset = dates.midnight_of(file, sample, neighbours)
     zone = found.zone or (None if offset is None else zones.named(offset))

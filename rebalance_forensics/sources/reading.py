@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 from rebalance_forensics.records import LogRecord, Origin
 from rebalance_forensics.sources import documents
 from rebalance_forensics.sources.blocks import Block, from_first_line, whole_lines
-from rebalance_forensics.sources.codecs import Damage
+from rebalance_forensics.sources.codecs import ERRORS, Damage
 from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.in_bulk import BulkFramer
@@ -80,7 +80,7 @@ def _readable(split: Split, counts: SplitCounts) -> Iterator[bytes]:
         yield from chunks_of(split.file.location, split.file.members, max(0, split.start - 1))
     except Damage as damage:
         counts.complain(str(damage))
-    except (OSError, KeyError, ValueError, TarError, BadZipFile) as error:
+    except (*ERRORS, KeyError, TarError, BadZipFile) as error:
         counts.complain(f"cannot be read further ({error}); what came before was")
 
 

@@ -79,5 +79,9 @@ class Recorder:
         self.counts.saw(self._clock.time_of(parsed.stamp, framed.line.at, host)[0])
 
     def _parsed(self, line: Line, text: str) -> Parsed:
-        found = parse_fields(line.fields, self.profile.layout) if line.fields is not None else layouts.parse(text, self.profile.layout)
+        found = (
+            parse_fields(line.fields, self.profile.layout)
+            if line.fields is not None
+            else layouts.parse(text, self.profile.layout)
+        )
         return found[1] if found else Parsed(stamp=None, level=None, logger=None, thread=None, message=text)

@@ -39,7 +39,11 @@ def chains(files: Sequence[InputFile], first_times: Sequence[int | None]) -> lis
 
 def _ordered(group: list[tuple[str, int | None, int]], first_times: Sequence[int | None]) -> list[int]:
     """Dates go up; numbers go down to the file without one, unless the times in the files say that they go up."""
-    timed = [(date, number, time) for date, number, index in group if number is not None and (time := first_times[index]) is not None]
+    timed = [
+        (date, number, time)
+        for date, number, index in group
+        if number is not None and (time := first_times[index]) is not None
+    ]
     pairs = [
         (one[1] < other[1]) == (one[2] < other[2])
         for one in timed
@@ -52,6 +56,11 @@ def _ordered(group: list[tuple[str, int | None, int]], first_times: Sequence[int
         date, number, index = entry
         current = not date and number is None
         order = 0 if number is None else (number if rising else -number)
-        return current, date or "9999", 1 if number is None and not rising else 0, order if number is not None else index * 0
+        return (
+            current,
+            date or "9999",
+            1 if number is None and not rising else 0,
+            order if number is not None else index * 0,
+        )
 
     return [index for _, _, index in sorted(group, key=place)]

@@ -22,9 +22,13 @@ class Split:
     end: int | None = None
 
 
-def plan(files: Sequence[InputFile], profiles: Sequence[FileProfile], split_bytes: int = SPLIT_BYTES) -> tuple[Split, ...]:
+def plan(
+    files: Sequence[InputFile], profiles: Sequence[FileProfile], split_bytes: int = SPLIT_BYTES
+) -> tuple[Split, ...]:
     """Cut what can be read from the middle; everything else is one split."""
-    return tuple(split for file, profile in zip(files, profiles, strict=True) for split in _cut(file, profile, split_bytes))
+    return tuple(
+        split for file, profile in zip(files, profiles, strict=True) for split in _cut(file, profile, split_bytes)
+    )
 
 
 def _cut(file: InputFile, profile: FileProfile, split_bytes: int) -> list[Split]:

@@ -11,7 +11,7 @@ from typing import Literal
 Form = Literal["full", "no-year", "time-only"]
 
 DAY_MS = 86_400_000
-_MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
+_MONTHS = {name: number for number, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1)}
 _ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,:](?P<fraction>\d{1,9}))?"
 _MONTH_NAME = r"(?P<name>[A-Z][a-z]{2})[a-z]*\.?"

@@ -25,7 +25,9 @@ class Clock:
     def __post_init__(self) -> None:
         self._zones = dict(self.profile.zones)
 
-    def time_of(self, stamp: Stamp | None, envelope_at: EpochMs | None, host: str | None) -> tuple[EpochMs | None, bool]:
+    def time_of(
+        self, stamp: Stamp | None, envelope_at: EpochMs | None, host: str | None
+    ) -> tuple[EpochMs | None, bool]:
         """The time of a record, and whether its zone is known."""
         if stamp is None:
             return envelope_at, envelope_at is not None
@@ -34,7 +36,9 @@ class Clock:
             return envelope_at, envelope_at is not None
         if stamp.offset_minutes is not None:
             return EpochMs(local - stamp.offset_minutes * 60_000), True
-        zone = self._zones.get(host or "") or (self.profile.zone if host in (None, self.profile.host) or not self._zones else None)
+        zone = self._zones.get(host or "") or (
+            self.profile.zone if host in (None, self.profile.host) or not self._zones else None
+        )
         if zone is None:
             return EpochMs(local), False
         return zones.to_utc(local, zone), True

@@ -48,7 +48,9 @@ def test_envelopes_are_peeled_one_after_another() -> None:
 
 
 def test_a_pasted_line_in_several_wrappings_is_still_read() -> None:
-    record = parse_line("# kafka1 | [2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)")
+    record = parse_line(
+        "# kafka1 | [2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+    )
     assert record.message == "[GroupCoordinator 1]: Stabilized group g"
     assert record.host == "kafka1"
 

@@ -28,7 +28,10 @@ def plain(tmp_path: Path, host: str) -> list[tuple[str | None, int | None, str, 
 
 
 def known(records: list[LogRecord]) -> list[tuple[str | None, int | None, str, str | None]]:
-    return sorted(((each.host, each.at, each.message, each.logger) for each in records), key=lambda each: (str(each[0]), each[1] or 0))
+    return sorted(
+        ((each.host, each.at, each.message, each.logger) for each in records),
+        key=lambda each: (str(each[0]), each[1] or 0),
+    )
 
 
 @pytest.mark.parametrize("name", sorted(WRAPPINGS))

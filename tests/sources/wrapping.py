@@ -17,12 +17,33 @@ START = 1795169730123
 def entries(offset_ms: int = 0) -> list[Entry]:
     """Two brokers' lines interleaved; a record of three lines is broken by a line of the other."""
     records = [
-        ("broker-1", 0, ["[GroupCoordinator 1]: Preparing to rebalance group g (kafka.coordinator.group.GroupCoordinator)"]),
-        ("broker-2", 40, ["ConsumerConfig values: ", "\tgroup.id = g", "\tclient.id = c", " (org.apache.kafka.clients.consumer.ConsumerConfig)"]),
+        (
+            "broker-1",
+            0,
+            ["[GroupCoordinator 1]: Preparing to rebalance group g (kafka.coordinator.group.GroupCoordinator)"],
+        ),
+        (
+            "broker-2",
+            40,
+            [
+                "ConsumerConfig values: ",
+                "\tgroup.id = g",
+                "\tclient.id = c",
+                " (org.apache.kafka.clients.consumer.ConsumerConfig)",
+            ],
+        ),
         ("broker-1", 900, ['[GroupCoordinator 1]: Said "hello" \\ <b> (kafka.coordinator.group.GroupCoordinator)']),
         ("broker-2", 1500, ["é 你好 (kafka.server.KafkaServer)"]),
         ("broker-1", 2000, ["[GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"]),
-        ("broker-2", 2600, ["down (kafka.server.KafkaServer)", "java.lang.IllegalStateException: x", "\tat kafka.Kafka.main(Kafka.scala:1)"]),
+        (
+            "broker-2",
+            2600,
+            [
+                "down (kafka.server.KafkaServer)",
+                "java.lang.IllegalStateException: x",
+                "\tat kafka.Kafka.main(Kafka.scala:1)",
+            ],
+        ),
     ]
     lines: list[Entry] = []
     for host, after, texts in records:
@@ -86,7 +107,12 @@ def _loki_api(entries: Iterable[Entry]) -> str:
 def _journald(entry: Entry) -> dict[str, object]:
     host, at, text = entry
     message: object = text if text.isascii() else list(text.encode())
-    return {"__REALTIME_TIMESTAMP": str(at * 1000), "_HOSTNAME": host, "_SYSTEMD_UNIT": "kafka.service", "MESSAGE": message}
+    return {
+        "__REALTIME_TIMESTAMP": str(at * 1000),
+        "_HOSTNAME": host,
+        "_SYSTEMD_UNIT": "kafka.service",
+        "MESSAGE": message,
+    }
 
 
 WRAPPINGS: dict[str, Callable[[Iterable[Entry]], str]] = {
@@ -94,36 +120,74 @@ WRAPPINGS: dict[str, Callable[[Iterable[Entry]], str]] = {
     "kubectl-prefix": _lines(lambda e: f"[pod/{e[0]}/kafka] {e[2]}"),
     "kubectl prefix and timestamps": _lines(lambda e: f"[pod/{e[0]}/kafka] {iso(e[1])} {e[2]}"),
     "journald": _json(_journald),
-    "syslog-3164": _lines(lambda e: f"<14>{datetime.fromtimestamp(e[1] / 1000, UTC):%b %d %H:%M:%S} {e[0]} kafka[81]: {e[2]}"),
+    "syslog-3164": _lines(
+        lambda e: f"<14>{datetime.fromtimestamp(e[1] / 1000, UTC):%b %d %H:%M:%S} {e[0]} kafka[81]: {e[2]}"
+    ),
     "syslog-5424": _lines(lambda e: f"<14>1 {iso(e[1])} {e[0]} kafka 812 - - {e[2]}"),
     "fluent bit": _json(
-        lambda e: {"date": e[1] / 1000, "stream": "stdout", "_p": "F", "log": e[2], "kubernetes": {"pod_name": e[0], "namespace_name": "k"}}
+        lambda e: {
+            "date": e[1] / 1000,
+            "stream": "stdout",
+            "_p": "F",
+            "log": e[2],
+            "kubernetes": {"pod_name": e[0], "namespace_name": "k"},
+        }
     ),
-    "fluentd": _json(lambda e: {"stream": "stdout", "logtag": "F", "message": e[2], "time": iso(e[1]), "hostname": e[0]}),
+    "fluentd": _json(
+        lambda e: {"stream": "stdout", "logtag": "F", "message": e[2], "time": iso(e[1]), "hostname": e[0]}
+    ),
     "fluent bit array": lambda entries: json.dumps(
         [{"date": e[1] / 1000, "log": e[2], "kubernetes": {"pod_name": e[0], "namespace_name": "k"}} for e in entries]
     ),
     "vector": _json(
-        lambda e: {"message": e[2], "timestamp": iso(e[1]), "stream": "stdout", "source_type": "kubernetes_logs", "kubernetes": {"pod_name": e[0]}}
+        lambda e: {
+            "message": e[2],
+            "timestamp": iso(e[1]),
+            "stream": "stdout",
+            "source_type": "kubernetes_logs",
+            "kubernetes": {"pod_name": e[0]},
+        }
     ),
     "cloudwatch subscription": _subscription,
     "cloudwatch events": lambda entries: json.dumps(
-        {"events": [{"logStreamName": e[0], "timestamp": e[1], "message": e[2], "ingestionTime": e[1] + 9} for e in entries]}, indent=2
+        {
+            "events": [
+                {"logStreamName": e[0], "timestamp": e[1], "message": e[2], "ingestionTime": e[1] + 9} for e in entries
+            ]
+        },
+        indent=2,
     ),
     "aws logs tail": _lines(lambda e: f"{iso(e[1])[:-1]}000+00:00 {e[0]} {e[2]}"),
     "loki jsonl": _json(lambda e: {"labels": {"pod": e[0]}, "line": e[2], "timestamp": iso(e[1])}),
     "loki text": _lines(lambda e: f'{iso(e[1])} {{app="kafka", pod="{e[0]}"}} {e[2]}'),
     "loki api": _loki_api,
     "elasticsearch": _json(_es),
-    "elasticsearch hits": lambda entries: json.dumps({"took": 1, "hits": {"total": 9, "hits": [_es(entry) for entry in entries]}}, indent=1),
+    "elasticsearch hits": lambda entries: json.dumps(
+        {"took": 1, "hits": {"total": 9, "hits": [_es(entry) for entry in entries]}}, indent=1
+    ),
     "elasticsearch array": lambda entries: json.dumps([_es(entry) for entry in entries]),
     "datadog": _json(
-        lambda e: {"_id": "A", "date": iso(e[1]), "host": e[0], "service": "kafka", "status": "info", "message": e[2], "attributes": {}}
+        lambda e: {
+            "_id": "A",
+            "date": iso(e[1]),
+            "host": e[0],
+            "service": "kafka",
+            "status": "info",
+            "message": e[2],
+            "attributes": {},
+        }
     ),
-    "splunk json": _json(lambda e: {"preview": False, "result": {"_raw": e[2], "_time": iso(e[1]), "host": e[0], "source": "s"}}),
+    "splunk json": _json(
+        lambda e: {"preview": False, "result": {"_raw": e[2], "_time": iso(e[1]), "host": e[0], "source": "s"}}
+    ),
     "splunk csv": _csv,
     "google cloud": _json(
-        lambda e: {"timestamp": iso(e[1]), "resource": {"type": "k8s_container", "labels": {"pod_name": e[0]}}, "textPayload": e[2], "severity": "INFO"}
+        lambda e: {
+            "timestamp": iso(e[1]),
+            "resource": {"type": "k8s_container", "labels": {"pod_name": e[0]}},
+            "textPayload": e[2],
+            "severity": "INFO",
+        }
     ),
     "any json": _json(lambda e: {"ts": iso(e[1]), "pod": e[0], "msg": e[2]}),
 }

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from rebalance_forensics.sources.envelopes.base import Line
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = f"\x1b[32m{INSIDE}^[[0m"
 REJECT = "[32m] joined"
 

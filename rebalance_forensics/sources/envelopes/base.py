@@ -32,7 +32,8 @@ class Line:
 
 class Envelope(Protocol):
     """A way of wrapping lines. `certain` ones are recognised by themselves; the others only when what
-    they wrap is the start of a record, or when the whole file is wrapped so."""
+    they wrap is the start of a record, or when the whole file is wrapped so.
+    """
 
     @property
     def rank(self) -> int: ...

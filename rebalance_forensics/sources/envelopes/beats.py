@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.envelopes.base import JsonEnvelope
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = (
     '{"@timestamp":"2026-11-20T10:15:30.123Z","message":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g '
     '(kafka.coordinator.group.GroupCoordinator)","agent":{"type":"filebeat"},"host":{"name":"b1"},"log":{"file":{"path":"/var/log/server.log"},"offset":1}}'

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from rebalance_forensics.sources.envelopes.base import JsonEnvelope
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = (
     '{"events":[{"logStreamName":"Broker-1","timestamp":1795169730123,"message":"[2026-11-20 10:15:30,123] INFO '
     '[GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)","ingestionTime":1795169730999}]}'
@@ -20,4 +22,6 @@ def _events(fields: Fields) -> Sequence[Fields]:
     return tuple(event for event in events if isinstance(event, Mapping)) if isinstance(events, list) else ()
 
 
-ENVELOPE = JsonEnvelope(requires=("events",), time=("timestamp",), host=("logStreamName",), file=(), entries=_events, rank=40)
+ENVELOPE = JsonEnvelope(
+    requires=("events",), time=("timestamp",), host=("logStreamName",), file=(), entries=_events, rank=40
+)

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from rebalance_forensics.sources.envelopes.base import JsonEnvelope
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = (
     '{"messageType":"DATA_MESSAGE","owner":"1","logGroup":"/msk/c","logStream":"Broker-1","subscriptionFilters":["f"],'
     '"logEvents":[{"id":"3","timestamp":1795169730123,"message":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: '
@@ -24,4 +26,6 @@ def _events(fields: Fields) -> Sequence[Fields]:
     return tuple({"logStream": fields.get("logStream"), **event} for event in events if isinstance(event, Mapping))
 
 
-ENVELOPE = JsonEnvelope(requires=("messageType", "logEvents"), time=("timestamp",), host=("logStream",), file=(), entries=_events, rank=10)
+ENVELOPE = JsonEnvelope(
+    requires=("messageType", "logEvents"), time=("timestamp",), host=("logStream",), file=(), entries=_events, rank=10
+)

@@ -10,7 +10,9 @@ from dataclasses import replace
 from rebalance_forensics.sources.envelopes.base import Line, instant
 from rebalance_forensics.sources.stamps import read_stamp
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = f'"2026-11-20T10:15:30.123Z","b1","kafka","{INSIDE}"'
 REJECT = "2026-11-20 10:15:30,123 INFO joined"
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from rebalance_forensics.sources.envelopes.base import JsonEnvelope
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = (
     '{"log":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g '
     '(kafka.coordinator.group.GroupCoordinator)\\n","stream":"stdout","time":"2026-11-20T10:15:30.123456789Z"}'

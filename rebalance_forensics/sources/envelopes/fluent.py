@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from rebalance_forensics.sources.envelopes.base import JsonEnvelope, Line
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = (
     '{"date":1795169730.123,"time":"2026-11-20T10:15:30.123Z","stream":"stdout","_p":"F","log":"[2026-11-20 10:15:30,123] INFO '
     '[GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)",'

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.envelopes.base import JsonEnvelope
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = (
     '{"insertId":"i","timestamp":"2026-11-20T10:15:30.123Z","resource":{"type":"k8s_container","labels":{"pod_name":"kafka-0"}},"severity":"INFO",'
     '"textPayload":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"}'

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from rebalance_forensics.sources.envelopes.base import JsonEnvelope
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = (
     '{"__REALTIME_TIMESTAMP":"1795169730123456","_SYSTEMD_UNIT":"kafka.service","PRIORITY":"6","_HOSTNAME":"b1",'
     '"MESSAGE":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"}'

@@ -8,7 +8,9 @@ from rebalance_forensics.sources.envelopes.base import JsonEnvelope
 from rebalance_forensics.sources.envelopes.loki_jsonl import HOST_LABELS
 from rebalance_forensics.sources.layouts.json_fields import Fields, lookup
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = (
     '{"status":"success","data":{"resultType":"streams","result":[{"stream":{"pod":"kafka-0"},"values":'
     '[["1795169730123456789","[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"]]}]}}'

@@ -9,12 +9,15 @@ from dataclasses import replace
 from rebalance_forensics.sources.envelopes.base import Line, instant
 from rebalance_forensics.sources.envelopes.loki_jsonl import HOST_LABELS
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = f'2026-11-20T10:15:30Z {{app="kafka", pod="kafka-0"}} {INSIDE}'
 REJECT = "2026-11-20T10:15:30Z {trace} INFO joined"
 
 _LINE = re.compile(
-    r'(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))\s+\{(?P<labels>(?:[\w.]+="(?:[^"\\]|\\.)*"(?:, )?)*)\}\s?(?P<text>.*)', re.DOTALL
+    r'(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))\s+\{(?P<labels>(?:[\w.]+="(?:[^"\\]|\\.)*"(?:, )?)*)\}\s?(?P<text>.*)',
+    re.DOTALL,
 )
 _LABEL = re.compile(r'([\w.]+)="((?:[^"\\]|\\.)*)"')
 

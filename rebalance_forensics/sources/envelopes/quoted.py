@@ -6,10 +6,14 @@ import re
 
 from rebalance_forensics.sources.envelopes.base import TextEnvelope
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = f"> {INSIDE}"
 REJECT = "#PID<0.1.0> joined"
 
 ENVELOPE = TextEnvelope(
-    shape=re.compile(r"\s*(?:#+|//|>+|\*|[│|┃])(?:[ \t]+(?P<text>.*?)(?:\s*[│┃])?\Z|(?P<empty>)\Z)", re.DOTALL), rank=80, certain=False
+    shape=re.compile(r"\s*(?:#+|//|>+|\*|[│|┃])(?:[ \t]+(?P<text>.*?)(?:\s*[│┃])?\Z|(?P<empty>)\Z)", re.DOTALL),
+    rank=80,
+    certain=False,
 )

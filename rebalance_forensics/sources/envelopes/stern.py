@@ -6,13 +6,16 @@ import re
 
 from rebalance_forensics.sources.envelopes.base import TextEnvelope
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = f"kafka-0 kafka {INSIDE}"
 REJECT = "Kafka version: 3.9.1"
 
 ENVELOPE = TextEnvelope(
     shape=re.compile(
-        r"(?:\[(?P<host>[a-z][a-z0-9.-]+)\]|(?P<host2>[a-z][a-z0-9.-]*-[a-z0-9.-]+) (?P<stream>›? ?[a-z][a-z0-9-]+)) (?P<text>.*)", re.DOTALL
+        r"(?:\[(?P<host>[a-z][a-z0-9.-]+)\]|(?P<host2>[a-z][a-z0-9.-]*-[a-z0-9.-]+) (?P<stream>›? ?[a-z][a-z0-9-]+)) (?P<text>.*)",
+        re.DOTALL,
     ),
     rank=70,
     certain=False,

@@ -6,7 +6,9 @@ import re
 
 from rebalance_forensics.sources.envelopes.base import TextEnvelope
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = f"<14>Nov 20 10:15:30 b1 kafka[812]: {INSIDE}"
 REJECT = "Nov 20, 2026 10:15:30 AM org.apache.kafka.X poll"
 

@@ -6,7 +6,9 @@ import re
 
 from rebalance_forensics.sources.envelopes.base import TextEnvelope
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = f"<14>1 2026-11-20T10:15:30.123Z b1 kafka 812 - - \ufeff{INSIDE}"
 REJECT = "<14>Nov 20 10:15:30 b1 kafka[812]: joined"
 

@@ -6,7 +6,9 @@ import re
 
 from rebalance_forensics.sources.envelopes.base import TextEnvelope
 
-INSIDE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 SAMPLE = f"2026-11-20T10:15:30.123456+00:00 b1 kafka[812]: {INSIDE}"
 REJECT = "2026-11-20T10:15:30.123Z INFO kafka: joined"
 

@@ -23,7 +23,13 @@ def _finish(parsed: Parsed) -> Parsed:
     head = _HEAD.match(parsed.message)
     if head is None:
         return unwrapped(logger_in_parentheses(parsed))
-    rest = replace(parsed, level=level_of(head["level"]), logger=head["logger"], thread=head["thread"], message=parsed.message[head.end() :])
+    rest = replace(
+        parsed,
+        level=level_of(head["level"]),
+        logger=head["logger"],
+        thread=head["thread"],
+        message=parsed.message[head.end() :],
+    )
     return unwrapped(rest if rest.logger else logger_in_parentheses(rest))
 
 

@@ -8,8 +8,12 @@ from dataclasses import replace
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, Parsed, TextLayout, pattern
 from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
 
-SAMPLE = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
-REJECT = "2026-11-20 10:15:30,123 INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+SAMPLE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
+REJECT = (
+    "2026-11-20 10:15:30,123 INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
 
 # Only names that threads have: `[GroupId g] ` and `[KafkaApi-1] ` belong to the message.
 _THREAD = re.compile(

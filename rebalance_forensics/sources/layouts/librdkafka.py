@@ -12,7 +12,8 @@ SAMPLE = "%4|1795169730.678|SESSTMOUT|orders#consumer-1| [thrd:main]: Consumer g
 REJECT = "4|1795169730.678|orders|paid"
 
 _LINE = re.compile(
-    r"%(?P<severity>[0-7])\|(?P<time>\d{10}(?:\.\d+)?)\|(?P<facility>[A-Z0-9_]+)\|(?P<name>[^|\n]*)\| ?(?P<message>.*)", re.DOTALL
+    r"%(?P<severity>[0-7])\|(?P<time>\d{10}(?:\.\d+)?)\|(?P<facility>[A-Z0-9_]+)\|(?P<name>[^|\n]*)\| ?(?P<message>.*)",
+    re.DOTALL,
 )
 _SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _THREAD = re.compile(r"\[thrd:(?P<thread>[^\]\n]*)\]: ")
@@ -49,7 +50,8 @@ class _Librdkafka:
 
 
 _WRAPPED = re.compile(
-    r"(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +(?P<name>[\w.#-]+#(?:consumer|producer)-\d+):? (?P<message>\[thrd:.*)", re.DOTALL
+    r"(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +(?P<name>[\w.#-]+#(?:consumer|producer)-\d+):? (?P<message>\[thrd:.*)",
+    re.DOTALL,
 )
 
 

@@ -8,7 +8,9 @@ SAMPLE = "1688 [main] INFO  org.apache.kafka.clients.consumer.internals.Consumer
 REJECT = "10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - (Re-)joining group"
 
 LAYOUT = TextLayout(
-    header=pattern(rf"\d+\s+\[(?P<thread>[^\n]*?)\]\s+(?P<level>{LEVEL})\s+(?P<logger>{LOGGER})\s+(?:\S*\s+)?- (?P<message>.*)"),
+    header=pattern(
+        rf"\d+\s+\[(?P<thread>[^\n]*?)\]\s+(?P<level>{LEVEL})\s+(?P<logger>{LOGGER})\s+(?:\S*\s+)?- (?P<message>.*)"
+    ),
     starts=DIGITS,
     rank=20,
 )

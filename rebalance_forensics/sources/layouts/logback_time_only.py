@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import CLOCK, LEVEL, LOGGER, TextLayout, pattern
 
-SAMPLE = "10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - [Consumer clientId=c, groupId=g] (Re-)joining group"
+SAMPLE = (
+    "10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - [Consumer clientId=c, groupId=g] (Re-)joining group"
+)
 REJECT = "2026-11-20 10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - (Re-)joining group"
 
 LAYOUT = TextLayout(

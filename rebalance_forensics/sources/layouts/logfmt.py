@@ -12,7 +12,12 @@ REJECT = "timestamp of the last commit = 4"
 
 _START = re.compile(r"(?:time|ts|t|timestamp|level|lvl)=\S")
 _PAIR = re.compile(r'(?P<key>[\w.@-]+)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))')
-_TIME, _LEVEL, _MESSAGE, _LOGGER = ("time", "ts", "t", "timestamp"), ("level", "lvl"), ("msg", "message"), ("logger", "component")
+_TIME, _LEVEL, _MESSAGE, _LOGGER = (
+    ("time", "ts", "t", "timestamp"),
+    ("level", "lvl"),
+    ("msg", "message"),
+    ("logger", "component"),
+)
 
 
 def _first(pairs: dict[str, str], keys: tuple[str, ...]) -> str | None:
@@ -27,13 +32,18 @@ class _Logfmt:
 
     def is_header(self, line: str) -> bool:
         """Whether a record starts with this line."""
-        return _START.match(line) is not None and " msg=" in line or _START.match(line) is not None and " message=" in line
+        return (
+            (_START.match(line) is not None and " msg=" in line) or (_START.match(line) is not None and " message=" in line)
+        )
 
     def parse(self, text: str) -> Parsed | None:
         """Take a whole record apart."""
         if not self.is_header(text):
             return None
-        pairs = {m["key"]: m["bare"] if m["quoted"] is None else m["quoted"].replace('\\"', '"').replace("\\n", "\n") for m in _PAIR.finditer(text)}
+        pairs = {
+            m["key"]: m["bare"] if m["quoted"] is None else m["quoted"].replace('\\"', '"').replace("\\n", "\n")
+            for m in _PAIR.finditer(text)
+        }
         known = {*_TIME, *_LEVEL, *_MESSAGE, *_LOGGER, "caller", "source"}
         rest = ", ".join(f"{key}: {value}" for key, value in pairs.items() if key not in known)
         message = _first(pairs, _MESSAGE) or ""

@@ -8,7 +8,9 @@ SAMPLE = "[com.acme.Main.main()] INFO org.apache.kafka.clients.consumer.internal
 REJECT = "[2026-11-20 10:15:30,123] INFO [Consumer clientId=c, groupId=g] Revoke - all (o.a.k.ConsumerCoordinator)"
 
 LAYOUT = TextLayout(
-    header=pattern(rf"\[(?P<thread>(?!\d{{4}}-)[^\]\n]*)\] (?P<level>{LEVEL})\s+(?P<logger>{LOGGER}) - (?P<message>.*)"),
+    header=pattern(
+        rf"\[(?P<thread>(?!\d{{4}}-)[^\]\n]*)\] (?P<level>{LEVEL})\s+(?P<logger>{LOGGER}) - (?P<message>.*)"
+    ),
     starts=(b"[",),
     rank=22,
 )

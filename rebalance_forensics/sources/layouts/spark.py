@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import LEVEL, LOGGER, TextLayout, pattern
 
-SAMPLE = "26/11/20 10:15:30 INFO consumer.internals.ConsumerCoordinator: [Consumer clientId=c, groupId=g] (Re-)joining group"
+SAMPLE = (
+    "26/11/20 10:15:30 INFO consumer.internals.ConsumerCoordinator: [Consumer clientId=c, groupId=g] (Re-)joining group"
+)
 REJECT = "2026/11/20 10:15:30 [Consumer clientId=c, groupId=g] (Re-)joining group"
 
 LAYOUT = TextLayout(

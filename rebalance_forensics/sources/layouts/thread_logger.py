@@ -16,7 +16,9 @@ _BODY = (
 
 # After a time in brackets a colon ends no logger: `[time] INFO [MetadataLoader] publish: done (…)` is Kafka's own layout.
 LAYOUT = TextLayout(
-    header=pattern(rf"(?P<bracket>\[)?(?P<time>{DATED})(?(bracket)\]),?\s+{_BODY}(?(bracket)\s+[-–]|(?:\s+[-–:]|:)) (?P<message>.*)"),
+    header=pattern(
+        rf"(?P<bracket>\[)?(?P<time>{DATED})(?(bracket)\]),?\s+{_BODY}(?(bracket)\s+[-–]|(?:\s+[-–:]|:)) (?P<message>.*)"
+    ),
     starts=(b"20", b"[20"),
     rank=15,
 )

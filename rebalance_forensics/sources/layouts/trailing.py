@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from rebalance_forensics.sources.layouts.base import Parsed
 
 # A class has a dot in its name or begins with a capital: `(none)` at the end of a message is no logger.
