@@ -30,11 +30,16 @@ LINES = (
         "currentLeader=LeaderAndEpoch{leader=Optional[kafka-3.acme.internal:9092 (id: 3 rack: null)], epoch=0}}"
     ),
     "Connection to node 3 (kafka-3.acme.internal/10.77.1.9:9092) could not be established",
+    "Request joining group due to: subscription has changed from [clicks] at the beginning of the rebalance to [carts]",
+    "cached metadata has changed from (version48: {visits=[NO_RACKS]}) at the beginning of the rebalance to (version51",
+    "Subscribed to topic(s): sales.eu, sales.us",
+    "Adding newly assigned partitions: returns-0, __consumer_offsets-13",
     "Connection from /2001:db8:85a3::8a2e:370:7334 for User:alice was refused",
     "stream-thread [acme-billing-1b4e28ba-2fa1-41d2-883f-0016d3cca427-StreamThread-2] State transition",
     "group.id = acme-checkout, client.id = acme-checkout-1, bootstrap.servers = [kafka-3.acme.internal:9092]",
 )
-IN_LINES = ("acme", "till-7", "10.77", "2001:db8", "alice", "1b4e28ba", "eu-west", "internal", "invoices-7")
+TOPICS = ("clicks", "carts", "visits", "sales", "returns")
+IN_LINES = ("acme", "till-7", "10.77", "2001:db8", "alice", "1b4e28ba", "eu-west", "internal", "invoices-7", *TOPICS)
 
 
 def told_in_lines() -> Report:
@@ -73,7 +78,8 @@ def test_a_log_line_still_says_what_it_said() -> None:
     assert texts[2].endswith("in state PreparingRebalance with old generation 3")
     assert "[GroupCoordinator 3]" in texts[2]
     assert texts[3].startswith("Setting offset for partition topic-1-7 to the committed offset FetchPosition{offset=1")
-    assert "-StreamThread-2] State transition" in texts[6]
+    assert "-StreamThread-2] State transition" in texts[-2]
+    assert texts[8].endswith("-0, __consumer_offsets-13")
 
 
 def test_one_name_has_one_pseudonym_everywhere() -> None:

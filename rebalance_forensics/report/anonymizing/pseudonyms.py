@@ -26,7 +26,7 @@ class Pseudonyms:
 
     def of(self, name: str, kind: str) -> str:
         """Give a name its pseudonym, a new one where it has none."""
-        if not name or BROKER.fullmatch(name) or name in self.taken:
+        if not name or BROKER.fullmatch(name) or name in self.taken or name.startswith("__"):
             return name
         if name not in self.given:
             if UUID.fullmatch(name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterator
 
 from rebalance_forensics.report.anonymizing.pseudonyms import ADDRESS, UUID, Pseudonyms
 
@@ -32,6 +33,12 @@ GROUP_SAID = re.compile(
     r"(?:\b(?:in|for|of|from|rebalance|Stabilized|Dynamic member|joins) group |\[GroupId |\[MemberId |groupId=)"
     r"([^\s,\]\[;:)(]+)"
 )
+TOPICS_SAID = re.compile(
+    r"(?:topic\(s\):?|subscription has changed from|beginning of the rebalance to|subscribed topics:?) "
+    r"\[?([\w.-]+(?:, [\w.-]+)*)"
+)
+PARTITIONS_SAID = re.compile(r"\b[Pp]artitions?(?: set)?:? [\[(]?([\w.-]+-\d+(?:, ?[\w.-]+-\d+)*)")
+METADATA_SAID = re.compile(r"(?<=[{ ])([\w.-]+)=\[(?=NO_RACKS|\[)")
 HOST_AND_PORT = re.compile(r"(?<![\w./-])/?([A-Za-z][\w-]*(?:\.[\w-]+)*):(\d{4,5})\b")
 SLASHED_ADDRESS = re.compile(r"/([\w.-]+)(?=[:\s,)\]'}])")
 IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])")
@@ -77,11 +84,20 @@ def _token(token: str, names: Pseudonyms) -> str:
     return rewritten + token[len(bare) :]
 
 
+def _topics(text: str) -> Iterator[str]:
+    for said in TOPICS_SAID.finditer(text):
+        yield from said.group(1).split(", ")
+    for said in PARTITIONS_SAID.finditer(text):
+        yield from (partition.strip().rpartition("-")[0] for partition in said.group(1).split(","))
+    yield from (said.group(1) for said in METADATA_SAID.finditer(text))
+
+
 def _learn(text: str, names: Pseudonyms) -> None:
     """Take up the names a text gives away by where they stand."""
     found = [(one.group(1), kind) for kind, pattern in KEYED.items() for one in pattern.finditer(text)]
     found += [(one.group(1), "group") for one in GROUP_SAID.finditer(text)]
     found += [(one.group(1), "client") for one in BEFORE_UUID.finditer(text)]
+    found += [(one, "topic") for one in _topics(text)]
     found += [(one.group(1), "host") for one in HOST_AND_PORT.finditer(text)]
     found += [(one.group(1), "host") for one in SLASHED_ADDRESS.finditer(text) if "." in one.group(1)]
     for name, kind in found:
