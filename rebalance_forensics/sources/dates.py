@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.sample import Sample, Sampled
-from rebalance_forensics.sources.stamps import DAY_MS, Stamp
+from rebalance_forensics.sources.stamps import DAY_MS, Stamp, days_on
 from rebalance_forensics.sources.zones import QUARTER_MS
 
 _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
@@ -127,8 +128,11 @@ def _best(times: Sequence[int], midnights: Sequence[int], neighbours: Sequence[R
 
 
 def _rollovers(times: Sequence[int]) -> int:
-    """How often midnight passes in a sequence of times of day."""
-    return sum(before - after > DAY_MS // 2 for before, after in zip(times, times[1:], strict=False))
+    """How many midnights pass in a sequence of times of day."""
+    days = 0
+    for before, after in pairwise(times):
+        days = days_on(before, after, days)
+    return days
 
 
 def _nearest_midnight(time_of_day: int, instant: int) -> int:

@@ -55,6 +55,9 @@ class BulkFramer:
                 held = block
                 continue
             lead = 0 if held.dropped else self._lead(block.data)
+            if lead == len(block.data):
+                held = Block(held.offset, held.data + block.data, block.dropped)
+                continue
             data = held.data + block.data[:lead] if lead else held.data
             yield from self._block(held.offset, data, held.dropped)
             if self.end is not None and held.offset + len(data) > self.end:

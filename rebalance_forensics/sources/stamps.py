@@ -133,3 +133,12 @@ def read_stamp(text: str) -> Stamp | None:
         if match := shape.match(text):
             return _read(match)
     return None
+
+
+def days_on(before: int, time_of_day: int, days: int) -> int:
+    """How many midnights have passed with this time of day, after `days` of them at the time before it."""
+    if before - time_of_day > DAY_MS // 2:
+        return days + 1
+    if time_of_day - before > DAY_MS // 2 and days > 0:
+        return days - 1  # a line of before midnight that was written late
+    return days

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import zones
 from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.stamps import DAY_MS, Stamp
+from rebalance_forensics.sources.stamps import DAY_MS, Stamp, days_on
 
 _HALF_DAY_MS = DAY_MS // 2
 _NO_YEAR = 1972
@@ -57,13 +57,10 @@ class Clock:
         if self.profile.midnight_ms is None:
             return None
         before, days = self._last.get(host, (time_of_day, 0))
-        backwards = before - time_of_day
         if self.profile.newest_first:
-            days -= backwards < -_HALF_DAY_MS
-        elif backwards > _HALF_DAY_MS:
-            days += 1
-        elif backwards < -_HALF_DAY_MS and days > 0:
-            days -= 1  # a line of before midnight that was written late
+            days -= time_of_day - before > _HALF_DAY_MS
+        else:
+            days = days_on(before, time_of_day, days)
         self._last[host] = (time_of_day, days)
         return self.profile.midnight_ms + days * DAY_MS + time_of_day
 

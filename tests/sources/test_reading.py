@@ -1,0 +1,204 @@
+"""What a log says of its layout, host, release, zone and day, and how its odd lines are read."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.records import LogRecord
+from rebalance_forensics.sources.files import discover
+from rebalance_forensics.sources.profile import FileProfile, profiles
+from rebalance_forensics.sources.reading import Relevant, SplitCounts, parse_line, read_records
+from rebalance_forensics.sources.splits import plan
+from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules
+
+TENTH = 1795169730123
+"""2026-11-20 10:15:30.123 UTC."""
+HOUR = 3_600_000
+
+
+class Read:
+    """A tree of logs as the sources give it."""
+
+    def __init__(self, root: Path, files: dict[str, str | bytes], tz: tuple[str, ...] = (), relevant: Relevant | None = None) -> None:
+        for name, content in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            os.utime(path, (TENTH / 1000 + 60, TENTH / 1000 + 60))
+        self.files = discover([str(root)]).files
+        found = profiles(self.files, ZoneRules.of(tz))
+        self.profiles: dict[str, FileProfile] = dict(zip((file.path for file in self.files), found, strict=True))
+        self.counts: dict[str, SplitCounts] = {}
+        self.records: dict[str, list[LogRecord]] = {}
+        for split in plan(self.files, found):
+            counts = self.counts.setdefault(split.file.path, SplitCounts())
+            self.records.setdefault(split.file.path, []).extend(read_records(split, relevant, counts))
+
+
+def kafka(time: str, message: str, logger: str = "kafka.server.KafkaServer") -> str:
+    return f"[2026-11-20 {time}] INFO {message} ({logger})\n"
+
+
+def test_a_local_clock_is_tied_to_utc_by_an_epoch_value_it_prints(tmp_path: Path) -> None:
+    read = Read(tmp_path, {"node-1/app.log": kafka("12:15:30,125", f"Kafka startTimeMs: {TENTH}", "o.a.k.c.u.AppInfoParser")})
+    assert read.profiles["node-1/app.log"].zone == "+02:00"
+    assert [(record.at, record.zoned) for record in read.records["node-1/app.log"]] == [(TENTH + 2, True)]
+
+
+def test_a_local_time_that_nothing_ties_is_not_zoned(tmp_path: Path) -> None:
+    read = Read(tmp_path, {"node-1/app.log": kafka("12:15:30,123", "started")})
+    assert read.profiles["node-1/app.log"].zone is None
+    assert [(record.at, record.zoned) for record in read.records["node-1/app.log"]] == [(TENTH + 2 * HOUR, False)]
+
+
+def test_a_zone_that_the_user_gives_holds_for_its_host_or_for_all(tmp_path: Path) -> None:
+    line = kafka("12:15:30,123", "started")
+    read = Read(tmp_path, {"node-1/app.log": line, "node-2/app.log": line}, tz=("node-2=Europe/Berlin", "+02:00"))
+    assert [read.records[f"node-{n}/app.log"][0].at for n in (1, 2)] == [TENTH, TENTH + HOUR]
+
+
+def test_a_zone_that_does_not_exist_is_told() -> None:
+    with pytest.raises(UnknownZoneError, match="Mars/Base: no such time zone"):
+        ZoneRules.of(["node-1=Mars/Base"])
+
+
+LOGBACK = "{time} [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "neighbour"),
+    [
+        ("app.log", f"Kafka startTimeMs: {TENTH}", ""),
+        ("app.log", "joined", kafka("09:00:00,000", "starting") + kafka("11:00:00,000", "stopped")),
+        ("app-2026-11-20.log", "joined", ""),
+        ("app.log", "joined", ""),
+    ],
+    ids=["an epoch value", "its neighbours", "its name", "its age"],
+)
+def test_a_log_without_dates_is_dated_by(name: str, message: str, neighbour: str, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {f"node-1/{name}": LOGBACK.format(time="10:15:30.123", message=message)}
+    if neighbour:
+        files["broker-1/server.log"] = neighbour
+    read = Read(tmp_path, files)
+    assert [record.at for record in read.records[f"node-1/{name}"]] == [TENTH]
+
+
+def test_midnight_passes_in_a_log_without_dates(tmp_path: Path) -> None:
+    lines = [LOGBACK.format(time=time, message="x") for time in ("22:00:00.000", "23:59:59.999", "00:00:00.500", "23:59:59.998", "10:15:30.123")]
+    read = Read(tmp_path, {"node-1/app.log": "".join(lines)})
+    times = [record.at for record in read.records["node-1/app.log"]]
+    assert times == [TENTH - 12 * HOUR - 930_123, *(TENTH - 36_930_123 + late for late in (-1, 500, -2)), TENTH]
+
+
+def test_a_record_goes_on_in_the_next_file_of_a_rolled_log(tmp_path: Path) -> None:
+    whole = kafka("10:15:30,100", "Kafka version: 3.9.1") + (
+        "[2026-11-20 10:15:30,123] INFO ConsumerConfig values: \n\ta = 1\n\tb = 2\n\tc = 3\n (org.apache.kafka.clients.consumer.ConsumerConfig)\n"
+    )
+    whole += kafka("10:15:31,000", "joined")
+    lines = whole.splitlines(keepends=True)
+    files: dict[str, str | bytes] = {
+        "n-1/app.2.log.gz": gzip.compress("".join(lines[:3]).encode()),
+        "n-1/app.1.log.gz": gzip.compress("".join(lines[3:4]).encode()),
+        "n-1/app.log": "".join(lines[4:]),
+    }
+    for relevant in (None, lambda block: [at for at in (block.find(b"Config"), block.find(b"joined")) if at >= 0]):
+        read = Read(tmp_path, files, relevant=relevant)
+        config = read.records["n-1/app.2.log.gz"][-1]
+        assert config.message == "ConsumerConfig values: \n\ta = 1\n\tb = 2\n\tc = 3\n"
+        assert [record.message for record in read.records["n-1/app.log"]] == ["joined"]
+        assert sum(counts.lines for counts in read.counts.values()) == len(lines)
+        assert sum(counts.unparsed for counts in read.counts.values()) == 0
+        assert read.profiles["n-1/app.log"].kafka_version == "3.9.1"
+
+
+def test_a_layout_that_changes_in_mid_file_is_followed(tmp_path: Path) -> None:
+    old = "".join(kafka(f"10:15:30,{n:03d}", "old") for n in range(300))
+    new = "".join(f"2026-11-20 10:15:31,{n:03d} INFO new (kafka.server.KafkaServer) [main]\n" for n in range(300))
+    for relevant in (None, every_line):
+        read = Read(tmp_path, {"b-1/server.log": old + new}, relevant=relevant)
+        assert [record.message for record in read.records["b-1/server.log"]] == ["old"] * 300 + ["new"] * 300
+        assert read.counts["b-1/server.log"].records == 600
+        assert read.counts["b-1/server.log"].unparsed == 0
+
+
+def every_line(block: bytes) -> list[int]:
+    return [0, *(at + 1 for at, byte in enumerate(block[:-1]) if byte == 0x0A)]
+
+
+def test_a_file_that_is_no_log_is_unparsed_line_by_line(tmp_path: Path) -> None:
+    read = Read(tmp_path, {"notes.txt": "Dear team,\n\nthe broker is slow.\n"})
+    counts = read.counts["notes.txt"]
+    assert (counts.lines, counts.records, counts.unparsed) == (3, 0, 2)
+    assert read.profiles["notes.txt"].layout == "unknown"
+
+
+def test_lines_before_the_first_record_are_unparsed(tmp_path: Path) -> None:
+    read = Read(tmp_path, {"b-1/server.log": "starting\nsoon\n" + kafka("10:15:30,123", "started")})
+    assert (read.counts["b-1/server.log"].records, read.counts["b-1/server.log"].unparsed) == (1, 2)
+
+
+@pytest.mark.parametrize("relevant", [None, every_line], ids=["all", "hits"])
+def test_a_line_of_many_megabytes_is_cut_and_named(relevant: Relevant | None, tmp_path: Path) -> None:
+    long = kafka("10:15:30,123", "x" * (24 << 20))
+    log = kafka("10:15:30,000", "before") + long + kafka("10:15:31,000", "after")
+    read = Read(tmp_path, {"b-1/server.log": log}, relevant=relevant)
+    counts = read.counts["b-1/server.log"]
+    assert [record.message[:6] for record in read.records["b-1/server.log"]] == ["before", "xxxxxx", "after"]
+    assert [record.origin.line for record in read.records["b-1/server.log"]] == [1, 2, 3]
+    assert read.records["b-1/server.log"][2].origin.byte_offset == len(log) - len(kafka("10:15:31,000", "after"))
+    assert (counts.lines, counts.bytes, counts.records) == (3, len(log), 3)
+    assert len(counts.errors) == 1
+    assert f"{len(long):,} bytes long" in counts.errors[0]
+
+
+def test_a_record_without_end_is_cut_and_named(tmp_path: Path) -> None:
+    log = kafka("10:15:30,123", "before") + "\tx\n" * 6000 + kafka("10:15:31,000", "after")
+    read = Read(tmp_path, {"b-1/server.log": log})
+    assert [record.message[:6] for record in read.records["b-1/server.log"]] == ["before", "after"]
+    assert "cut after 5,000 lines" in read.counts["b-1/server.log"].errors[0]
+    assert read.counts["b-1/server.log"].unparsed == 1000
+
+
+def test_nul_bytes_and_bytes_that_are_not_utf8_harm_nothing(tmp_path: Path) -> None:
+    line = kafka("10:15:30,123", "gr\u00fcn").encode("latin-1")
+    read = Read(tmp_path, {"b-1/server.log": bytes(5000) + line + line})
+    records = read.records["b-1/server.log"]
+    assert [record.message for record in records] == ["gr\ufffdn", "gr\ufffdn"]
+    assert [record.at for record in records] == [TENTH, TENTH]
+
+
+@pytest.mark.parametrize(
+    ("path", "host"),
+    [
+        ("broker-1/server.log", "broker-1"),
+        ("logs/broker-1/app.2.log.gz", "broker-1"),
+        ("server-kafka-0.log", "kafka-0"),
+        ("logs/kafka-2.log.gz", "kafka-2"),
+        ("kafka_kafka-0_0a1b2c3d-1111/kafka/0.log", "kafka-0"),
+        ("AWSLogs/1/KafkaBrokerLogs/eu/c/2026-11-20-10/Broker-1_17-05_5b17f696.log", "Broker-1"),
+        ("logs/server.log", None),
+        ("app.log", None),
+        ("export/export.ndjson", None),
+        ("2026-11-20/server.log.2026-11-20-10", None),
+        ("bundle.tgz!/payments-7f/logs/app.log", "payments-7f"),
+    ],
+)
+def test_a_host_is_told_by_its_directory_or_file(path: str, host: str | None) -> None:
+    from rebalance_forensics.sources.hosts import host_of  # noqa: PLC0415
+
+    assert host_of(path) == host
+
+
+def test_a_raw_line_is_read_without_its_file() -> None:
+    record = parse_line("2026-11-20T12:15:30.123+02:00  INFO 1 --- [orders] [C-1] o.a.k.c.c.i.ConsumerCoordinator : [Consumer clientId=c] x")
+    assert (record.at, record.zoned, record.level, record.thread) == (TENTH, True, "INFO", "C-1")
+    assert record.message == "[Consumer clientId=c] x"
+
+
+def test_a_raw_line_of_no_layout_is_its_own_message() -> None:
+    record = parse_line("Dear team")
+    assert (record.message, record.at, record.level) == ("Dear team", None, None)
