@@ -135,7 +135,8 @@ def _chosen_marks(
         budget.omit("marks in pictures, the plainest", len(found) - room)
         found = _most_telling(found, room, links)
     kept: dict[int, list[Mark]] = {number: [] for number in range(len(lanes))}
-    for number, mark in sorted(found, key=lambda pair: pair[1].at):
+    # Faults are drawn last, on top of what happened in the same instant.
+    for number, mark in sorted(found, key=lambda pair: (-SEVERITIES[pair[1].severity], pair[1].at)):
         kept[number].append(mark)
     return kept
 

@@ -90,6 +90,8 @@
       this.names = all(".names li", figure);
       this.rows = all("[data-row]", this.chart).map((node, number) => ({
         node, number, ...this.data.rows[number], barNodes: all(".bar", node), dotNodes: all(".dot", node),
+        inTime: this.data.rows[number].dots.map((dot, index) => index).sort((one, other) =>
+          this.data.rows[number].dots[one][1] - this.data.rows[number].dots[other][1]),
       }));
       this.shown = this.rows;
       this.cursor = { row: 0, dot: -1 };
@@ -267,7 +269,7 @@
       const things = row.dots.length ? row.dots : row.bars;
       if (step && step[1]) this.cursor.dot = Math.max(0, Math.min(this.cursor.dot + step[1], things.length - 1));
       if (!things.length) { $("says").textContent = `${row.name}: nothing drawn`; return undefined; }
-      const index = Math.max(0, this.cursor.dot);
+      const index = row.dots.length ? row.inTime[Math.max(0, this.cursor.dot)] : Math.max(0, this.cursor.dot);
       const found = row.dots.length ? { row, dot: index } : { row, bar: index };
       for (const node of all(".cursor", this.chart)) node.classList.remove("cursor");
       (row.dots.length ? row.dotNodes : row.barNodes)[index].classList.add("cursor");

@@ -37,7 +37,8 @@ SUMMARY_CHARACTERS = 600
 
 def verdict(incident: Incident) -> Iterator[RenderableType]:
     """Say what happened and how sure that is."""
-    title = Text(incident.severity.upper(), style=STYLES[incident.severity])
+    title = Text()
+    title.append(incident.severity.upper(), style=STYLES[incident.severity])
     title.append_text(said(f"  {_group(incident)}", "bold"))
     title.append_text(said(f"  incident {incident.id}", "dim"))
     yield title
@@ -48,7 +49,8 @@ def verdict(incident: Incident) -> Iterator[RenderableType]:
 def in_brief(incident: Incident, alike: Sequence[Incident] = ()) -> Iterator[RenderableType]:
     """Tell an incident in a few lines, for a list; `alike` are those that read the same in other groups."""
     cause = incident.root_causes[0]
-    title = Text(incident.severity, style=STYLES[incident.severity])
+    title = Text()
+    title.append(incident.severity, style=STYLES[incident.severity])
     title.append_text(said(f"  {cause.cause} ({sureness(cause.confidence)})", "bold"))
     title.append_text(said(f"  {some([_group(one) for one in (incident, *alike)])}"))
     yield indented(title)
