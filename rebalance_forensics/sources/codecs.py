@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import bz2
+import importlib
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import ModuleType
 from typing import Any, BinaryIO, Protocol
 
 import lz4.frame
 import zstandard
 
-try:
-    from isal import isal_zlib as inflating  # an optional extra, faster than zlib
-except ImportError:
-    inflating = zlib
+inflating: ModuleType = zlib
+with suppress(ImportError):  # an optional extra, faster than zlib
+    inflating = importlib.import_module("isal.isal_zlib")
 
 PIECE = 1 << 20
 """No more than this is inflated at once, so that a bomb is noticed before it fills the memory."""
@@ -29,7 +31,16 @@ _MAGIC = (
     ("zst", b"\x28\xb5\x2f\xfd"),
     ("lz4", b"\x04\x22\x4d\x18"),
 )
-ERRORS = (zlib.error, inflating.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, RuntimeError, ValueError)
+ERRORS: tuple[type[Exception], ...] = (
+    zlib.error,
+    inflating.error,
+    OSError,
+    EOFError,
+    lzma.LZMAError,
+    zstandard.ZstdError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class Damage(Exception):  # noqa: N818 - it ends a stream, its readable part has been delivered
@@ -130,7 +141,7 @@ def decompressed(stream: BinaryIO, codec: str) -> Iterator[bytes]:
     while chunk := pending or stream.read(_READ):
         pending = b""
         if member is None:
-            chunk = chunk.lstrip(b"\x00")  # noqa: PLW2901 - some writers pad the file to a whole block
+            chunk = chunk.lstrip(b"\x00")
             if not chunk:
                 continue
             member = _MEMBERS[codec]()

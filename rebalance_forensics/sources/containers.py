@@ -48,7 +48,9 @@ def _zip_members(stream: BinaryIO) -> Iterator[Member]:
             if info.is_dir():
                 continue
             problem = "is encrypted; unpack it with its password and give the directory" if info.flag_bits & 1 else None
-            yield Member(info.filename, info.file_size, _dos_time_ms(info.date_time), f"{position}:{info.filename}", problem)
+            yield Member(
+                info.filename, info.file_size, _dos_time_ms(info.date_time), f"{position}:{info.filename}", problem
+            )
 
 
 def _dos_time_ms(when: tuple[int, int, int, int, int, int]) -> int:

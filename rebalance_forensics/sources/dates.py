@@ -10,7 +10,9 @@ from itertools import pairwise
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.peeling import opened
 from rebalance_forensics.sources.sample import Sample, Sampled
 from rebalance_forensics.sources.stamps import DAY_MS, Stamp, days_on
 from rebalance_forensics.sources.zones import QUARTER_MS
@@ -19,6 +21,7 @@ _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
 _EPOCH = re.compile(r"(?<![\d.])(1[4-9]\d{11})(?![\d.])")
 _NAME_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)")
 _WESTERNMOST_MS = -12 * 3_600_000
+_EASTERNMOST_MS = 14 * 3_600_000
 _NEAR_MS = 60_000
 _AGREEING = 3
 
@@ -47,17 +50,25 @@ def first_clock(sample: Sample) -> int | None:
     return next((stamp.local_ms for _, stamp in _stamps(sample)), None)
 
 
-def _ties(sample: Sample) -> Iterator[tuple[int, int, bool]]:
-    """Local times beside the epoch values printed with them; the last says whether the value is surely of that moment."""
+Tie = tuple[str | None, int, int, bool]
+"""A host, its local time, an epoch value it printed then, and whether the value is surely of that moment."""
+
+
+def _ties(sample: Sample) -> Iterator[Tie]:
+    """Local times beside the epoch values printed with them."""
     for started in _STARTED.finditer(sample.text):
         line_start = sample.text.rfind("\n", 0, started.start()) + 1
-        found = layouts.parse(sample.text[line_start : started.end()])
-        if found and (stamp := found[1].stamp) and stamp.offset_minutes is None and stamp.form != "no-year":
-            yield stamp.local_ms, int(started[1]), True
-    for line, stamp in _stamps(sample):
-        if stamp.offset_minutes is None and stamp.form != "no-year" and line.parsed:
-            if value := _EPOCH.search(line.parsed.message):
-                yield stamp.local_ms, int(value[1]), False
+        for line in opened(Line(text=sample.text[line_start : started.end()])):
+            found = layouts.parse(line.text)
+            if found and (stamp := found[1].stamp) and _naive(stamp):
+                yield line.host, stamp.local_ms, int(started[1]), True
+    for sampled, stamp in _stamps(sample):
+        if _naive(stamp) and sampled.parsed and (value := _EPOCH.search(sampled.parsed.message)):
+            yield sampled.line.host, stamp.local_ms, int(value[1]), False
+
+
+def _naive(stamp: Stamp) -> bool:
+    return stamp.offset_minutes is None and stamp.form != "no-year"
 
 
 def _offset(local_ms: int, utc_ms: int) -> int | None:
@@ -66,28 +77,32 @@ def _offset(local_ms: int, utc_ms: int) -> int | None:
     if local_ms < DAY_MS:
         east = (east - _WESTERNMOST_MS) % DAY_MS + _WESTERNMOST_MS
     rounded = round(east / QUARTER_MS) * QUARTER_MS
-    if abs(east - rounded) > _NEAR_MS or not _WESTERNMOST_MS <= rounded <= 14 * 3_600_000:
+    if abs(east - rounded) > _NEAR_MS or not _WESTERNMOST_MS <= rounded <= _EASTERNMOST_MS:
         return None
     return rounded // 60_000
 
 
-def _agreed(sample: Sample) -> tuple[int, int, int] | None:
-    """The offset on which the ties agree, with the first pair of times that shows it."""
+def _agreed(sample: Sample, host: str | None = None) -> tuple[int, int, int] | None:
+    """The offset on which a host's ties agree, with the first pair of times that shows it."""
     found = [
-        (offset, local, utc, sure) for local, utc, sure in _ties(sample) if (offset := _offset(local, utc)) is not None
+        (offset, local, utc, sure)
+        for name, local, utc, sure in _ties(sample)
+        if name == host and (offset := _offset(local, utc)) is not None
     ]
-    votes = Counter({offset: 0 for offset, *_ in found})
-    for offset, _, _, sure in found:
-        votes[offset] += _AGREEING if sure else 1
-    if not votes or (best := votes.most_common(1)[0])[1] < _AGREEING or best[1] * 10 < votes.total() * 8:
+    found = [tie for tie in found if tie[3]] or found
+    votes = Counter(offset for offset, *_ in found)
+    if not votes or not (found[0][3] or len(found) >= _AGREEING):
         return None
-    return next((offset, local, utc) for offset, local, utc, _ in found if offset == best[0])
+    best, count = votes.most_common(1)[0]
+    if count * 10 < votes.total() * 8:
+        return None
+    return next((offset, local, utc) for offset, local, utc, _ in found if offset == best)
 
 
-def tied_offset(sample: Sample) -> int | None:
-    """Minutes east of UTC of a file's local times, from the epoch values it prints."""
-    agreed = _agreed(sample)
-    return agreed[0] if agreed else None
+def tied_offsets(sample: Sample) -> dict[str | None, int]:
+    """By host, minutes east of UTC of its local times, from the epoch values it prints."""
+    hosts = {host for host, *_ in _ties(sample)}
+    return {host: agreed[0] for host in hosts if (agreed := _agreed(sample, host))}
 
 
 def midnight_of(file: InputFile, sample: Sample, neighbours: Sequence[Range]) -> tuple[int | None, int | None]:
@@ -95,7 +110,7 @@ def midnight_of(file: InputFile, sample: Sample, neighbours: Sequence[Range]) ->
     times = [stamp.local_ms for _, stamp in _stamps(sample) if stamp.form == "time-only"]
     if not times:
         return None, None
-    if agreed := _agreed(sample):
+    if agreed := _agreed(sample, sample.lines[0].line.host):
         offset, local, utc = agreed
         before = times[: times.index(local) + 1] if local in times else [times[0], local]
         days_before = _rollovers(before)

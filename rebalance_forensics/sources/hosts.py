@@ -10,14 +10,21 @@ _POD = re.compile(
 _CONTAINER = re.compile(r"(?:^|/)(?P<pod>[a-z0-9][a-z0-9.-]*)_[a-z0-9-]+_[a-z0-9-]+?-[0-9a-f]{12,}\.log")
 _MSK = re.compile(r"(?:^|/)(?P<host>Broker-\d+)_")
 _SUFFIX = re.compile(
-    r"(?:[.-]\d{4}-\d\d-\d\d(?:[-T.]\d\d(?:[-.:]?\d\d)?)?|[.-]\d{8}(?:-\d+)?|\.(?:log|out|err|txt|json|jsonl|ndjson|csv|gz|bz2|xz|zst|lz4|zip|tar|tgz|\d{1,3})|-json)+\Z",
+    r"(?:[.-]\d{4}-\d\d-\d\d(?:[-T.]\d\d(?:[-.:]?\d\d)?)?|[.-]\d{8}(?:-\d+)?|\.(?:log|out|err|txt"
+    r"|json|jsonl|ndjson|csv|gz|bz2|xz|zst|lz4|zip|tar|tgz|\d{1,3})|-json)+\Z",
     re.IGNORECASE,
 )
 _GENERIC = re.compile(
-    r"(?:\d+|var|log|logs?|app|apps|application|applications|server|servers?logs?|controller|state-change|kafka|kafkaserver|kafka-?logs?|connect|streams?|client|clients?"
-    r"|console|output|out|stdout|stderr|std|nohup|syslog|messages|daemon|export|exports|dump|data|compose|docker-compose|docker|logcli|loki|elastic|splunk|tmp|home|root|opt|usr|srv|mnt"
-    r"|input|inputs|results?|bundle|archive|incident|incidents|support|service|main|current|latest|previous|old|new|default|broker|brokers|consumers?|producers?|workers?|nodes?|pods?|containers?"
-    r"|all|combined|merged|kafka-?connect|schema-?registry|spring|spring-?boot|spring-?app|demo|test|sample|samples|file|files|archived?|rotated|download|downloads|desktop|documents|prod|dev|staging|production|[0-9a-f]{32,})\Z",
+    r"(?:\d+|var|log|logs?|app|apps|application|applications|server|servers?logs?|controller"
+    r"|state-change|kafka|kafkaserver|kafka-?logs?|connect|streams?|client|clients?"
+    r"|console|output|out|stdout|stderr|std|nohup|syslog|messages|daemon|export|exports|dump|data"
+    r"|compose|docker-compose|docker|logcli|loki|elastic|splunk|tmp|home|root|opt|usr|srv|mnt"
+    r"|input|inputs|results?|bundle|archive|incident|incidents|support|service|main|current|latest"
+    r"|previous|old|new|default|broker|brokers|consumers?|producers?|workers?|nodes?|pods?"
+    r"|containers?"
+    r"|all|combined|merged|kafka-?connect|schema-?registry|spring|spring-?boot|spring-?app|demo|test"
+    r"|sample|samples|file|files|archived?|rotated|download|downloads|desktop|documents|prod|dev"
+    r"|staging|production|[0-9a-f]{32,})\Z",
     re.IGNORECASE,
 )
 _PREFIX = re.compile(

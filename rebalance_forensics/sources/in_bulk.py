@@ -44,7 +44,7 @@ class BulkFramer:
     _lines: int = 0
     _headed: bool = False
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # noqa: D105
         self._starts = self.profile.starts
 
     def frame(self, blocks: Iterator[Block]) -> Iterator[Framed]:

@@ -53,7 +53,8 @@ def values(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | No
                 ended = True
             if len(buffer) > MAX_VALUE:
                 raise Damage(
-                    f"a JSON value of more than {MAX_VALUE >> 20} MiB starts at byte {offset:,}; export it as one object a line"
+                    f"a JSON value of more than {MAX_VALUE >> 20} MiB starts at byte {offset:,}; export it as one "
+                    f"object a line"
                 ) from None
             continue
         if isinstance(value, dict):

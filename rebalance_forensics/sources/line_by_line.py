@@ -14,6 +14,7 @@ from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.recording import Framed
 from rebalance_forensics.sources.text import text_of
 
+_MOST_PARTS = 4096
 _TRUSTED = 60
 """A header of a layout below this rank cannot be an envelope's."""
 
@@ -70,7 +71,7 @@ class Framer:
         stream = self._streams.setdefault((line.host, line.stream), _Stream())
         if line.partial or stream.parts:
             stream.parts.append((offset, number, line))
-            if line.partial and len(stream.parts) < 64:
+            if line.partial and len(stream.parts) < _MOST_PARTS:
                 return
             offset, number, line = _joined(stream.parts)
             stream.parts = []
@@ -112,7 +113,8 @@ class Framer:
         if stream.record is not None and not stream.gave_up:
             stream.gave_up = True
             self.counts.complain(
-                f"the record at byte {stream.record.offset:,} has no end; it was cut after {len(stream.record.more):,} lines"
+                f"the record at byte {stream.record.offset:,} has no end; it was cut "
+                f"after {len(stream.record.more):,} lines"
             )
         orphan = stream.record is None and (self.start > 0 or self.profile.continued)
         if line.text.strip() and not orphan and not past:

@@ -72,7 +72,7 @@ def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
     if line.fields is not None or (line.text.startswith("{") and object_of(line.text) is not None):
         inside = _peel(line, "json-text", layout)
         return inside if inside and inside[0].fields is None and has_header(inside[0].text) else None
-    if has_header(line.text) and not (layouts.header_layout(line.text) == "dated-message"):
+    if has_header(line.text) and layouts.header_layout(line.text) != "dated-message":
         return None
     for name, envelope in envelopes.by_name().items():
         if not envelope.certain and (inside := _peel(line, name, layout)) and _convincing(inside[0]):
@@ -112,7 +112,9 @@ def opened(line: Line, chain: Sequence[str] = (), layout: str | None = None) -> 
         depth += 1
         waiting: list[Line] = []
         for each in lines:
-            if (chain and (not each.text.startswith(("{", "<", "\x1b"))) and len(each.envelopes) >= len(chain)) or (inside := _sniffed(each, layout)) is None:
+            if (chain and (not each.text.startswith(("{", "<", "\x1b"))) and len(each.envelopes) >= len(chain)) or (
+                inside := _sniffed(each, layout)
+            ) is None:
                 done.append(each)
             else:
                 waiting.extend(inside)

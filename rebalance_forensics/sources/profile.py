@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import dates, layouts, rotation, zones
@@ -129,7 +130,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
     envelopes = chain[0][0] if chain else ()
     text = sample.text
     host = host_of(file.path) if not envelopes or len({line.line.host for line in headers}) != 1 else None
-    by_host = _zones(headers)
+    by_host = _zones(headers, sample)
     known = layouts.by_name()
     return FileProfile(
         layout=seen.most_common(1)[0][0] if seen else layouts.UNKNOWN,
@@ -138,7 +139,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         component=component_of(text),
         kafka_version=release_of(text),
         host=host or (headers[0].line.host if headers else None) or host_of(file.path),
-        zone=tz.zone_of(host or host_of(file.path), file.path) or _zone(headers, by_host, sample),
+        zone=tz.zone_of(host or host_of(file.path), file.path) or _zone(headers, by_host),
         zones=tuple(sorted((name, tz.zone_of(name, file.path) or zone) for name, zone in by_host.items() if name)),
         year=dates.year_of(file.mtime_ms),
         newest_first=_newest_first(sample, headers),
@@ -164,36 +165,38 @@ def _is_dated(headers: Sequence[Sampled]) -> bool:
     return undated * 2 <= len(stamps) or not stamps
 
 
-def _zones(headers: Sequence[Sampled]) -> dict[str | None, str]:
-    """By host, the zone that envelope times give to naive local times."""
+def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
+    """By host, the zone that envelope times, or epoch values in the text, give to naive local times."""
     votes: dict[str | None, Counter[int]] = {}
     for line in headers:
         stamp = line.parsed.stamp if line.parsed else None
         if stamp and line.line.at is not None and stamp.form == "full" and stamp.offset_minutes is None:
-            votes.setdefault(line.line.host, Counter())[zones.offset_between(stamp.local_ms, line.line.at)] += 1
-    agreed = {host: counter.most_common(1)[0] for host, counter in votes.items()}
-    return {
-        host: zones.named(offset) for host, (offset, count) in agreed.items() if count * 10 >= votes[host].total() * 9
-    }
+            offset = zones.offset_between(stamp.local_ms, line.line.at)
+            votes.setdefault(line.line.host, Counter())[offset] += 1
+    tied = dates.tied_offsets(sample)
+    for host, counter in votes.items():
+        offset, count = counter.most_common(1)[0]
+        if count * 10 >= counter.total() * 9:
+            tied[host] = offset
+    return {host: zones.named(offset) for host, offset in tied.items()}
 
 
-def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str], sample: Sample) -> str | None:
-    """The one zone of a file: written in its lines, or tied by its envelope or by epoch values in its text."""
+def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | None:
+    """The one zone of a file: written in its lines, or tied for all its hosts alike."""
     offsets = {line.parsed.stamp.offset_minutes for line in headers if line.parsed and line.parsed.stamp}
     if len(offsets) == 1 and (only := next(iter(offsets))) is not None:
         return zones.named(only)
-    if len(set(by_host.values())) == 1:
+    main = Counter(line.layout for line in headers).most_common(1)
+    hosts = {line.line.host for line in headers if line.layout == main[0][0]}
+    if len(set(by_host.values())) == 1 and hosts <= set(by_host):
         return next(iter(by_host.values()))
-    if by_host or len({line.line.host for line in headers}) > 1:
-        return None
-    tied = dates.tied_offset(sample)
-    return None if tied is None else zones.named(tied)
+    return None
 
 
 def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:
     """Whether times go down through the file."""
     times = [time for line in headers[: sample.head_lines] if (time := _time(line)) is not None]
-    steps = Counter((after > before) - (after < before) for before, after in zip(times, times[1:], strict=False))
+    steps = Counter((after > before) - (after < before) for before, after in pairwise(times))
     late = [time for line in headers if line.late and (time := _time(line)) is not None]
     if times and late and abs(late[-1] - times[0]) > 1000:  # noqa: PLR2004 - a second
         return late[-1] < times[0] and steps[-1] > steps[1]

@@ -49,7 +49,7 @@ class Recorder:
     counts: SplitCounts
     _clock: Clock = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # noqa: D105
         self._clock = Clock(self.profile)
 
     def record(self, framed: Framed) -> LogRecord:

@@ -11,7 +11,14 @@ from typing import Literal
 Form = Literal["full", "no-year", "time-only"]
 
 DAY_MS = 86_400_000
-_MONTHS = {name: number for number, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1)}
+_MONTHS_A_YEAR = 12
+_LONGEST_MONTH = 31
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
+    )
+}
 _ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,:](?P<fraction>\d{1,9}))?"
 _MONTH_NAME = r"(?P<name>[A-Z][a-z]{2})[a-z]*\.?"
@@ -19,9 +26,10 @@ _MONTH_NAME = r"(?P<name>[A-Z][a-z]{2})[a-z]*\.?"
 _SHAPES = tuple(
     re.compile(shape)
     for shape in (
-        rf"(?P<year>\d{{4}})[-–/.](?P<month>\d\d)[-–/.](?P<day>\d\d)[T _]{_CLOCK}{_ZONE}",
+        rf"(?P<year>\d{{4}})[-\u2013/.](?P<month>\d\d)[-\u2013/.](?P<day>\d\d)[T _]{_CLOCK}{_ZONE}",
         rf"(?P<clock>){_CLOCK}{_ZONE}(?![\d/-])",
-        rf"{_MONTH_NAME} +(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}(?:\s?(?P<half>[AaPp][Mm]))?{_ZONE}",
+        rf"{_MONTH_NAME} +(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}(?:\s?"
+        rf"(?P<half>[AaPp][Mm]))?{_ZONE}",
         rf"{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}",
         rf"(?P<day>\d{{1,2}})[ /-]{_MONTH_NAME}[ /-](?P<year>\d{{4}})[ :]{{1,2}}{_CLOCK}{_ZONE}",
         rf"(?P<short_year>\d\d)/(?P<month>\d\d)/(?P<day>\d\d) {_CLOCK}{_ZONE}",
@@ -56,7 +64,7 @@ class Stamp:
 @lru_cache(maxsize=4096)
 def _midnight_ms(year: int, month: int, day: int) -> int | None:
     """Midnight of a date; None for the 31st of February."""
-    if not (1 <= month <= 12 and 1 <= day <= 31):
+    if not (1 <= month <= _MONTHS_A_YEAR and 1 <= day <= _LONGEST_MONTH):
         return None
     return timegm((year, month, day, 0, 0, 0)) * 1000
 

@@ -22,7 +22,7 @@ class Clock:
     _zones: dict[str, str] = field(init=False)
     _last: dict[str | None, tuple[int, int]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # noqa: D105
         self._zones = dict(self.profile.zones)
 
     def time_of(

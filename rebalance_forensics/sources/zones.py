@@ -90,5 +90,5 @@ class ZoneRules:
 
     def zone_of(self, host: str | None, path: str) -> str | None:
         """The zone given for a host or a path, else the one for all."""
-        named_here = (zone for name, zone in self.by_host if name == host or name in path.split("/") or name == path)
+        named_here = (zone for name, zone in self.by_host if name in (host, path) or name in path.split("/"))
         return next(named_here, self.default)

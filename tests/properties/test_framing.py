@@ -18,8 +18,10 @@ from rebalance_forensics.sources.reading import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 
 HEADER = "[2026-11-20 10:15:30,{ms:03d}] INFO {message} (kafka.coordinator.group.GroupCoordinator)"
-WORDS = st.sampled_from(["Stabilized group g", "[GroupCoordinator 1]: Preparing", "é – 你好", "x" * 300, "", "a\tb"])
-CONTINUATION = st.sampled_from(["\tsession.timeout.ms = 45000", "  at a.b.C(D.java:1)", "", "0f-1=[a, b]", "java.lang.X: y", "\t", "[", "20"])
+WORDS = st.sampled_from(["Stabilized group g", "[GroupCoordinator 1]: Preparing", "é 你好", "x" * 300, "", "a\tb"])
+CONTINUATION = st.sampled_from(
+    ["\tsession.timeout.ms = 45000", "  at a.b.C(D.java:1)", "", "0f-1=[a, b]", "java.lang.X: y", "\t", "[", "20"]
+)
 RECORDS = st.lists(st.tuples(WORDS, st.lists(CONTINUATION, max_size=3)), min_size=1, max_size=12)
 
 
@@ -30,14 +32,19 @@ def log_of(records: Sequence[tuple[str, list[str]]], newline: str, *, closed: bo
     return (newline.join(lines) + (newline if closed else "")).encode()
 
 
-def splits_of(data: bytes, cuts: Sequence[int], directory: str, envelope: bytes = b"") -> tuple[list[Split], FileProfile]:
+def splits_of(
+    data: bytes, cuts: Sequence[int], directory: str, envelope: bytes = b""
+) -> tuple[list[Split], FileProfile]:
     path = Path(directory, "server.log")
     path.write_bytes(b"".join(envelope + line for line in data.splitlines(keepends=True)) if envelope else data)
     file = discover([str(path)]).files[0]
     told = profile(file)
     edges = sorted({0, *(cut % (file.size + 1) for cut in cuts)})
     ends = [*edges[1:], None]
-    return [Split(file=file, profile=told, index=i, start=s, end=e) for i, (s, e) in enumerate(zip(edges, ends, strict=True))], told
+    return [
+        Split(file=file, profile=told, index=i, start=s, end=e)
+        for i, (s, e) in enumerate(zip(edges, ends, strict=True))
+    ], told
 
 
 def read(splits: Sequence[Split], *, bulk: bool) -> tuple[list[LogRecord], SplitCounts]:
@@ -60,9 +67,15 @@ def every_line(block: bytes) -> list[int]:
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(RECORDS, st.lists(st.integers(0, 4000), max_size=5), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
+@given(
+    RECORDS, st.lists(st.integers(0, 4000), max_size=5), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans()
+)
 def test_a_file_cut_at_any_byte_gives_the_same_records(
-    written: list[tuple[str, list[str]]], cuts: list[int], newline: str, closed: bool, bulk: bool
+    written: list[tuple[str, list[str]]],
+    cuts: list[int],
+    newline: str,
+    closed: bool,  # noqa: FBT001 - Hypothesis gives its values by position
+    bulk: bool,  # noqa: FBT001
 ) -> None:
     data = log_of(written, newline, closed=closed)
     with tempfile.TemporaryDirectory() as directory:
@@ -83,7 +96,9 @@ def test_a_file_cut_at_any_byte_gives_the_same_records(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(RECORDS, st.lists(st.integers(0, 9000), max_size=4))
-def test_a_wrapped_file_cut_at_any_byte_gives_the_same_records(written: list[tuple[str, list[str]]], cuts: list[int]) -> None:
+def test_a_wrapped_file_cut_at_any_byte_gives_the_same_records(
+    written: list[tuple[str, list[str]]], cuts: list[int]
+) -> None:
     data = log_of(written, "\n", closed=True)
     with tempfile.TemporaryDirectory() as directory:
         splits, told = splits_of(data, cuts, directory, b"2026-11-20T10:15:30.123456789Z stdout F ")

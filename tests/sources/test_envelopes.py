@@ -39,8 +39,10 @@ def test_an_envelope_leaves_its_reject_to_others(module: ModuleType) -> None:
 
 def test_envelopes_are_peeled_one_after_another() -> None:
     record = parse_line(
-        '{"log":"{\\"@timestamp\\":\\"2026-11-20T10:15:30.123Z\\",\\"message\\":\\"[Consumer clientId=c, groupId=g] (Re-)joining group\\",'
-        '\\"logger_name\\":\\"o.a.k.ConsumerCoordinator\\",\\"level\\":\\"INFO\\"}\\n","stream":"stdout","time":"2026-11-20T10:15:30.2Z"}'
+        '{"log":"{\\"@timestamp\\":\\"2026-11-20T10:15:30.123Z\\",\\"message\\":\\"[Consumer clientId=c'
+        ', groupId=g] (Re-)joining group\\",'
+        '\\"logger_name\\":\\"o.a.k.ConsumerCoordinator\\",\\"level\\":\\"INFO\\"}\\n","stream":"stdout"'
+        ',"time":"2026-11-20T10:15:30.2Z"}'
     )
     assert record.message == "[Consumer clientId=c, groupId=g] (Re-)joining group"
     assert record.at == 1795169730123
@@ -49,7 +51,8 @@ def test_envelopes_are_peeled_one_after_another() -> None:
 
 def test_a_pasted_line_in_several_wrappings_is_still_read() -> None:
     record = parse_line(
-        "# kafka1 | [2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+        "# kafka1 | [2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g "
+        "(kafka.coordinator.group.GroupCoordinator)"
     )
     assert record.message == "[GroupCoordinator 1]: Stabilized group g"
     assert record.host == "kafka1"
@@ -58,10 +61,13 @@ def test_a_pasted_line_in_several_wrappings_is_still_read() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "[2026-11-20 10:15:30,123] INFO [MetadataLoader id=1] publish: done - soon (org.apache.kafka.image.loader.MetadataLoader)",
-        '{"@timestamp":"2026-11-20T10:15:30.123Z","message":"[Consumer clientId=c, groupId=g] joined","logger_name":"x.Y","level":"INFO"}',
+        "[2026-11-20 10:15:30,123] INFO [MetadataLoader id=1] publish: done - soon "
+        "(org.apache.kafka.image.loader.MetadataLoader)",
+        '{"@timestamp":"2026-11-20T10:15:30.123Z","message":"[Consumer clientId=c, groupId=g] joined"'
+        ',"logger_name":"x.Y","level":"INFO"}',
         "2026-11-20 10:15:30.123  INFO 1 --- [main] o.a.k.c.c.i.ConsumerCoordinator : [Consumer clientId=c] a | b",
-        "10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - [Consumer clientId=c, groupId=g] (Re-)joining group",
+        "10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - [Consumer clientId=c, groupId=g] "
+        "(Re-)joining group",
     ],
 )
 def test_a_line_without_an_envelope_is_not_peeled(line: str) -> None:

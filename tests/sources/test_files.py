@@ -21,7 +21,10 @@ from rebalance_forensics.sources.profile import profile
 from rebalance_forensics.sources.reading import SplitCounts, read_records
 from rebalance_forensics.sources.splits import plan
 
-LINE = "[2026-11-20 10:15:30,{n:03d}] INFO [GroupCoordinator 1]: Stabilized group g{n} (kafka.coordinator.group.GroupCoordinator)\n"
+LINE = (
+    "[2026-11-20 10:15:30,{n:03d}] INFO [GroupCoordinator 1]: Stabilized group g{n} "
+    "(kafka.coordinator.group.GroupCoordinator)\n"
+)
 LOG = "".join(LINE.format(n=n) for n in range(200)).encode()
 
 
@@ -90,7 +93,9 @@ def test_a_log_is_read_whatever_it_is_packed_in(name: str, tmp_path: Path) -> No
 
 
 def test_the_parts_of_an_archive_are_named_by_their_way_in(tmp_path: Path) -> None:
-    found = found_in(tmp_path, "bundle.tgz", gzip.compress(tarred({"/etc/../b-1/server.log": LOG, "x.zip": zipped(y__a_log=LOG)})))
+    found = found_in(
+        tmp_path, "bundle.tgz", gzip.compress(tarred({"/etc/../b-1/server.log": LOG, "x.zip": zipped(y__a_log=LOG)}))
+    )
     assert [file.path for file in found.files] == ["bundle.tgz!//etc/../b-1/server.log", "bundle.tgz!/x.zip!/y/a.log"]
     assert read_all(found) == (400, [])
     assert found.files[0].mtime_ms == 1795169730000
@@ -116,7 +121,9 @@ def test_paths_are_relative_to_the_root_and_to_the_roots_name_when_there_are_sev
     ],
     ids=["truncated gz", "gz and junk", "truncated zst"],
 )
-def test_what_can_be_read_of_a_damaged_file_is_read_and_the_damage_told(data: bytes, sentence: str, tmp_path: Path, *, readable: bool) -> None:
+def test_what_can_be_read_of_a_damaged_file_is_read_and_the_damage_told(
+    data: bytes, sentence: str, tmp_path: Path, *, readable: bool
+) -> None:
     found = found_in(tmp_path, "server.log.gz", data)
     number, said = read_all(found)
     said += [sentence for _, sentence in found.errors]

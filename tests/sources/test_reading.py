@@ -23,7 +23,9 @@ HOUR = 3_600_000
 class Read:
     """A tree of logs as the sources give it."""
 
-    def __init__(self, root: Path, files: dict[str, str | bytes], tz: tuple[str, ...] = (), relevant: Relevant | None = None) -> None:
+    def __init__(
+        self, root: Path, files: dict[str, str | bytes], tz: tuple[str, ...] = (), relevant: Relevant | None = None
+    ) -> None:
         for name, content in files.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +46,9 @@ def kafka(time: str, message: str, logger: str = "kafka.server.KafkaServer") -> 
 
 
 def test_a_local_clock_is_tied_to_utc_by_an_epoch_value_it_prints(tmp_path: Path) -> None:
-    read = Read(tmp_path, {"node-1/app.log": kafka("12:15:30,125", f"Kafka startTimeMs: {TENTH}", "o.a.k.c.u.AppInfoParser")})
+    read = Read(
+        tmp_path, {"node-1/app.log": kafka("12:15:30,125", f"Kafka startTimeMs: {TENTH}", "o.a.k.c.u.AppInfoParser")}
+    )
     assert read.profiles["node-1/app.log"].zone == "+02:00"
     assert [(record.at, record.zoned) for record in read.records["node-1/app.log"]] == [(TENTH + 2, True)]
 
@@ -88,7 +92,10 @@ def test_a_log_without_dates_is_dated_by(name: str, message: str, neighbour: str
 
 
 def test_midnight_passes_in_a_log_without_dates(tmp_path: Path) -> None:
-    lines = [LOGBACK.format(time=time, message="x") for time in ("22:00:00.000", "23:59:59.999", "00:00:00.500", "23:59:59.998", "10:15:30.123")]
+    lines = [
+        LOGBACK.format(time=time, message="x")
+        for time in ("22:00:00.000", "23:59:59.999", "00:00:00.500", "23:59:59.998", "10:15:30.123")
+    ]
     read = Read(tmp_path, {"node-1/app.log": "".join(lines)})
     times = [record.at for record in read.records["node-1/app.log"]]
     assert times == [TENTH - 12 * HOUR - 930_123, *(TENTH - 36_930_123 + late for late in (-1, 500, -2)), TENTH]
@@ -96,7 +103,8 @@ def test_midnight_passes_in_a_log_without_dates(tmp_path: Path) -> None:
 
 def test_a_record_goes_on_in_the_next_file_of_a_rolled_log(tmp_path: Path) -> None:
     whole = kafka("10:15:30,100", "Kafka version: 3.9.1") + (
-        "[2026-11-20 10:15:30,123] INFO ConsumerConfig values: \n\ta = 1\n\tb = 2\n\tc = 3\n (org.apache.kafka.clients.consumer.ConsumerConfig)\n"
+        "[2026-11-20 10:15:30,123] INFO ConsumerConfig values: \n\ta = 1\n\tb = 2\n\tc = 3\n "
+        "(org.apache.kafka.clients.consumer.ConsumerConfig)\n"
     )
     whole += kafka("10:15:31,000", "joined")
     lines = whole.splitlines(keepends=True)
@@ -194,7 +202,10 @@ def test_a_host_is_told_by_its_directory_or_file(path: str, host: str | None) ->
 
 
 def test_a_raw_line_is_read_without_its_file() -> None:
-    record = parse_line("2026-11-20T12:15:30.123+02:00  INFO 1 --- [orders] [C-1] o.a.k.c.c.i.ConsumerCoordinator : [Consumer clientId=c] x")
+    record = parse_line(
+        "2026-11-20T12:15:30.123+02:00  INFO 1 --- [orders] [C-1] o.a.k.c.c.i.ConsumerCoordinator : "
+        "[Consumer clientId=c] x"
+    )
     assert (record.at, record.zoned, record.level, record.thread) == (TENTH, True, "INFO", "C-1")
     assert record.message == "[Consumer clientId=c] x"
 

@@ -36,9 +36,14 @@ class Envelope(Protocol):
     """
 
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """Where it stands among all envelopes."""
+        ...
+
     @property
-    def certain(self) -> bool: ...
+    def certain(self) -> bool:
+        """Whether it is recognised by itself."""
+        ...
 
     def peel(self, line: Line) -> Sequence[Line] | None:
         """The line or lines inside; None when this is another envelope."""

@@ -8,8 +8,10 @@ INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
 )
 SAMPLE = (
-    '{"@timestamp":"2026-11-20T10:15:30.123Z","message":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g '
-    '(kafka.coordinator.group.GroupCoordinator)","agent":{"type":"filebeat"},"host":{"name":"b1"},"log":{"file":{"path":"/var/log/server.log"},"offset":1}}'
+    '{"@timestamp":"2026-11-20T10:15:30.123Z","message":"[2026-11-20 10:15:30,123] INFO '
+    "[GroupCoordinator 1]: Stabilized group g "
+    '(kafka.coordinator.group.GroupCoordinator)","agent":{"type":"filebeat"},"host":{"name":"b1"}'
+    ',"log":{"file":{"path":"/var/log/server.log"},"offset":1}}'
 )
 REJECT = '{"@timestamp":"2026-11-20T10:15:30.123Z","message":"joined","log.level":"INFO"}'
 

@@ -9,7 +9,8 @@ INSIDE = (
 )
 SAMPLE = (
     '{"logStreamName":"Broker-1","timestamp":1795169730123,"message":"[2026-11-20 10:15:30,123] INFO '
-    '[GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)","ingestionTime":1795169730999}'
+    '[GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"'
+    ',"ingestionTime":1795169730999}'
 )
 REJECT = '{"timestamp":1795169730123,"message":"joined","level":"INFO"}'
 

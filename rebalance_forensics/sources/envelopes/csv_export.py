@@ -8,7 +8,8 @@ INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
 )
 SAMPLE = (
-    '{"_row":"csv","_time":"2026-11-20T10:15:30.123+00:00","host":"b1","_raw":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: '
+    '{"_row":"csv","_time":"2026-11-20T10:15:30.123+00:00","host":"b1","_raw":"[2026-11-20 10:15:30'
+    ",123] INFO [GroupCoordinator 1]: "
     'Stabilized group g (kafka.coordinator.group.GroupCoordinator)"}'
 )
 REJECT = '{"host":"b1","message":"joined"}'

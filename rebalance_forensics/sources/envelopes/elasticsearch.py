@@ -8,7 +8,8 @@ INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
 )
 SAMPLE = (
-    '{"_index":"kafka-2026.11.20","_id":"x","_source":{"@timestamp":"2026-11-20T10:15:30.123Z","message":"[2026-11-20 10:15:30,123] INFO '
+    '{"_index":"kafka-2026.11.20","_id":"x","_source":{"@timestamp":"2026-11-20T10:15:30.123Z"'
+    ',"message":"[2026-11-20 10:15:30,123] INFO '
     '[GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)","host":{"name":"b1"},'
     '"log":{"file":{"path":"/var/log/server.log"},"offset":1234}}}'
 )

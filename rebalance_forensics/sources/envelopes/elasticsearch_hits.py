@@ -12,8 +12,10 @@ INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
 )
 SAMPLE = (
-    '{"took":3,"hits":{"total":1,"hits":[{"_index":"kafka","_source":{"@timestamp":"2026-11-20T10:15:30.123Z","message":'
-    '"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)","host":{"name":"b1"}}}]}}'
+    '{"took":3,"hits":{"total":1,"hits":[{"_index":"kafka"'
+    ',"_source":{"@timestamp":"2026-11-20T10:15:30.123Z","message":'
+    '"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g '
+    '(kafka.coordinator.group.GroupCoordinator)","host":{"name":"b1"}}}]}}'
 )
 REJECT = '{"hits":4,"message":"joined"}'
 

@@ -11,7 +11,8 @@ INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
 )
 SAMPLE = (
-    '{"date":1795169730.123,"time":"2026-11-20T10:15:30.123Z","stream":"stdout","_p":"F","log":"[2026-11-20 10:15:30,123] INFO '
+    '{"date":1795169730.123,"time":"2026-11-20T10:15:30.123Z","stream":"stdout","_p":"F"'
+    ',"log":"[2026-11-20 10:15:30,123] INFO '
     '[GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)",'
     '"kubernetes":{"pod_name":"kafka-0","namespace_name":"k","container_name":"kafka","host":"n1"}}'
 )

@@ -8,8 +8,10 @@ INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
 )
 SAMPLE = (
-    '{"insertId":"i","timestamp":"2026-11-20T10:15:30.123Z","resource":{"type":"k8s_container","labels":{"pod_name":"kafka-0"}},"severity":"INFO",'
-    '"textPayload":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"}'
+    '{"insertId":"i","timestamp":"2026-11-20T10:15:30.123Z","resource":{"type":"k8s_container"'
+    ',"labels":{"pod_name":"kafka-0"}},"severity":"INFO",'
+    '"textPayload":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g '
+    '(kafka.coordinator.group.GroupCoordinator)"}'
 )
 REJECT = '{"timestamp":"2026-11-20T10:15:30.123Z","severity":"INFO","message":"joined"}'
 

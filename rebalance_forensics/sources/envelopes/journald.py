@@ -12,7 +12,8 @@ INSIDE = (
 )
 SAMPLE = (
     '{"__REALTIME_TIMESTAMP":"1795169730123456","_SYSTEMD_UNIT":"kafka.service","PRIORITY":"6","_HOSTNAME":"b1",'
-    '"MESSAGE":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"}'
+    '"MESSAGE":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g '
+    '(kafka.coordinator.group.GroupCoordinator)"}'
 )
 REJECT = '{"MESSAGE":"joined","TIME":"2026-11-20T10:15:30.123Z"}'
 

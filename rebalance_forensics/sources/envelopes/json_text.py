@@ -8,7 +8,8 @@ INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
 )
 SAMPLE = (
-    '{"ts":"2026-11-20T10:15:30.123Z","pod":"kafka-0","msg":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g '
+    '{"ts":"2026-11-20T10:15:30.123Z","pod":"kafka-0","msg":"[2026-11-20 10:15:30,123] INFO '
+    "[GroupCoordinator 1]: Stabilized group g "
     '(kafka.coordinator.group.GroupCoordinator)"}'
 )
 REJECT = '{"amount":4}'

@@ -13,7 +13,8 @@ INSIDE = (
 )
 SAMPLE = (
     '{"status":"success","data":{"resultType":"streams","result":[{"stream":{"pod":"kafka-0"},"values":'
-    '[["1795169730123456789","[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"]]}]}}'
+    '[["1795169730123456789","[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group '
+    'g (kafka.coordinator.group.GroupCoordinator)"]]}]}}'
 )
 REJECT = '{"data":{"result":[]},"message":"joined"}'
 

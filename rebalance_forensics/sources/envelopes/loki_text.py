@@ -16,7 +16,8 @@ SAMPLE = f'2026-11-20T10:15:30Z {{app="kafka", pod="kafka-0"}} {INSIDE}'
 REJECT = "2026-11-20T10:15:30Z {trace} INFO joined"
 
 _LINE = re.compile(
-    r'(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))\s+\{(?P<labels>(?:[\w.]+="(?:[^"\\]|\\.)*"(?:, )?)*)\}\s?(?P<text>.*)',
+    r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))\s+\{(?P<labels>"
+    r'(?:[\w.]+="(?:[^"\\]|\\.)*"(?:, )?)*)\}\s?(?P<text>.*)',
     re.DOTALL,
 )
 _LABEL = re.compile(r'([\w.]+)="((?:[^"\\]|\\.)*)"')

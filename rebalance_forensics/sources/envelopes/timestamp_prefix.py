@@ -14,7 +14,8 @@ REJECT = "2026-11-20T10:15:30.123Z INFO [main] o.a.k.X - joined"
 
 ENVELOPE = TextEnvelope(
     shape=re.compile(
-        r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)|(?P<local>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d))"
+        r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)|"
+        r"(?P<local>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d))"
         r"(?: (?P<text>.*)|(?P<empty>)\Z)",
         re.DOTALL,
     ),

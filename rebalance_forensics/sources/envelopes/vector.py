@@ -8,7 +8,8 @@ INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
 )
 SAMPLE = (
-    '{"message":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)",'
+    '{"message":"[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g '
+    '(kafka.coordinator.group.GroupCoordinator)",'
     '"timestamp":"2026-11-20T10:15:30.123Z","stream":"stdout","file":"/var/log/pods/k_kafka-0_u/kafka/0.log",'
     '"source_type":"kubernetes_logs","kubernetes":{"pod_name":"kafka-0","pod_namespace":"k","container_name":"kafka"}}'
 )

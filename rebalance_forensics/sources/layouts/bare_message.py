@@ -8,7 +8,8 @@ SAMPLE = "[Consumer clientId=c, groupId=g] (Re-)joining group"
 REJECT = "[main] starting up"
 
 _PREFIX = (
-    r"\[(?:Consumer|ShareConsumer|Worker|Schema registry|Producer|AdminClient)[^\]\n]*(?:clientId|instanceId)=|\[(?:Group|Share|Transaction)Coordinator "
+    r"\[(?:Consumer|ShareConsumer|Worker|Schema registry|Producer|AdminClient)[^\]\n]*(?:clientId"
+    r"|instanceId)=|\[(?:Group|Share|Transaction)Coordinator "
     r"|\[Group(?:Id|MetadataManager)?[ =]|stream-(?:thread|client) \[|\[sink\||\[thrd:"
 )
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rebalance_forensics.sources.stamps import Stamp, read_stamp
 
-DATED = r"\d{4}[-–/.]\d\d[-–/.]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
+DATED = r"\d{4}[-\u2013/.]\d\d[-\u2013/.]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
 CLOCK = r"\d\d:\d\d:\d\d[.,]\d{3,9}"
 LEVEL = (
     r"(?:TRACE|DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|FATAL|CRITICAL|SEVERE|CONFIG|FINEST|FINER|FINE"
@@ -62,9 +62,14 @@ class Layout(Protocol):
     """
 
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """Where it stands among all layouts."""
+        ...
+
     @property
-    def starts(self) -> tuple[bytes, ...]: ...
+    def starts(self) -> tuple[bytes, ...]:
+        """What the first line of a record can begin with."""
+        ...
 
     def is_header(self, line: str) -> bool:
         """Whether a record starts with this line."""

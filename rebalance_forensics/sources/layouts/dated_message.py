@@ -9,7 +9,10 @@ from rebalance_forensics.sources.layouts.base import CLOCK, DATED, LEVEL, LOGGER
 from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
 
-SAMPLE = "2026-11-20 10:15:30.123 [main-thread] {trace} INFO a.b.ConsumerCoordinator # [Consumer clientId=c, groupId=g] (Re-)joining group"
+SAMPLE = (
+    "2026-11-20 10:15:30.123 [main-thread] {trace} INFO a.b.ConsumerCoordinator # [Consumer clientId=c, "
+    "groupId=g] (Re-)joining group"
+)
 REJECT = "\tat org.apache.kafka.clients.consumer.KafkaConsumer.poll(KafkaConsumer.java:1200)"
 
 _HEAD = re.compile(
@@ -35,7 +38,8 @@ def _finish(parsed: Parsed) -> Parsed:
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"[\[<(\"]?(?P<time>{DATED}|{CLOCK}|[A-Z][a-z]{{2}} +\d{{1,2}},? (?:\d{{4}}(?:,| @)? )?\d\d:\d\d:\d\d(?:[.,]\d+)?|\d{{1,2}}[ /-][A-Z][a-z]{{2}}[ /-]\d{{4}}[ :]{{1,2}}\d\d:\d\d:\d\d(?:[.,]\d+)?)"
+        rf"[\[<(\"]?(?P<time>{DATED}|{CLOCK}|[A-Z][a-z]{{2}} +\d{{1,2}},? (?:\d{{4}}(?:,| @)? )?\d\d:\d\d:\d\d"
+        rf"(?:[.,]\d+)?|\d{{1,2}}[ /-][A-Z][a-z]{{2}}[ /-]\d{{4}}[ :]{{1,2}}\d\d:\d\d:\d\d(?:[.,]\d+)?)"
         r"[\])>\"]?(?:[,:|]|\s|-)\s*(?P<message>.*)"
     ),
     starts=(b"20", b"[20", b"[0", b"[1", b"0", b"1", b"2"),

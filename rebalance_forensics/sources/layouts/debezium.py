@@ -5,7 +5,10 @@ from __future__ import annotations
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, YEARS, TextLayout, pattern
 from rebalance_forensics.sources.layouts.trailing import logger_in_brackets
 
-SAMPLE = "2026-11-20 10:15:30,123 INFO   ||  [Worker clientId=connect-1, groupId=1] Rebalance started   [org.apache.kafka.connect.runtime.distributed.WorkerCoordinator]"
+SAMPLE = (
+    "2026-11-20 10:15:30,123 INFO   ||  [Worker clientId=connect-1, groupId=1] Rebalance started   "
+    "[org.apache.kafka.connect.runtime.distributed.WorkerCoordinator]"
+)
 REJECT = (
     "2026-11-20 10:15:30,123 INFO [Worker clientId=connect-1, groupId=1] Rebalance started (o.a.k.WorkerCoordinator)"
 )

@@ -9,7 +9,8 @@ REJECT = "[INFO ][org.apache.kafka.Consumer] (Re-)joining group"
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"(?:\[?(?P<time>{DATED}|\d\d:\d\d:\d\d(?:[.,]\d+)?)\]? )?(?:(?P<logger>kgo|franz-go)[: ]+)?\[(?P<level>{LEVEL})\] (?P<message>.*)"
+        rf"(?:\[?(?P<time>{DATED}|\d\d:\d\d:\d\d(?:[.,]\d+)?)\]? )?(?:(?P<logger>kgo|franz-go)[: ]+)?\["
+        rf"(?P<level>{LEVEL})\] (?P<message>.*)"
     ),
     starts=(b"[20", b"20", b"[INFO]", b"[WARN]", b"[ERROR]", b"[DEBUG]", b"0", b"1", b"2"),
     rank=40,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.json_fields import JsonLayout
 
-SAMPLE = '{"@timestamp":"2026-11-20T10:15:30.123Z","ecs.version":"1.2.0","log.level":"INFO","message":"Stabilized group g","process.thread.name":"main","log.logger":"kafka.coordinator.group.GroupCoordinator"}'
+SAMPLE = (
+    '{"@timestamp":"2026-11-20T10:15:30.123Z","ecs.version":"1.2.0","log.level":"INFO","message":"St'
+    'abilized group g","process.thread.name":"main","log.logger":"kafka.coordinator.group.GroupCoordinator"}'
+)
 REJECT = '{"@timestamp":"2026-11-20T10:15:30.123Z","message":"(Re-)joining group","logger_name":"x.Y","level":"INFO"}'
 
 LAYOUT = JsonLayout(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.json_fields import JsonLayout
 
-SAMPLE = '{"level":"info","ts":1795169730.123,"logger":"kafka","caller":"consumer/group.go:88","msg":"joined","group":"payments","member_id":"c-1","generation":4,"leader":"false"}'
+SAMPLE = (
+    '{"level":"info","ts":1795169730.123,"logger":"kafka","caller":"consumer/group.go:88","msg":"joi'
+    'ned","group":"payments","member_id":"c-1","generation":4,"leader":"false"}'
+)
 REJECT = '{"level":"INFO","timestamp":"2026-11-20T10:15:30.123Z","logger":"app","message":"joined"}'
 
 LAYOUT = JsonLayout(

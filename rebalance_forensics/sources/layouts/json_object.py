@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.json_fields import Fields, JsonLayout, object_of
 
-SAMPLE = '{"applicationLog":{"timestamp":"2026-11-20T10:15:30.123Z","severity":"INFO","message":"[Consumer clientId=c, groupId=g] (Re-)joining group","class":"ConsumerCoordinator"}}'
+SAMPLE = (
+    '{"applicationLog":{"timestamp":"2026-11-20T10:15:30.123Z","severity":"INFO","message":"[Consume'
+    'r clientId=c, groupId=g] (Re-)joining group","class":"ConsumerCoordinator"}}'
+)
 REJECT = '{"amount": 4, "currency": "EUR"}'
 
 _MESSAGES = (

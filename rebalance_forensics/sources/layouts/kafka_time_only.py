@@ -5,7 +5,10 @@ from __future__ import annotations
 from rebalance_forensics.sources.layouts.base import CLOCK, LEVEL, TextLayout, pattern
 from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
 
-SAMPLE = "[02:16:40,559] INFO stream-client [c] State transition from CREATED to REBALANCING (org.apache.kafka.streams.KafkaStreams:371)"
+SAMPLE = (
+    "[02:16:40,559] INFO stream-client [c] State transition from CREATED to REBALANCING "
+    "(org.apache.kafka.streams.KafkaStreams:371)"
+)
 REJECT = "[2026-11-20 02:16:40,559] INFO State transition (org.apache.kafka.streams.KafkaStreams)"
 
 LAYOUT = TextLayout(

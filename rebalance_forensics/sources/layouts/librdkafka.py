@@ -8,7 +8,10 @@ from dataclasses import replace
 from rebalance_forensics.sources.layouts.base import Parsed, level_of
 from rebalance_forensics.sources.stamps import read_stamp
 
-SAMPLE = "%4|1795169730.678|SESSTMOUT|orders#consumer-1| [thrd:main]: Consumer group session timed out (in join-state steady) after 45000 ms"
+SAMPLE = (
+    "%4|1795169730.678|SESSTMOUT|orders#consumer-1| [thrd:main]: Consumer group session timed out (in "
+    "join-state steady) after 45000 ms"
+)
 REJECT = "4|1795169730.678|orders|paid"
 
 _LINE = re.compile(
@@ -50,7 +53,8 @@ class _Librdkafka:
 
 
 _WRAPPED = re.compile(
-    r"(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +(?P<name>[\w.#-]+#(?:consumer|producer)-\d+):? (?P<message>\[thrd:.*)",
+    r"(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +(?P<name>[\w.#-]+#(?:consumer|producer)-\d+):? "
+    r"(?P<message>\[thrd:.*)",
     re.DOTALL,
 )
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import DIGITS, LEVEL, LOGGER, TextLayout, pattern
 
-SAMPLE = "1688 [main] INFO  org.apache.kafka.clients.consumer.internals.ConsumerCoordinator  - [Consumer clientId=c, groupId=g] (Re-)joining group"
+SAMPLE = (
+    "1688 [main] INFO  org.apache.kafka.clients.consumer.internals.ConsumerCoordinator  - [Consumer "
+    "clientId=c, groupId=g] (Re-)joining group"
+)
 REJECT = "10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - (Re-)joining group"
 
 LAYOUT = TextLayout(

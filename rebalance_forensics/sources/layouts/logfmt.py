@@ -32,8 +32,8 @@ class _Logfmt:
 
     def is_header(self, line: str) -> bool:
         """Whether a record starts with this line."""
-        return (
-            (_START.match(line) is not None and " msg=" in line) or (_START.match(line) is not None and " message=" in line)
+        return (_START.match(line) is not None and " msg=" in line) or (
+            _START.match(line) is not None and " message=" in line
         )
 
     def parse(self, text: str) -> Parsed | None:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, TextLayout, pattern
 
-SAMPLE = "[2026-11-20 10:15:30,123] INFO (org.apache.kafka.streams.processor.internals.StreamThread:351) stream-thread [t] State transition"
-REJECT = "[2026-11-20 10:15:30,123] INFO stream-thread [t] State transition (org.apache.kafka.streams.processor.internals.StreamThread:351)"
+SAMPLE = (
+    "[2026-11-20 10:15:30,123] INFO (org.apache.kafka.streams.processor.internals.StreamThread:351) "
+    "stream-thread [t] State transition"
+)
+REJECT = (
+    "[2026-11-20 10:15:30,123] INFO stream-thread [t] State transition "
+    "(org.apache.kafka.streams.processor.internals.StreamThread:351)"
+)
 
 LAYOUT = TextLayout(
     header=pattern(

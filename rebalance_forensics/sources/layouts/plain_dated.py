@@ -5,8 +5,14 @@ from __future__ import annotations
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, TextLayout, pattern
 from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
 
-SAMPLE = "2026-11-20 10:15:30,123 INFO [GroupCoordinator 0]: Preparing to rebalance group g (kafka.coordinator.group.GroupCoordinator) [executor-Heartbeat]"
-REJECT = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 0]: Preparing to rebalance group g (kafka.coordinator.group.GroupCoordinator)"
+SAMPLE = (
+    "2026-11-20 10:15:30,123 INFO [GroupCoordinator 0]: Preparing to rebalance group g "
+    "(kafka.coordinator.group.GroupCoordinator) [executor-Heartbeat]"
+)
+REJECT = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 0]: Preparing to rebalance group g "
+    "(kafka.coordinator.group.GroupCoordinator)"
+)
 
 LAYOUT = TextLayout(
     header=pattern(rf"(?P<time>{DATED}):?\s+\[?(?P<level>{LEVEL})\b\]?:?\s+(?P<message>.*)"),

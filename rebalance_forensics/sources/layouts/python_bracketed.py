@@ -10,7 +10,8 @@ REJECT = "[2026-11-20 10:15:30,123] WARNING Heartbeat failed"
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"\[(?P<time>{DATED}):? \s*(?P<level>{LEVEL})(?:/(?P<thread>[^\]\n]*))?\]:? (?:(?P<logger>{LOGGER}): )?(?P<message>.*)"
+        rf"\[(?P<time>{DATED}):? \s*(?P<level>{LEVEL})(?:/(?P<thread>[^\]\n]*))?\]:? (?:"
+        rf"(?P<logger>{LOGGER}): )?(?P<message>.*)"
     ),
     starts=(b"[20",),
     finish=unwrapped,

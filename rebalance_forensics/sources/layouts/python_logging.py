@@ -6,7 +6,10 @@ from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, TextL
 from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 
 SAMPLE = "2026-11-20 10:15:30,123 - kafka.coordinator - INFO - (Re-)joining group payments"
-REJECT = "2026-11-20 10:15:30,123 INFO [GroupCoordinator 0]: Preparing to rebalance group g (kafka.coordinator.group.GroupCoordinator)"
+REJECT = (
+    "2026-11-20 10:15:30,123 INFO [GroupCoordinator 0]: Preparing to rebalance group g "
+    "(kafka.coordinator.group.GroupCoordinator)"
+)
 
 LAYOUT = TextLayout(
     header=pattern(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import LEVEL, LOGGER, TextLayout, pattern
 
-SAMPLE = "[com.acme.Main.main()] INFO org.apache.kafka.clients.consumer.internals.ConsumerCoordinator - [Consumer clientId=c, groupId=g] (Re-)joining group"
+SAMPLE = (
+    "[com.acme.Main.main()] INFO org.apache.kafka.clients.consumer.internals.ConsumerCoordinator - "
+    "[Consumer clientId=c, groupId=g] (Re-)joining group"
+)
 REJECT = "[2026-11-20 10:15:30,123] INFO [Consumer clientId=c, groupId=g] Revoke - all (o.a.k.ConsumerCoordinator)"
 
 LAYOUT = TextLayout(

@@ -11,7 +11,8 @@ REJECT = "2026/11/20 10:15:30 [Consumer clientId=c, groupId=g] (Re-)joining grou
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"(?P<time>\d\d/\d\d/\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)\s+(?P<level>{LEVEL})\s+(?:\[(?P<thread>[^\]\n]*)\]\s+)?(?P<logger>{LOGGER}): (?P<message>.*)"
+        rf"(?P<time>\d\d/\d\d/\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)\s+(?P<level>{LEVEL})\s+(?:\["
+        rf"(?P<thread>[^\]\n]*)\]\s+)?(?P<logger>{LOGGER}): (?P<message>.*)"
     ),
     starts=tuple(b"%d" % digit for digit in range(10)),
     rank=20,

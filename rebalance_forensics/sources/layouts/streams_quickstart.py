@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import CLOCK, LEVEL, LOGGER, TextLayout, pattern
 
-SAMPLE = "10:15:30,123 INFO  org.apache.kafka.streams.KafkaStreams                         - stream-client [c] State transition from CREATED to REBALANCING"
+SAMPLE = (
+    "10:15:30,123 INFO  org.apache.kafka.streams.KafkaStreams                         - stream-client [c] "
+    "State transition from CREATED to REBALANCING"
+)
 REJECT = "10:15:30,123 [main] INFO  org.apache.kafka.streams.KafkaStreams - stream-client [c] State transition"
 
 LAYOUT = TextLayout(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import CLOCK, DATED, LEVEL, LOGGER, TextLayout, pattern
 
-SAMPLE = "2026-11-20 10:15:30,123 INFO  [org.apache.kafka.clients.consumer.internals.ConsumerCoordinator] (vert.x-kafka-consumer-thread-0) [Consumer clientId=c, groupId=g] (Re-)joining group"
+SAMPLE = (
+    "2026-11-20 10:15:30,123 INFO  [org.apache.kafka.clients.consumer.internals.ConsumerCoordinator] "
+    "(vert.x-kafka-consumer-thread-0) [Consumer clientId=c, groupId=g] (Re-)joining group"
+)
 REJECT = "2026-11-20 10:15:30,123 INFO  [main] o.a.k.c.c.i.ConsumerCoordinator - (Re-)joining group"
 
 LAYOUT = TextLayout(
