@@ -8,10 +8,11 @@ from rebalance_forensics.diagnosis.episodes import Away, absences, runs
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.rebalancing import GenerationStabilized
 from rebalance_forensics.events.streams import ThreadFailed
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.names import is_bare_member_id
 
 EXCEPTION_MS = 15_000
@@ -47,10 +48,29 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     """For each time the group formed from nothing: the arrivals of that start, one soon after another."""
     found = []
     for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
-        if run[0].while_empty and _nobody_before(timeline, run[0]):
+        if run[0].while_empty and _nobody_before(timeline, run[0]) and not _others_in(timeline, run):
             settled = _settled_after(timeline, run[0].at)
             found.append([a for a in run if (a.after is None or a.after.at < run[0].at) and _of_the_start(a, settled)])
     return found
+
+
+def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
+    """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
+    came = {a.member for a in run}
+    following = [g for g in timeline.generations if (g.completed_at or g.started_at or 0) >= run[0].at]
+    if not following:
+        return False
+    first = following[0]
+    if first.generation == 1:
+        return False
+    counts = [
+        e.member_count
+        for e in timeline.of(GenerationStabilized)
+        if isinstance(e, GenerationStabilized) and e.generation == first.generation and e.member_count is not None
+    ]
+    arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
+    unseen = {m.member_id for m in first.members if m.member_id} - came
+    return bool(unseen) or any(count > arrived for count in counts)
 
 
 def _settled_after(timeline: Timeline, at: int) -> int:
@@ -85,8 +105,15 @@ def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
 
 def shutdowns(timeline: Timeline) -> list[list[Away]]:
     """Every time the last members went in good order, one soon after another."""
-    gone = [a for a in closings(timeline) if a.back_at is None or _later(timeline, a)]
+    static = [s.away for s in silences(timeline) if s.verdict == "static" and s.away.stop is not None]
+    gone = [a for a in (*closings(timeline), *static) if a.back_at is None or _later(timeline, a)]
     return [group for group in runs(gone, lambda a: a.at, ONE_SHUTDOWN_MS) if _all_left(timeline, group)]
+
+
+def _has_members(timeline: Timeline, rebalance: Rebalance) -> bool:
+    counts = [e.member_count for e in rebalance.events if isinstance(e, GenerationStabilized)]
+    named = [g for g in timeline.generations if g.generation == rebalance.generation]
+    return any(counts) or any(g.members for g in named)
 
 
 def _later(timeline: Timeline, away: Away) -> bool:
@@ -99,6 +126,8 @@ def _all_left(timeline: Timeline, group: list[Away]) -> bool:
     if any(exception_before(timeline, a) for a in group):
         return False
     last = max(d.at for a in group for d in a.departures)
+    if any(_has_members(timeline, r) for r in timeline.rebalances if (r.stabilized_at or 0) > last + 100):
+        return False
     gone = {a.actor for a in group}
     for actor in timeline.actors():
         if actor in gone:

@@ -91,7 +91,7 @@ def by_time_then_origin(event: Event) -> tuple[int, str, int]:
 def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event]) -> Timeline:
     """Rebuild one group's history from its own events and those that name no group."""
     mine = distinct(own)
-    theirs = distinct(concerning(group, mine, shared))
+    theirs = distinct(concerning(group, mine, tuple(shared)))
     clocks = read_clocks([*mine, *theirs])
     events = sorted(on_one_clock(with_times([*mine, *theirs]), clocks), key=by_time_then_origin)
     grouped = [e for e in events if e.group is not None]

@@ -38,6 +38,7 @@ from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
 
 EXPELLED = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
+HINT_MS = 2_000
 FUSE_MS = 20_000
 """Client and coordinator tell the same departure within this time: clocks differ, and a stopped client writes late."""
 
@@ -74,6 +75,7 @@ class Lives:
         self._hints: dict[Actor, list[Event]] = defaultdict(list)
         self._starts: dict[Actor, list[Start]] = defaultdict(list)
         self._empty = True
+        self._known_as: dict[tuple[Actor, str | None], str] = {}
         self._begins = {id(s.events[0]): s for s in starts}
         for start in starts:
             self._starts[start.actor].append(start)
@@ -196,8 +198,7 @@ class Lives:
             case JoinSucceeded() | SyncSucceeded():
                 self._in_generation(actor, event)
             case LeaveSent():
-                why = _why_left(event.reason, event.why)
-                self._actor_departed(actor, event.member, event, why)
+                self._actor_departed(actor, event.member, event, self._why_sent(actor, event))
             case PollTimeoutExpired():
                 self._hints[actor].append(event)
                 self._actor_departed(actor, event.member, event, "poll-timeout")
@@ -211,13 +212,26 @@ class Lives:
             case InstanceFenced():
                 self._actor_departed(actor, event.member, event, "fenced")
 
+    def _why_sent(self, actor: Actor, event: LeaveSent) -> DepartureWhy:
+        """Before 2.4 the line names no reason; the lines before it, or the heartbeat thread that wrote it, do."""
+        why = _why_left(event.reason, event.why)
+        if why != "left":
+            return why
+        hints = [h for h in self._hints[actor] if (event.at or 0) - (h.at or 0) < HINT_MS]
+        if any(isinstance(h, PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (event.speaker.thread or ""):
+            return "poll-timeout"
+        return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
+
     def _in_generation(self, actor: Actor, event: JoinSucceeded | SyncSucceeded) -> None:
         member = event.member or self._member_of(actor) or f"?{actor.name}"
         self._pending.pop(member, None)
         if member in self.live:
             return
-        fresh = self._fresh_start(actor, event) is not None or actor in self._last_departure or actor in self._seen
-        if fresh:
+        known = self._known_as.get((actor, event.speaker.client_id))
+        self._known_as[actor, event.speaker.client_id] = member
+        gone = self._last_departure.get(actor)
+        renewed = known is not None and known != member and not known.startswith("?")
+        if self._fresh_start(actor, event) is not None or (gone is not None and gone.returned is None) or renewed:
             self._arrived(member, event)
         else:
             self._is_in(member, event)
@@ -276,6 +290,7 @@ class Lives:
         if actor is None:
             return
         if member not in self.live:
+            self._named(actor, member)
             self.live[member] = actor
             gone = self._gone.get(member)
             if gone is not None and gone.returned is None and gone.why == "vanished":
@@ -293,8 +308,9 @@ class Lives:
             if recent is not None:
                 recent.events.append(event)
             return
-        if not member.startswith("?"):
-            self.live.pop(f"?{actor.name}", None)
+        if self._named(actor, member):
+            self.live[member] = actor
+            return
         gone = self._gone.get(member)
         if gone is not None and gone.returned is None and event.at - gone.at < 50 and gone.at > event.at:
             return
@@ -321,7 +337,8 @@ class Lives:
             return
         if member not in self.live and late:
             return
-        self.live.pop(member, None)
+        if self.live.pop(member, None) is None:
+            self._named(actor, member)
         departure = Departure(actor, member, event.at, why, [event])
         departure.reason = _reason_text(event)
         self._gone[member] = departure
@@ -336,6 +353,17 @@ class Lives:
         if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
             departure.at = min(departure.at, event.at)
         departure.reason = departure.reason or _reason_text(event)
+
+    def _named(self, actor: Actor, member: str) -> bool:
+        """A member known only by its client (old clients log no id) turns out to have this id."""
+        unnamed = f"?{actor.name}"
+        if member == unnamed or self.live.pop(unnamed, None) is None:
+            return False
+        arrival = self._pending.pop(unnamed, None)
+        if arrival is not None:
+            arrival.member = member
+            self._pending[member] = arrival
+        return True
 
     def _fresh_start(self, actor: Actor, event: Event) -> Start | None:
         """The last start of the actor's process that no earlier arrival used."""

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.names import streams_client
 
 
-def concerning(group: str, own: Sequence[Event], shared: Iterable[Event]) -> list[Event]:
+def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
     """Those of `shared` that this group's story needs."""
     places = {_place(e) for e in own if e.speaker.role != "broker"}
-    clients = {c for e in own if e.speaker.client_id and (c := streams_client(e.speaker.client_id))}
+    clients = {c for e in own for name in _names(e) if (c := streams_client(name))}
+    places |= {_place(e) for e in shared if e.speaker.role != "broker" and _streams_client(e) in clients}
     return [event for event in shared if _concerns(event, group, places, clients)]
+
+
+def _names(event: Event) -> Iterator[str]:
+    """The ids in a line that may name a Streams client: its speaker's, and those of the members it tells of."""
+    told = (event.speaker.client_id, getattr(event, "member", None), *getattr(event, "members", ()))
+    return (name for name in told if isinstance(name, str))
+
+
+def _streams_client(event: Event) -> str | None:
+    return streams_client(event.speaker.thread or "") or streams_client(event.speaker.client_id or "")
 
 
 def _place(event: Event) -> str:
@@ -29,5 +40,5 @@ def _concerns(event: Event, group: str, places: set[str], clients: set[str]) -> 
         settings = dict(event.settings)
         named = settings.get("group.id") or settings.get("application.id")
         return named in (None, "", "null", group)
-    client = streams_client(event.speaker.thread or "") or streams_client(event.speaker.client_id or "")
+    client = _streams_client(event)
     return client is None or not clients or client in clients

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprit_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, setting
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
@@ -47,7 +48,7 @@ def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     heartbeat = 2 * setting(timeline, "heartbeat.interval.ms", 3_000)
     delay = setting(timeline, "group.initial.rebalance.delay.ms", 3_000)
     from_empty = any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
-    waits = any(a.while_empty and abs(a.at - rebalance.started_at) < 5_000 for a in timeline.arrivals)
+    waits = any(abs(a.at - rebalance.started_at) < 5_000 for run in startup_arrivals(timeline) for a in run)
     if from_empty or waits:
         return max(heartbeat, 60_000, delay) + ALLOWED_MS
     return max(heartbeat, delay) + ALLOWED_MS

@@ -15,6 +15,7 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
 
 CYCLES = 2
+UNSURE = 0.55
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -44,7 +45,7 @@ def _finding(timeline: Timeline, flapping: list[Actor], aways: list[Away], came:
     return Finding(
         because=distinct_events(e for w in aways for e in w.events()),
         culprits=culprits_of(timeline, flapping),
-        confidence=LIKELY,
+        confidence=LIKELY if any(w.actor.has_log or w.departures[0].why == "closed" for w in aways) else UNSURE,
         severity="warning",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(d for w in aways for d in w.departures),

@@ -28,7 +28,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 def _left_and_came_back(away: Away) -> bool:
     """An old broker names no reason: a client that leaves and rejoins by itself was most likely slow."""
-    return not away.actor.has_log and away.back_at is not None and away.actor.kind != "worker"
+    by_itself = not away.actor.has_log or (away.start is None and away.stop is None)
+    return by_itself and away.back_at is not None and away.actor.kind != "worker"
 
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Away]) -> bool:

@@ -28,7 +28,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     wordless = [r for r in timeline.requests if _leader_without_a_word(r) and not _next_to(r, told)]
     for request in wordless:
         topics = topics_changed_before(timeline, request.at)
-        if topics or timeline.kind == "consumer":
+        if topics or (timeline.kind == "consumer" and request.actor is not None and not request.actor.has_log):
             yield _finding(timeline, [request], LIKELY if topics else GUESS, topics)
     yield from _bumped_by_metadata(timeline)
 
@@ -75,7 +75,7 @@ def _finding(timeline: Timeline, group: list[Request], confidence: float, topics
         because=distinct_events([*(e for r in group for e in r.events), *topics]),
         culprits=_culprits(names),
         confidence=confidence,
-        severity="warning" if storm else "info",
+        severity="warning" if storm and confidence > GUESS else "info",
         claims=(*group, *touched(timeline, group)),
         core=tuple(group),
         narrative=f"Topics or partitions changed under the subscription: {', '.join(names) or 'which ones, no line says'}.",
