@@ -11,10 +11,12 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         (
             "broker",
             3,
-            r"kafka\.server\.|kafka\.coordinator\.|kafka\.log\.|kafka\.controller|kafka\.network\."
-            r"|\[GroupCoordinator |\[KafkaServer id=|\[BrokerServer id=|\[KafkaRaftServer"
-            r"|\[GroupMetadataManager brokerId|kafka\.cluster\.Partition|GroupCoordinatorShard"
-            r"|org\.apache\.kafka\.(?:controller|metadata|image|raft|storage|server)\.",
+            (
+                r"kafka\.server\.|kafka\.coordinator\.|kafka\.log\.|kafka\.controller|kafka\.network\."
+                r"|\[GroupCoordinator |\[KafkaServer id=|\[BrokerServer id=|\[KafkaRaftServer"
+                r"|\[GroupMetadataManager brokerId|kafka\.cluster\.Partition|GroupCoordinatorShard"
+                r"|org\.apache\.kafka\.(?:controller|metadata|image|raft|storage|server)\."
+            ),
         ),
         (
             "streams",
@@ -24,8 +26,10 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         (
             "connect",
             4,
-            r"\[Worker clientId=|connect\.runtime\.|o\.a\.k\.c\.r\.|DistributedHerder|DistributedConfig "
-            r"values|WorkerCoordinator",
+            (
+                r"\[Worker clientId=|connect\.runtime\.|o\.a\.k\.c\.r\.|DistributedHerder|DistributedConfig "
+                r"values|WorkerCoordinator"
+            ),
         ),
         (
             "schema-registry",
@@ -37,8 +41,10 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         (
             "kafka-python",
             4,
-            r"kafka\.coordinator\.(?:consumer|base|heartbeat|assignors)|\bkafka\.(?:conn|client"
-            r"|cluster)\b.*kafka-python|kafka\.coordinator - |:kafka\.coordinator",
+            (
+                r"kafka\.coordinator\.(?:consumer|base|heartbeat|assignors)|\bkafka\.(?:conn|client"
+                r"|cluster)\b.*kafka-python|kafka\.coordinator - |:kafka\.coordinator"
+            ),
         ),
         ("aiokafka", 5, r"aiokafka"),
         ("franz-go", 4, r"beginning to manage the group lifecycle|\bjoined, balancing group;|franz-go|\bkgo\b"),
@@ -49,8 +55,10 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         (
             "consumer",
             1,
-            r"\[Consumer (?:instanceId|clientId)=|ConsumerConfig values|ConsumerCoordinator|KafkaConsumer"
-            r"|clients\.consumer|c\.consumer\.",
+            (
+                r"\[Consumer (?:instanceId|clientId)=|ConsumerConfig values|ConsumerCoordinator|KafkaConsumer"
+                r"|clients\.consumer|c\.consumer\."
+            ),
         ),
         ("mirror-maker", 5, r"connect\.mirror\.|MirrorSourceConnector|MirrorMaker"),
         ("ksqldb", 5, r"io\.confluent\.ksql|_confluent-ksql-"),
@@ -67,19 +75,25 @@ _FIRST_SEEN: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("4.3", r"TopicRegexResolver|CoordinatorTimerImpl|while deleting offsets for topics|with stale assignment"),
         (
             "4.2",
-            r"and validated topic epoch|Converted the empty streams group|Valid topic configuration found in"
-            r"|and group is (?:not )?ready|Creating consumer client for thread",
+            (
+                r"and validated topic epoch|Converted the empty streams group|Valid topic configuration found in"
+                r"|and group is (?:not )?ready|Creating consumer client for thread"
+            ),
         ),
         (
             "4.1",
-            r"with metadata hash|streams group|\[GroupId [^\]]+\]\[MemberId|Loaded share group"
-            r"|StreamsMembershipManager|stopped completely and transitioned to the terminal",
+            (
+                r"with metadata hash|streams group|\[GroupId [^\]]+\]\[MemberId|Loaded share group"
+                r"|StreamsMembershipManager|stopped completely and transitioned to the terminal"
+            ),
         ),
         (
             "4.0",
-            r"Converted the [\w ]*group to a|for member leaving\.|ConsumerMembershipManager"
-            r"|ConsumerGroupHeartbeatRequest|Completed leaving the group"
-            r"|org\.apache\.kafka\.coordinator\.common\.runtime",
+            (
+                r"Converted the [\w ]*group to a|for member leaving\.|ConsumerMembershipManager"
+                r"|ConsumerGroupHeartbeatRequest|Completed leaving the group"
+                r"|org\.apache\.kafka\.coordinator\.common\.runtime"
+            ),
         ),
         ("3.9", r"ClassicKafkaConsumer"),
         ("3.7", r"ConsumerRebalanceListenerInvoker|LegacyKafkaConsumer"),
@@ -102,7 +116,7 @@ _FIRST_SEEN: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 
 def component_of(text: str) -> str | None:
-    """The component whose marks are most and heaviest; a Streams or Connect process also prints its consumers' lines."""
+    """The component whose marks weigh most; a Streams or Connect process also prints its consumers' lines."""
     weights = Counter({name: weight * min(len(sign.findall(text)), 400) for name, weight, sign in _SIGNS})
     name, weight = max(weights.items(), key=lambda item: item[1])
     return name if weight else None

@@ -10,9 +10,13 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import BinaryIO, NamedTuple, cast
 
+from rebalance_forensics.sources.codecs import ERRORS, Damage
+
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC_AT = 257
 HEAD = 512
+UNREADABLE: tuple[type[Exception], ...] = (*ERRORS, tarfile.TarError, zipfile.BadZipFile, KeyError, Damage)
+"""What reading a damaged archive, or anything in it, raises."""
 
 
 class Member(NamedTuple):
@@ -35,7 +39,7 @@ def container_of(head: bytes) -> str | None:
 
 
 def members(stream: BinaryIO, kind: str) -> Iterator[Member]:
-    """The files of an archive in their order; raises OSError, tarfile.TarError or zipfile.BadZipFile when it is damaged."""
+    """The files of an archive in their order; raises OSError, TarError or BadZipFile when it is damaged."""
     if kind == "zip":
         yield from _zip_members(stream)
     else:

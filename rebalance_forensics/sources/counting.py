@@ -9,8 +9,10 @@ from rebalance_forensics.records import EpochMs
 
 @dataclass(slots=True)
 class SplitCounts:
-    """Counts of one split. `lines` counts the lines that start in it, `records` the records; `unparsed` lines
-    belong to no record. `first` and `last` are the earliest and latest times seen.
+    """Counts of one split.
+
+    `lines` counts the lines that start in it, `records` the records; `unparsed` lines belong to no record.
+    `first` and `last` are the earliest and latest times seen.
     """
 
     bytes: int = 0

@@ -10,6 +10,7 @@ from rebalance_forensics.sources.envelopes.csv_export import MESSAGE_COLUMNS, TI
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
 _MAX_ROW = 8 << 20
+csv.field_size_limit(2 * _MAX_ROW)
 
 
 def _names(line: str) -> list[str]:
@@ -39,9 +40,8 @@ def _physical_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _logical_rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str]]:
     """Rows with their places; a row goes on while a quote is open."""
-    offset, number, held, start, first = 0, 0, b"", 0, 1
-    for line in _physical_lines(chunks):
-        number += 1
+    offset, held, start, first = 0, b"", 0, 1
+    for number, line in enumerate(_physical_lines(chunks), 1):
         if not held:
             start, first = offset, number
         held += line

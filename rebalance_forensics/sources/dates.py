@@ -72,7 +72,7 @@ def _naive(stamp: Stamp) -> bool:
 
 
 def _offset(local_ms: int, utc_ms: int) -> int | None:
-    """Minutes that a local time (of a day, or of all time) is east of an instant; None when it is not of that moment."""
+    """Minutes that a local time is east of an instant; None when it is not of that moment."""
     east = local_ms - utc_ms
     if local_ms < DAY_MS:
         east = (east - _WESTERNMOST_MS) % DAY_MS + _WESTERNMOST_MS

@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tarfile
 import tempfile
 import time
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from rebalance_forensics.sources.codecs import ERRORS, Damage, codec_of
-from rebalance_forensics.sources.containers import container_of, members
+from rebalance_forensics.sources.codecs import Damage, codec_of
+from rebalance_forensics.sources.containers import UNREADABLE, container_of, members
 from rebalance_forensics.sources.opening import MAX_DEPTH, head_of, layers, opened, spooled
 from rebalance_forensics.sources.text import is_binary
 
 _SNIFFED = 64 << 10
-_UNREADABLE = (*ERRORS, tarfile.TarError, zipfile.BadZipFile, KeyError, Damage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +68,7 @@ def discover(paths: Sequence[str]) -> Discovery:
 
 
 def _root_names(paths: Sequence[str]) -> list[str]:
-    """What the report puts before the paths under each root: nothing for one root, else as much of its name as tells them apart."""
+    """What stands before the paths under each root: nothing for one, else as much of its name as tells them apart."""
     unique = sorted(set(paths))
     if len(unique) == 1:
         return ["" for _ in paths]
@@ -235,7 +232,7 @@ def _take_members(file: InputFile, archive: BinaryIO, depth: int, search: _Searc
                 mtime_ms=member.mtime_ms,
             )
             _take_member(inner, member.problem, depth, search)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         sentence = f"the {kind} archive is damaged ({error}); the members before that were read"
         search.errors.append((file.path, f"{file.path}: {sentence}"))
 
@@ -247,5 +244,5 @@ def _take_member(inner: InputFile, problem: str | None, depth: int, search: _Sea
     try:
         with opened(inner.location, inner.members) as stream:
             _sort_out(inner, stream, depth + 1, search)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         search.errors.append((inner.path, f"{inner.path} cannot be read ({error}); the other members were"))

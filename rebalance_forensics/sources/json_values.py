@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 
 from rebalance_forensics.sources.codecs import Damage
 from rebalance_forensics.sources.layouts.json_fields import Fields
@@ -11,6 +14,8 @@ from rebalance_forensics.sources.layouts.json_fields import Fields
 MAX_VALUE = 512 << 20
 _DECODER = json.JSONDecoder(strict=False)
 _SEPARATORS = " \t\r\n,;\x1e\x00\ufeff"
+_BETWEEN = re.compile(r"[ \t\r\n,;\x1e\x00\ufeff\[\]]*")
+_NEXT_OBJECT = re.compile(r"\n[ \t]*,?\{")
 
 
 def is_document(text: str) -> bool:
@@ -29,47 +34,84 @@ def is_document(text: str) -> bool:
 
 
 def values(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:
-    """The objects of the stream, those of an array at the top one by one, each with its place; raises Damage at the end of a broken one."""
-    buffer, offset, line = "", 0, 1
-    raw = b""
-    ended = False
-    while True:
-        at = _skip(buffer)
-        offset, line, buffer = offset + len(buffer[:at].encode()), line + buffer.count("\n", 0, at), buffer[at:]
-        try:
-            if not buffer:
-                raise ValueError
-            value, end = _DECODER.raw_decode(buffer)
-        except (ValueError, RecursionError):
-            if ended:
+    """The objects of a stream with their places, those of an array at the top one by one; Damage ends a broken one."""
+    stream, broken = _Text(chunks), 0
+    while stream.skip():
+        found = stream.value()
+        if found is not None:
+            value, text, offset, line = found
+            if isinstance(value, dict):
+                yield offset, line, text, value
+        else:
+            broken = broken or stream.offset + 1
+            if not stream.resume():
                 break
-            for more in chunks:
-                text, raw = _decodable(raw + more)
-                buffer += text
-                if len(buffer) > 2 * len(more) and len(buffer) < len(more) << 6:
-                    continue
-                break
-            else:
-                ended = True
-            if len(buffer) > MAX_VALUE:
-                raise Damage(
-                    f"a JSON value of more than {MAX_VALUE >> 20} MiB starts at byte {offset:,}; export it as one "
-                    f"object a line"
-                ) from None
-            continue
-        if isinstance(value, dict):
-            yield offset, line, buffer[:end], value
-        offset, line, buffer = offset + len(buffer[:end].encode()), line + buffer.count("\n", 0, end), buffer[end:]
-    if buffer.strip(_SEPARATORS + "]"):
-        raise Damage(f"the JSON is cut or broken at byte {offset:,}; the entries before that were read")
+    if broken:
+        raise Damage(f"the JSON is cut or broken at byte {broken - 1:,}; the entries around that were read")
 
 
-def _skip(buffer: str) -> int:
-    """Where the next value starts: past separators and the brackets of an array at the top."""
-    at = 0
-    while at < len(buffer) and (buffer[at] in _SEPARATORS or buffer[at] in "[]"):
-        at += 1
-    return at
+@dataclass(slots=True)
+class _Text:
+    """The text of a stream as far as it is needed, and the place in it."""
+
+    chunks: Iterator[bytes]
+    buffer: str = ""
+    at: int = 0
+    offset: int = 0
+    line: int = 1
+    ended: bool = False
+    _raw: bytes = b""
+
+    def skip(self) -> bool:
+        """The value that starts here, with its text and place; None when there is none with all that follows."""
+        while True:
+            match = _BETWEEN.match(self.buffer, self.at)
+            self._go(match.end() if match else self.at)
+            if self.at < len(self.buffer):
+                return True
+            if not self._more(1):
+                return False
+
+    def value(self) -> tuple[object, str, int, int] | None:
+        """The value that starts here, with its text and place; None when there is none, even with all that follows."""
+        while True:
+            with suppress(ValueError, RecursionError):
+                value, end = _DECODER.raw_decode(self.buffer, self.at)
+                found = value, self.buffer[self.at : end], self.offset, self.line
+                self._go(end)
+                return found
+            if len(self.buffer) - self.at > MAX_VALUE or not self._more(len(self.buffer) - self.at):
+                return None
+
+    def resume(self) -> bool:
+        """Go to the next line that begins an object, after one that cannot be read."""
+        match = _NEXT_OBJECT.search(self.buffer, self.at)
+        if match is None:
+            return False
+        self._go(match.end() - 1)
+        return True
+
+    def _go(self, to: int) -> None:
+        passed = self.buffer[self.at : to]
+        self.offset += len(passed) if passed.isascii() else len(passed.encode("utf-8", "surrogatepass"))
+        self.line += passed.count("\n")
+        self.at = to
+
+    def _more(self, least: int) -> bool:
+        """Read on until the text has grown by `least`; False when there is no more."""
+        if self.ended:
+            return False
+        parts, grown = [self.buffer[self.at :]], 0
+        while grown < max(least, 1):
+            chunk = next(self.chunks, None)
+            if chunk is None:
+                self.ended = True
+                break
+            text, self._raw = _decodable(self._raw + chunk)
+            parts.append(text)
+            grown += len(text)
+        self.buffer, self.at = "".join(parts), 0
+        return grown > 0
 
 
 def _decodable(data: bytes) -> tuple[str, bytes]:

@@ -89,7 +89,7 @@ def _peeked(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     return b"".join(held)[:HEAD], again()
 
 
-class _Reader(io.RawIOBase, BinaryIO):  # type: ignore[misc]  # RawIOBase and BinaryIO name the same methods
+class _Reader(io.RawIOBase, BinaryIO):
     """An iterator of chunks as a stream that can be read once."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:

@@ -6,13 +6,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from tarfile import TarError
-from zipfile import BadZipFile
 
 from rebalance_forensics.records import LogRecord, Origin
 from rebalance_forensics.sources import documents
 from rebalance_forensics.sources.blocks import Block, from_first_line, whole_lines
-from rebalance_forensics.sources.codecs import ERRORS, Damage
+from rebalance_forensics.sources.codecs import Damage
+from rebalance_forensics.sources.containers import UNREADABLE
 from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.in_bulk import BulkFramer
@@ -33,7 +32,7 @@ __all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
 
 
 def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -> Iterator[LogRecord]:
-    """The records that start in a split, those that `relevant` hits or all; what is read and lost goes into `counts`."""
+    """The records that start in a split, those that `relevant` hits or all; `counts` says what was read and lost."""
     recorder = Recorder(split.file.path, split.profile, counts)
     framed = _framed(split, relevant, counts, recorder)
     in_bulk = split.profile.plain and relevant is not None
@@ -80,7 +79,7 @@ def _readable(split: Split, counts: SplitCounts) -> Iterator[bytes]:
         yield from chunks_of(split.file.location, split.file.members, max(0, split.start - 1))
     except Damage as damage:
         counts.complain(str(damage))
-    except (*ERRORS, KeyError, TarError, BadZipFile) as error:
+    except UNREADABLE as error:
         counts.complain(f"cannot be read further ({error}); what came before was")
 
 

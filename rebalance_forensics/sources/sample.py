@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from tarfile import TarError
-from zipfile import BadZipFile
 
 from rebalance_forensics.sources import documents, layouts
-from rebalance_forensics.sources.codecs import ERRORS, Damage
+from rebalance_forensics.sources.containers import UNREADABLE
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.layouts.base import Parsed
@@ -83,7 +81,7 @@ def _bytes_at(file: InputFile, start: int, size: int) -> bytes:
             data += chunk[: size - len(data)]
             if len(data) >= size:
                 break
-    except (*ERRORS, Damage, KeyError, TarError, BadZipFile):
+    except UNREADABLE:
         return data
     return data
 

@@ -28,8 +28,10 @@ _SHAPES = tuple(
     for shape in (
         rf"(?P<year>\d{{4}})[-\u2013/.](?P<month>\d\d)[-\u2013/.](?P<day>\d\d)[T _]{_CLOCK}{_ZONE}",
         rf"(?P<clock>){_CLOCK}{_ZONE}(?![\d/-])",
-        rf"{_MONTH_NAME} +(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}(?:\s?"
-        rf"(?P<half>[AaPp][Mm]))?{_ZONE}",
+        (
+            rf"{_MONTH_NAME} +(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}(?:\s?"
+            rf"(?P<half>[AaPp][Mm]))?{_ZONE}"
+        ),
         rf"{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}",
         rf"(?P<day>\d{{1,2}})[ /-]{_MONTH_NAME}[ /-](?P<year>\d{{4}})[ :]{{1,2}}{_CLOCK}{_ZONE}",
         rf"(?P<short_year>\d\d)/(?P<month>\d\d)/(?P<day>\d\d) {_CLOCK}{_ZONE}",

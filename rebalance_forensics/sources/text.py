@@ -9,7 +9,7 @@ _SAMPLE = 1 << 16
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether the beginning of a file cannot be a log; runs of NUL (a truncated and regrown log has them) do not count."""
+    """Whether this cannot be the beginning of a log; runs of NUL do not count, a truncated and regrown log has them."""
     sample = head[:_SAMPLE].replace(b"\x00\x00", b"").lstrip(b"\x00")
     if not sample:
         return False

@@ -61,13 +61,19 @@ def test_a_pasted_line_in_several_wrappings_is_still_read() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "[2026-11-20 10:15:30,123] INFO [MetadataLoader id=1] publish: done - soon "
-        "(org.apache.kafka.image.loader.MetadataLoader)",
-        '{"@timestamp":"2026-11-20T10:15:30.123Z","message":"[Consumer clientId=c, groupId=g] joined"'
-        ',"logger_name":"x.Y","level":"INFO"}',
+        (
+            "[2026-11-20 10:15:30,123] INFO [MetadataLoader id=1] publish: done - soon "
+            "(org.apache.kafka.image.loader.MetadataLoader)"
+        ),
+        (
+            '{"@timestamp":"2026-11-20T10:15:30.123Z","message":"[Consumer clientId=c, groupId=g] joined"'
+            ',"logger_name":"x.Y","level":"INFO"}'
+        ),
         "2026-11-20 10:15:30.123  INFO 1 --- [main] o.a.k.c.c.i.ConsumerCoordinator : [Consumer clientId=c] a | b",
-        "10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - [Consumer clientId=c, groupId=g] "
-        "(Re-)joining group",
+        (
+            "10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - [Consumer clientId=c, groupId=g] "
+            "(Re-)joining group"
+        ),
     ],
 )
 def test_a_line_without_an_envelope_is_not_peeled(line: str) -> None:

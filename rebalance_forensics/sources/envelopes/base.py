@@ -31,8 +31,10 @@ class Line:
 
 
 class Envelope(Protocol):
-    """A way of wrapping lines. `certain` ones are recognised by themselves; the others only when what
-    they wrap is the start of a record, or when the whole file is wrapped so.
+    """A way of wrapping lines.
+
+    `certain` ones are recognised by themselves; the others only when what they wrap is the start of a record,
+    or when the whole file is wrapped so.
     """
 
     @property

@@ -19,7 +19,7 @@ REJECT = '{"MESSAGE":"joined","TIME":"2026-11-20T10:15:30.123Z"}'
 
 
 def _readable(fields: Fields) -> Sequence[Fields]:
-    """A message with bytes that are not UTF-8 comes as a list of numbers; several values of one field as a list of texts."""
+    """A message with odd bytes comes as a list of numbers; several values of one field as a list of texts."""
     message = fields.get("MESSAGE")
     if isinstance(message, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in message):  # noqa: PLR2004
         message = bytes(message).decode("utf-8", "replace")

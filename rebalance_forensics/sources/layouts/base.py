@@ -9,7 +9,10 @@ from typing import Protocol
 
 from rebalance_forensics.sources.stamps import Stamp, read_stamp
 
-DATED = r"\d{4}[-\u2013/.]\d\d[-\u2013/.]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
+DATED = (
+    r"\d{4}[-\u2013/.]\d\d[-\u2013/.]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+    r"(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
+)
 CLOCK = r"\d\d:\d\d:\d\d[.,]\d{3,9}"
 LEVEL = (
     r"(?:TRACE|DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|FATAL|CRITICAL|SEVERE|CONFIG|FINEST|FINER|FINE"

@@ -21,7 +21,7 @@ _BODY = (
     rf"\[?(?P<logger>{LOGGER})\]?{_SOURCE}(?:\(\))?(?:\s+\[[^\]\n]*\])?"
 )
 
-# After a time in brackets a colon ends no logger: `[time] INFO [MetadataLoader] publish: done (…)` is Kafka's own layout.
+# After a time in brackets a colon ends no logger: `[time] INFO [Loader] publish: done (…)` is Kafka's own layout.
 LAYOUT = TextLayout(
     header=pattern(
         rf"(?P<bracket>\[)?(?P<time>{DATED})(?(bracket)\]),?\s+{_BODY}(?(bracket)\s+[-\u2013]|"
