@@ -24,18 +24,30 @@ from rebalance_forensics.catalog.shape import shape_problems
 
 def check(paths: Sequence[Path]) -> list[Problem]:
     """Every problem of the pattern files given (directories or files), each tried within the whole catalog."""
-    asked = _asked(paths)
-    shipped = shipped_patterns()
-    context = {identifier: path for path, identifier in pattern_files([shipped])}
-    named = {identifier: path for path, identifier in asked}
-    reading = Loaded({**context, **named})
-    proof = Proof(reading.catalog(), asked=named.keys())
-    problems = [*reading.problems, *(problem for pattern in reading.sound for problem in proof.problems(pattern))]
-    mine = {path.resolve() for path in named.values()}
-    return sorted(
-        (problem for problem in problems if problem.path.resolve() in mine),
-        key=lambda problem: (str(problem.path), problem.line, problem.sentence),
-    )
+    asked = {identifier: path for path, identifier in _asked(paths)}
+    shipped = {identifier: path for path, identifier in pattern_files([shipped_patterns()])}
+    loaded = Loaded({**shipped, **asked})
+    proof = Proof(loaded.catalog())
+    mine = [pattern for pattern in loaded.sound if pattern.id in asked]
+    files = set(asked.values())
+    problems = [problem for problem in loaded.problems if problem.path in files]
+    problems += [problem for pattern in mine for problem in proof.problems(pattern)]
+    problems += _false_claims(loaded, mine)
+    return sorted(set(problems), key=lambda problem: (str(problem.path), problem.line, problem.sentence))
+
+
+def _false_claims(loaded: Loaded, mine: Sequence[Pattern]) -> Iterator[Problem]:
+    """Samples of other patterns that one of these claims, too."""
+    paths = {pattern.id: pattern.path for pattern in mine}
+    fragments = tuple(pattern for pattern in loaded.sound if pattern.fragment and pattern.id not in paths)
+    claimants = Catalog(compile_catalog(PatternSet((*mine, *fragments), loaded.errors)))
+    for pattern in loaded.sound:
+        if pattern.id in paths or pattern.fragment:
+            continue
+        for sample in pattern.samples:
+            for match in claimants.matches(sample.message):
+                claim = f"this claims the sample {sample.name!r} of {pattern.id}, too."
+                yield Problem(paths[match.pattern], 1, claim)
 
 
 def _asked(paths: Iterable[Path]) -> list[tuple[Path, str]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-import regex
 
 from rebalance_forensics.catalog import printed, printed_by_streams
 from rebalance_forensics.catalog.fields import FieldValue
@@ -61,4 +60,4 @@ TYPES: Mapping[str, HoleType] = {
 
 def choices(spec: str) -> HoleType:
     """The type of `{phase:starting|started}`: one of the words named."""
-    return HoleType("|".join(regex.escape(word, special_only=True) for word in spec.split("|")), str)
+    return HoleType("|".join(re.escape(word) for word in spec.split("|")), str)

@@ -10,6 +10,7 @@ import yaml
 
 from rebalance_forensics.catalog.fields import frozen
 from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem, Sample, Template
+from rebalance_forensics.events import EVENT_TYPES
 
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FRAGMENTS = "fragments"
@@ -79,17 +80,20 @@ class _Reading:
         self.path = path
 
     def error(self, line: int, sentence: str) -> PatternError:
-        return PatternError(Problem(self.path, line, sentence))
+        return PatternError(Problem(self.path, line, f"{sentence}."))
 
     def pattern(self, identifier: str) -> Pattern:
         lines, values = self.mapping(self.document(), _PATTERN_KEYS)
         is_fragment = "fragment" in values
         if not is_fragment and "event" not in values:
             raise self.error(1, "no event: is named; write the class in events/, or event: null")
+        event = self.text(values.get("event"))
+        if event is not None and event not in EVENT_TYPES:
+            raise self.error(lines["event"], f"there is no event {event}; docs/events.md lists them")
         return Pattern(
             id=identifier,
             path=self.path,
-            event=self.text(values.get("event")),
+            event=event,
             fragment=self.text(values.get("fragment")),
             meaning=(self.text(values.get("meaning")) or "").strip(),
             loggers=tuple(self.texts("loggers", lines, values)),

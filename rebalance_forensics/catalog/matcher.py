@@ -65,8 +65,12 @@ class Catalog:
 
     @cached_property
     def _prefilter(self) -> Prefilter:
-        sought = {entry.sought for entry in self.compiled.entries if entry.sought}
-        return Prefilter.of(sought | {f".{name}" for name in GROUP_CLASSES} | EXCEPTION_WORDS, key=self._key)
+        return Prefilter.of(self.sought(), key=self._key)
+
+    def sought(self) -> frozenset[str]:
+        """The words a relevant line has at least one of: of the message, of an exception, or the class that logs it."""
+        words = {entry.sought for entry in self.compiled.entries if entry.sought}
+        return frozenset(words | {f".{name}" for name in GROUP_CLASSES} | EXCEPTION_WORDS)
 
     def is_group_class(self, logger_or_component: str) -> bool:
         """Whether the class speaks about groups, so that a line of it nobody knows is worth counting."""

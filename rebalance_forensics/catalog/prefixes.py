@@ -41,7 +41,11 @@ class Peeled:
         return self.stages[-1]
 
 
-_CLIENT = r"(?:instanceId=(?P<instance_id>[^\n]*?), )?clientId=(?P<client_id>[^\n]*?)"
+# Ids may contain brackets, so the one that ends a prefix has a blank behind it; `groupId=` is left out by some.
+_CLIENT = (
+    r"(?:instanceId=(?P<instance_id>[^\n]*?), )?clientId="
+    r"(?:(?P<client_id>[^\n]*?), groupId=(?P<group>[^\n]*?)|(?P<client_id>[^\n]*?))\](?: |$)"
+)
 _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     ("[GroupC", "broker", r"\[GroupCoordinator (?P<broker>\d+)\]:? ?"),
     (
@@ -68,10 +72,10 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     ("[Topic ", "broker", r"\[Topic Deletion Manager \d+\],? ?"),
     ("[Replic", "broker", r"\[ReplicaManager broker=(?P<broker>\d+)\] ?"),
     ("[Partit", "broker", r"\[Partition (?P<partition>\S+) broker=(?P<broker>\d+)\] ?"),
-    ("[Consum", "consumer", rf"\[Consumer {_CLIENT}(?:, groupId=(?P<group>[^\n]*?))?\] ?"),
-    ("[ShareC", "share", rf"\[ShareConsumer {_CLIENT}(?:, groupId=(?P<group>[^\n]*?))?\] ?"),
-    ("[Worker", "connect", rf"\[Worker {_CLIENT}(?:, groupId=(?P<group>[^\n]*?))?\] ?"),
-    ("[Schema", "schema-registry", rf"\[Schema registry {_CLIENT}(?:, groupId=(?P<group>[^\n]*?))?\] ?"),
+    ("[Consum", "consumer", rf"\[Consumer {_CLIENT}"),
+    ("[ShareC", "share", rf"\[ShareConsumer {_CLIENT}"),
+    ("[Worker", "connect", rf"\[Worker {_CLIENT}"),
+    ("[Schema", "schema-registry", rf"\[Schema registry {_CLIENT}"),
     ("[Produc", None, r"\[Producer clientId=(?P<client_id>[^\n]*?)(?:, transactionalId=[^\n]*?)?\] ?"),
     ("[AdminC", None, r"\[AdminClient clientId=(?P<client_id>[^\n]*?)\] ?"),
     ("[Stream", "streams", r"\[StreamsKafkaClient clientId=(?P<client_id>[^\n]*?)\] ?"),

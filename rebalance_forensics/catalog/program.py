@@ -123,7 +123,7 @@ def _blanks_may_be_cut(literal: str) -> str:
     """Where nothing follows on the line, layouts and shippers cut the blanks at its end."""
     words = literal.rstrip(" ")
     blanks = literal[len(words) :]
-    return rf"{literal_source(words)}(?:{regex.escape(blanks)}|(?=\s*\n)|$)"
+    return rf"{literal_source(words)}(?:{re.escape(blanks)}|(?=\s*\n)|$)"
 
 
 def _part_source(part: Part, types: Types, *, loosely: bool) -> str:

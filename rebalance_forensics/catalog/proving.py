@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from rebalance_forensics.catalog.fields import FieldError, FieldValue, coerce, declared, defaults, frozen, required
 from rebalance_forensics.catalog.matcher import Catalog, Match, clean
@@ -11,11 +11,10 @@ from rebalance_forensics.catalog.prefixes import peel
 
 
 class Proof:
-    """A catalog on trial. Problems that concern no pattern `asked` about are not looked for."""
+    """A catalog on trial."""
 
-    def __init__(self, catalog: Catalog, *, asked: Collection[str]) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._asked = asked
 
     def problems(self, pattern: Pattern) -> Iterator[Problem]:
         """What the pattern's samples and rejects disprove."""
@@ -39,7 +38,7 @@ class Proof:
         matches = self._catalog.matches(sample.message)
         own = next((match for match in matches if match.pattern == pattern.id), None)
         for other in matches:
-            if other.pattern != pattern.id and {other.pattern, pattern.id} & set(self._asked):
+            if other.pattern != pattern.id:
                 yield Problem(pattern.path, sample.line, f"{other.pattern} claims the sample {sample.name!r}, too.")
         if own is None:
             yield Problem(pattern.path, sample.line, self._why_not(pattern, sample))

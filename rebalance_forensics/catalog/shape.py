@@ -9,14 +9,11 @@ from rebalance_forensics.catalog.pattern import Pattern, Problem, Template
 from rebalance_forensics.catalog.program import IGNORED, Types
 from rebalance_forensics.catalog.sought import sought_in
 from rebalance_forensics.catalog.template import Part, TemplateError, holes_of, literals_of, parse
-from rebalance_forensics.events import EVENT_TYPES
 
 
 def shape_problems(pattern: Pattern, types: Types) -> Iterator[Problem]:
     """Everything that can be said without matching."""
     sentences = list(_missing(pattern))
-    if pattern.event is not None and pattern.event not in EVENT_TYPES:
-        sentences.append(f"there is no event {pattern.event}; docs/events.md lists them")
     yield from (Problem(pattern.path, pattern.line, f"{sentence}.") for sentence in sentences)
     for template in pattern.templates:
         for sentence in _template_problems(pattern, template, types):
@@ -41,8 +38,8 @@ def _template_problems(pattern: Pattern, template: Template, types: Types) -> It
         parts = parse(template.text)
     except TemplateError:
         return  # compiling says it
-    if pattern.event in EVENT_TYPES:
-        yield from _unknown_fields(str(pattern.event), template, parts, types)
+    if pattern.event:
+        yield from _unknown_fields(pattern.event, template, parts, types)
     if pattern.event and sought_in(literals_of(parts)) is None:
         yield "no words in it are rare enough to look for in a log; spell out more of the message"
 

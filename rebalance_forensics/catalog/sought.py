@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 SHORTEST = 7
 """Any window of this length holds an aligned word of four bytes, which the scan without Hyperscan relies on."""
@@ -48,6 +49,7 @@ def _best(literals: Iterable[str]) -> str | None:
     return max(map(_cut, candidates), key=rarity, default=None)
 
 
+@lru_cache(maxsize=65536)
 def rarity(stretch: str) -> int:
     """How unlikely a line about something else contains it: rare words count whole, common ones by a quarter."""
     words = stretch.split()

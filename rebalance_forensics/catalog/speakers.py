@@ -28,5 +28,6 @@ def simple_name(logger: str) -> str:
     """`kafka.coordinator.group.GroupMetadata$` is GroupMetadata; an inner class counts as its outer one."""
     return logger.strip().rpartition(".")[2].partition("$")[0].partition(":")[0]
 
+
 EXCEPTION_WORDS = frozenset({"Exception", "OutOfMemoryError", "NoClassDefFoundError", "StackOverflowError"})
 """What the prefilter looks for so that an application's own errors are seen at all."""

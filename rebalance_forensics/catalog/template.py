@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-import regex
+from functools import lru_cache
 
 
 class TemplateError(ValueError):
@@ -37,6 +36,7 @@ _TOKEN = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
 def parse(text: str) -> tuple[Part, ...]:
     """Take a template's text apart into literals, holes and optional parts."""
     stack: list[list[Part]] = [[]]
@@ -106,6 +106,7 @@ def stretches_of(literal: str) -> tuple[str, ...]:
     return tuple(_BLANKS.split(literal))
 
 
+@lru_cache(maxsize=8192)
 def literal_source(literal: str) -> str:
     """The program for literal words; line breaks and tabs also match the blanks they become in a flattened log."""
-    return r"\s+".join(regex.escape(stretch, special_only=True) for stretch in stretches_of(literal))
+    return r"\s+".join(re.escape(stretch) for stretch in stretches_of(literal))

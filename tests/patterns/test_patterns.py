@@ -12,7 +12,7 @@ from rebalance_forensics.catalog.pattern import Pattern, Problem, Sample
 from rebalance_forensics.catalog.proving import Proof
 
 LOADED = Loaded({identifier: path for path, identifier in pattern_files([shipped_patterns()])})
-PROOF = Proof(LOADED.catalog(), asked={pattern.id for pattern in LOADED.sound})
+PROOF = Proof(LOADED.catalog())
 
 
 def _named(pattern: Pattern, sample: Sample) -> object:

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from rebalance_forensics.catalog.answers import explained, listed, match_message
+from rebalance_forensics.catalog.assembling import event_of
+from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.catalog.vocabulary import document
+from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics.events.rebalancing import GenerationStabilized, RebalanceStarted
+from rebalance_forensics.records import EpochMs, LogRecord, Origin
+
+CATALOG = Catalog.load()
+STABILIZED = "[GroupCoordinator 1]: Stabilized group payments generation 5 (__consumer_offsets-13) with 3 members"
+
+
+def _record(message: str) -> LogRecord:
+    return LogRecord(
+        origin=Origin(path="b1/server.log", byte_offset=0, line=1),
+        at=EpochMs(1),
+        zoned=False,
+        level="INFO",
+        logger="kafka.coordinator.group.GroupCoordinator",
+        thread="executor-Rebalance",
+        message=message,
+        text=message,
+    )
+
+
+def test_the_document_of_events_says_what_the_code_says() -> None:
+    written = Path(__file__).parents[2] / "docs" / "events.md"
+    assert written.read_text(encoding="utf-8") == document()
+
+
+def test_every_event_says_in_its_docstring_what_it_is() -> None:
+    assert [name for name, cls in EVENT_TYPES.items() if not (cls.__doc__ or "").strip()] == []
+
+
+def test_a_match_and_its_record_make_an_event() -> None:
+    match = CATALOG.match(STABILIZED)
+    assert match is not None
+    event = event_of(match, _record(STABILIZED), cluster="east", host="b1", component="broker")
+    assert isinstance(event, GenerationStabilized)
+    assert (event.group, event.generation, event.member_count, event.cluster) == ("payments", 5, 3, "east")
+    assert (event.speaker.role, event.speaker.broker, event.speaker.host) == ("broker", 1, "b1")
+    assert event.speaker.component == "GroupCoordinator"
+
+
+def test_a_reason_inside_a_line_becomes_fields() -> None:
+    message = (
+        "[GroupCoordinator id=1 topic=__consumer_offsets partition=13] Preparing to rebalance group payments in state "
+        "PreparingRebalance with old generation 4 (reason: Adding new member c-1-77aa with group instance id null; "
+        "client reason: not provided)."
+    )
+    match = CATALOG.match(message)
+    assert match is not None
+    event = event_of(match, _record(message), cluster="east", host=None, component=None)
+    assert isinstance(event, RebalanceStarted)
+    assert (event.trigger, event.members, event.generation) == ("member-added", ("c-1-77aa",), 4)
+    assert event.speaker.offsets_partition == 13
+
+
+def test_a_line_that_says_nothing_about_groups_is_known_and_makes_no_event() -> None:
+    quiet = next(entry for entry in CATALOG.compiled.entries if entry.event is None and not entry.program.holes)
+    match = CATALOG.match(quiet.program.lead)
+    assert match is not None
+    assert match.event is None
+    assert event_of(match, _record(quiet.program.lead), cluster="east", host=None, component=None) is None
+
+
+def test_a_line_is_explained_field_by_field() -> None:
+    explanation = explained(CATALOG, STABILIZED)
+    assert explanation is not None
+    assert explanation.event == "GenerationStabilized"
+    assert {(field.name, field.value, field.type) for field in explanation.fields} >= {("generation", 5, "integer")}
+
+
+def test_answers_are_json() -> None:
+    assert match_message(CATALOG, "nothing of Kafka's") is None
+    answer = match_message(CATALOG, STABILIZED)
+    assert answer is not None
+    assert answer["fields"] == {
+        "group": "payments",
+        "broker": 1,
+        "generation": 5,
+        "member_count": 3,
+        "offsets_partition": 13,
+    }
+
+
+def test_the_list_has_every_pattern_with_its_meaning() -> None:
+    patterns = list(listed(CATALOG))
+    assert patterns == sorted(patterns, key=lambda pattern: pattern.pattern)
+    assert all(pattern.meaning for pattern in patterns)

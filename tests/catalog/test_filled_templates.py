@@ -1,0 +1,81 @@
+"""A template filled with fields matches back to the same fields."""
+
+from __future__ import annotations
+
+import string
+from itertools import pairwise
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rebalance_forensics.catalog.checking import Loaded
+from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
+from rebalance_forensics.catalog.program import IGNORED, Program
+from rebalance_forensics.catalog.template import Hole, Part, parse
+
+_LETTERS = string.ascii_letters + string.digits
+_IDS = st.text(_LETTERS + "-_", min_size=1, max_size=30).filter(lambda text: text not in ("None", "null"))
+_PARTITIONS = st.lists(st.builds("{}-{}".format, _IDS, st.integers(0, 99)), max_size=4, unique=True)
+
+# Each type's values with how Kafka may print them.
+_PRINTED: dict[str, st.SearchStrategy[tuple[FieldValue, str]]] = {
+    "id": _IDS.map(lambda text: (text, text)),
+    "text": _IDS.map(lambda text: (text, text)),
+    "word": _IDS.map(lambda text: (text, text)),
+    "int": st.integers(-1, 2**40).map(lambda number: (number, str(number))),
+    "bool": st.booleans().map(lambda truth: (truth, str(truth).lower())),
+    "option": _IDS.flatmap(lambda text: st.sampled_from([(text, f"Some({text})"), (text, f"Optional[{text}]")])),
+    "partitions": _PARTITIONS.map(lambda names: (tuple(names), f"[{', '.join(names)}]")),
+    "ids": st.lists(_IDS, min_size=1, max_size=4).map(lambda names: (tuple(names), f"Set({', '.join(names)})")),
+    "epoch_ms": st.integers(0, 2**41).map(lambda number: (number, str(number))),
+}
+
+LOADED = Loaded({identifier: path for path, identifier in pattern_files([shipped_patterns()])})
+CATALOG = LOADED.catalog()
+TYPES = CATALOG.compiled.types()
+
+
+def _fillable() -> list[tuple[tuple[Part, ...], Program]]:
+    """Templates whose holes all have a type above, with nothing optional, no name twice and words between holes."""
+    texts = [template.text for pattern in LOADED.sound if not pattern.fragment for template in pattern.templates]
+    parsed = [(parse(text), entry.program) for text, entry in zip(texts, CATALOG.compiled.entries, strict=True)]
+    return [(parts, program) for parts, program in parsed if _is_fillable(parts)]
+
+
+def _is_fillable(parts: tuple[Part, ...]) -> bool:
+    holes = [part for part in parts if isinstance(part, Hole)]
+    plain = all(isinstance(part, str) or (isinstance(part, Hole) and part.type in _PRINTED) for part in parts)
+    apart = all(isinstance(hole, str) or _ends(following) for hole, following in pairwise(parts))
+    names = [hole.name for hole in holes if hole.name != IGNORED]
+    return (
+        bool(holes) and plain and apart and len(names) == len(set(names)) and not any(hole.optional for hole in holes)
+    )
+
+
+def _ends(part: Part) -> bool:
+    """Whether these words cannot be taken for more of the value before them."""
+    return isinstance(part, str) and part[0] not in _LETTERS + "-_"
+
+
+FILLABLE = _fillable()
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.data())
+def test_a_filled_template_matches_back_to_the_same_fields(data: st.DataObject) -> None:
+    parts, program = data.draw(st.sampled_from(FILLABLE))
+    message, filled = "", dict(program.constants)
+    for part in parts:
+        if isinstance(part, str):
+            message += part
+        elif isinstance(part, Hole):
+            value, printed = data.draw(_PRINTED[part.type])
+            message += printed
+            if part.name != IGNORED:
+                filled[part.name] = value
+    assert program.read(message.rstrip(), TYPES) == filled
+
+
+def test_most_templates_take_part() -> None:
+    assert len(FILLABLE) > len(CATALOG.compiled.entries) / 3

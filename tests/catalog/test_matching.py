@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_forensics.catalog.matcher import Catalog
+
+FAILED = "Member c-1-77aa in group payments has failed, removing it from the group"
+TRACE = "\norg.apache.kafka.common.errors.TimeoutException: late\n\tat org.apache.kafka.x.Y.z(Y.java:1)"
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    """The shipped catalog."""
+    return Catalog.load()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        FAILED,
+        f"{FAILED}   ",
+        f"{FAILED}\r",
+        f"\x1b[31m{FAILED}\x1b[0m",
+        f"[GroupCoordinator 1]: {FAILED}",
+        f"[SomeForkOfKafka nodeId=3] {FAILED}",
+        f"{FAILED}{TRACE}",
+        f"{FAILED}\nsomething a layout put behind it",
+    ],
+)
+def test_a_line_is_known_whatever_stands_around_it(catalog: Catalog, message: str) -> None:
+    match = catalog.match(message)
+    assert match is not None
+    assert (match.event, match.group) == ("MemberFailed", "payments")
+    assert match.fields == {"members": ("c-1-77aa",), "why": "session-expired"}
+
+
+def test_ids_may_contain_blanks(catalog: Catalog) -> None:
+    match = catalog.match("Member my app-1-77aa in group team payments has failed, removing it from the group")
+    assert match is not None
+    assert (match.group, match.fields["members"]) == ("team payments", ("my app-1-77aa",))
+
+
+def test_the_prefix_tells_the_group_and_the_speaker(catalog: Catalog) -> None:
+    match = catalog.match("[Consumer instanceId=pod-3, clientId=c-1, groupId=payments] (Re-)joining group")
+    assert match is not None
+    assert match.group == "payments"
+    assert (match.speaker.role, match.speaker.client_id, match.speaker.instance_id) == ("consumer", "c-1", "pod-3")
+
+
+def test_words_that_speakers_share_are_told_apart_by_the_prefix(catalog: Catalog) -> None:
+    words = "State transition from RUNNING to PARTITIONS_REVOKED"
+    client, thread = catalog.match(f"stream-client [a] {words}"), catalog.match(f"stream-thread [a-1] {words}")
+    assert client is not None
+    assert thread is not None
+    assert (client.event, thread.event) == ("StreamsStateChanged", "StreamThreadStateChanged")
+
+
+@pytest.mark.parametrize("message", ["", " ", "\n", "[", "] ", "Order 77 was shipped", "rebmeM c-1 ni puorg g"])
+def test_what_kafka_never_said_is_not_known(catalog: Catalog, message: str) -> None:
+    assert catalog.match(message) is None
+
+
+def test_inner_classes_and_companions_speak_for_their_outer_class(catalog: Catalog) -> None:
+    assert catalog.is_group_class("kafka.coordinator.group.GroupMetadata$")
+    assert catalog.is_group_class("o.a.k.c.c.internals.ConsumerCoordinator")
+    assert not catalog.is_group_class("kafka.server.ReplicaManager")
+
+
+def test_a_long_hostile_message_ends(catalog: Catalog) -> None:
+    assert catalog.match("Member " + "in group " * 20_000 + "x") is None
