@@ -122,6 +122,8 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Gate
         "SPARK_CONNECT_MODE": "0",
         "SPARK_HOME": str(spark_jars().parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        # No module of the directory that the command happens to run in may stand in for one of ours.
+        "PYTHONSAFEPATH": "1",
         # Python workers import this package, also where it is run from its source tree.
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
     }

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rebalance_forensics.catalog.assembling import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
-from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.catalog.matcher import Catalog, Match
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
@@ -24,6 +24,7 @@ from rebalance_forensics.sources.reading import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 
 BATCH_ROWS = 4096
+REMEMBERED = 4096
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 """Kafka says far more at these levels than any catalog can know; not knowing it is no gap."""
 
@@ -63,9 +64,9 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[pa.
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
     """The typed events of the split; whatever else its records are is counted."""
     profile, path = split.profile, split.file.path
-    cluster = reading.cluster_of(path)
+    cluster, known = reading.cluster_of(path), _Remembered(catalog)
     for record in read_records(split, catalog.prefilter().hits, counts):
-        match = catalog.match(record.message, logger=record.logger, level=record.level)
+        match = known.match(record)
         match = match or exception_in(record, profile.component)
         if match is None:
             if record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
@@ -85,6 +86,23 @@ def _is_between_brokers(event: Event) -> bool:
 def _class_of(record: LogRecord) -> str:
     """The class that speaks: as the layout says, else as the message's own prefix (`[GroupCoordinator 1]: …`) does."""
     return record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
+
+
+class _Remembered:
+    """Answers of the catalog; what goes wrong in a loop is logged in the same words a hundred thousand times."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._answers: dict[tuple[str, str | None], Match | None] = {}
+
+    def match(self, record: LogRecord) -> Match | None:
+        """What the catalog says of a record."""
+        key = record.message, record.logger
+        if key not in self._answers:
+            if len(self._answers) >= REMEMBERED:
+                self._answers.clear()
+            self._answers[key] = self._catalog.match(record.message, logger=record.logger, level=record.level)
+        return self._answers[key]
 
 
 class _Tally:
