@@ -9,6 +9,9 @@ from typing import TypeVar
 
 from rebalance_forensics.diagnosis.finding import Fact, fact_at
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.partitions import PartitionsAssigned
+from rebalance_forensics.events.rebalancing import JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, Stop
@@ -94,9 +97,26 @@ def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int 
     joined = min((a.at for a in timeline.arrivals if a.member in {d.member for d in group}), default=0)
     starts = [s for s in starts if s.at > joined and (until is None or s.at < until) and s.at > (before or 0)]
     away.start = starts[0] if starts else None
-    stops = [s for s in timeline.stops if s.actor is actor and begin - reach < s.at <= last + NEAR_MS and s.at > joined]
-    away.stop = stops[-1] if stops else None
+    stops = [s for s in timeline.stops if s.actor is actor and joined < s.at <= last + NEAR_MS]
+    away.stop = stops[-1] if stops and not _went_on(timeline, actor, stops[-1], begin) else None
     return away
+
+
+def _went_on(timeline: Timeline, actor: Actor, stop: Stop, until: int) -> bool:
+    """Whether the actor was a working member again between that stop and its departure."""
+    after = stop.events[-1].at or stop.at
+    return any(
+        isinstance(e, JoinSucceeded | SyncSucceeded | PartitionsAssigned | MemberTransitioned)
+        and after + 1_000 < (e.at or 0) < until
+        and timeline.cast.of_speaker(e) is actor
+        for e in timeline.events
+    )
+
+
+def formed_at(timeline: Timeline) -> int:
+    """When the group's first generation in these logs was created; wishes before that are part of its start."""
+    first = next((r for r in timeline.rebalances if r.stabilized_at is not None), None)
+    return (first.stabilized_at or 0) if first is not None and first.generation == 1 else 0
 
 
 def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:

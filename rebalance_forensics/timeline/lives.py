@@ -35,6 +35,7 @@ from rebalance_forensics.events.rebalancing import (
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.names import name_in_member_id
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
 
 EXPELLED = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
@@ -291,6 +292,7 @@ class Lives:
             return
         if member not in self.live:
             self._named(actor, member)
+            self._supersede(actor, member)
             self.live[member] = actor
             gone = self._gone.get(member)
             if gone is not None and gone.returned is None and gone.why == "vanished":
@@ -321,6 +323,7 @@ class Lives:
         if last is not None and last.returned is None:
             last.returned = arrival
             arrival.after = last
+        self._supersede(actor, member)
         self.live[member] = actor
         self._pending[member] = arrival
         self._seen.add(actor)
@@ -353,6 +356,14 @@ class Lives:
         if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
             departure.at = min(departure.at, event.at)
         departure.reason = departure.reason or _reason_text(event)
+
+    def _supersede(self, actor: Actor, member: str) -> None:
+        """A static member has one id at a time: the new one takes the old one's place without a word."""
+        name = name_in_member_id(member)
+        if name is None or name not in actor.instance_ids:
+            return
+        for other in [m for m in self.live if m != member and name_in_member_id(m) == name]:
+            del self.live[other]
 
     def _named(self, actor: Actor, member: str) -> bool:
         """A member known only by its client (old clients log no id) turns out to have this id."""

@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Request
@@ -46,7 +47,12 @@ def _own_words(timeline: Timeline, request: Request) -> bool:
     told = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
     if any(reason and not _is_kafkas(reason) for reason in told):
         return request.why in ("other", "member-rejoined", "leader-rejoined")
-    return request.why == "other" and any(isinstance(e, JoinRequested) for e in request.events)
+    return request.why == "other" and any(_by_java(e) for e in request.events)
+
+
+def _by_java(event: Event) -> bool:
+    """Other clients word their own reasons freely; only the Java client's are all known."""
+    return isinstance(event, JoinRequested) and event.pattern.startswith("consumer/")
 
 
 def _is_kafkas(reason: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touched
+from rebalance_forensics.diagnosis.episodes import distinct_events, formed_at, runs, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
@@ -22,7 +22,9 @@ _TOPICS = re.compile(r"([^\s{},=()]+)=(\[[^\]]*\]|[^,}]*)")
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Leaders that saw changed metadata; on brokers alone, leaders that rejoined after a topic changed."""
-    told = [r for r in timeline.requests if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
+    formed = formed_at(timeline)
+    asked = [r for r in timeline.requests if r.at > formed]
+    told = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
     for group in runs(told, lambda r: r.at, ONE_CHANGE_MS):
         yield _finding(timeline, group, CERTAIN, [])
     wordless = [r for r in timeline.requests if _leader_without_a_word(r) and not _next_to(r, told)]
