@@ -37,10 +37,14 @@ def test_partitions_read_the_same_whoever_prints_them(
 @pytest.mark.parametrize(
     "message",
     [
-        "JoinGroup failed: The coordinator is not aware of this member. Need to re-join the group."
-        " Sent generation was Generation{generationId=5, memberId='c-1', protocol='range'}",
-        "JoinGroup response: GenerationId -1, Protocol , LeaderId , my MemberId , member metadata count 0:"
-        " Broker: Unknown member",
+        (
+            "JoinGroup failed: The coordinator is not aware of this member. Need to re-join the group."
+            " Sent generation was Generation{generationId=5, memberId='c-1', protocol='range'}"
+        ),
+        (
+            "JoinGroup response: GenerationId -1, Protocol , LeaderId , my MemberId , member metadata count 0:"
+            " Broker: Unknown member"
+        ),
         "Failed to join group payments: [25] Unknown Member ID: the member id is not in the current generation",
         "Failed to join group payments: [Error 25] UnknownMemberIdError",
         "join group failed; group: payments, err: UNKNOWN_MEMBER_ID: The coordinator is not aware of this member.",
