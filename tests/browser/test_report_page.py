@@ -6,14 +6,8 @@ import pytest
 
 from rebalance_forensics.report.model import Report
 from tests.browser.conftest import Opened, Opener
-from tests.report.building import (
-    crash_report,
-    empty_report,
-    healthy_report,
-    hostile_report,
-    many_events,
-    many_groups,
-)
+from tests.report.building import crash_report, empty_report, healthy_report
+from tests.report.extremes import hostile_report, many_events, many_groups
 
 pytestmark = pytest.mark.browser
 

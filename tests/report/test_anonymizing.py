@@ -11,7 +11,8 @@ from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.model import Lane, Mark
-from tests.report.building import a_lane, a_line, at, crash_report, many_groups, payments
+from tests.report.building import a_lane, a_line, at, crash_report, payments
+from tests.report.extremes import many_groups
 
 SECRETS = ("payments", "5b1c0000", "10.0.0", "orders", "on prod", '"prod"', "app.log", "server.log")
 

@@ -11,7 +11,8 @@ import pytest
 
 from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.model import Report
-from tests.report.building import a_crash, crash_report, empty_report, healthy_report, hostile_report, many_groups
+from tests.report.building import a_crash, crash_report, empty_report, healthy_report
+from tests.report.extremes import hostile_report, many_groups
 from tests.report.snapshots import assert_same
 
 FORMATS = formats()

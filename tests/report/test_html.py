@@ -12,15 +12,8 @@ import pytest
 
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.model import Report
-from tests.report.building import (
-    crash_report,
-    empty_report,
-    healthy_report,
-    hostile_report,
-    many_events,
-    many_groups,
-    payments,
-)
+from tests.report.building import crash_report, empty_report, healthy_report, payments
+from tests.report.extremes import hostile_report, many_events, many_groups
 
 VOID = frozenset({"meta", "input", "br"})
 EVERY_REPORT = pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.schema import schema_text
-from tests.report.building import crash_report, empty_report, healthy_report, hostile_report, many_groups
+from tests.report.building import crash_report, empty_report, healthy_report
+from tests.report.extremes import hostile_report, many_groups
 from tests.report.snapshots import assert_same
 
 CONTRACT = {

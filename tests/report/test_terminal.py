@@ -6,7 +6,8 @@ from rich.cells import cell_len
 from rebalance_forensics.report import terminal
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal import Explanation
-from tests.report.building import crash_report, empty_report, healthy_report, hostile_report, many_groups
+from tests.report.building import crash_report, empty_report, healthy_report
+from tests.report.extremes import hostile_report, many_groups
 from tests.report.snapshots import assert_same
 
 EXPLANATION = Explanation(

@@ -10,7 +10,8 @@ from rebalance_forensics.report.plain_text import line_of, printable, prose
 from rebalance_forensics.report.ranking import most_urgent_first
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
 from rebalance_forensics.report.wording import culprit, ranges, since, size, some, step, sureness
-from tests.report.building import NOON, a_crash, a_startup, at, many_groups, payments
+from tests.report.building import NOON, a_crash, a_startup, at, payments
+from tests.report.extremes import many_groups
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+"""Reports that strain a page or a terminal: many groups, many events, lines written to do harm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Gap
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.timeline.model import Generation, Lane, Mark, Member, Span
+from tests.report.building import a_crash, a_lane, a_line, at, crash_report, payments
+
+
+def many_groups(number: int) -> Report:
+    """Many groups with a crash each, the tenth of them critical and still going on."""
+    groups = tuple(replace(payments(), group=f"payments-eu-{index:03d}") for index in range(number))
+    incidents = tuple(
+        replace(
+            a_crash(),
+            id=f"{index:012x}",
+            group=history.group,
+            severity="critical" if index % 10 == 9 else "warning",
+            ongoing=index % 10 == 9,
+        )
+        for index, history in enumerate(groups)
+    )
+    return replace(crash_report(), groups=groups, incidents=incidents)
+
+
+def many_events(number: int, members: int = 40) -> Report:
+    """Tell of a busy group: `number` events over a day in its members' lanes, one of a hundred a fault."""
+    step = 86_400 / number
+    lanes = tuple(
+        Lane(
+            name=f"worker-{member:03d}",
+            kind="client",
+            spans=tuple(
+                Span(
+                    started_at=at(index * step),
+                    ended_at=at((index + members * 10) * step),
+                    kind="member",
+                    label=f"generation {index // members}",
+                    generation=index // members,
+                )
+                for index in range(member, number, members * 10)
+            ),
+            marks=tuple(_an_event(index, index * step) for index in range(member, number, members)),
+        )
+        for member in range(members)
+    )
+    generations = tuple(
+        Generation(
+            generation=index,
+            started_at=at(index * 100 * step),
+            completed_at=at((index * 100 + 2) * step),
+            trigger="slow-processing",
+            leader=None,
+            members=(Member(member_id=None, client_id="worker-001"),),
+            outcome="stable",
+        )
+        for index in range(number // 100)
+    )
+    history = replace(payments(), lanes=lanes, generations=generations)
+    return replace(crash_report(), groups=(history,), incidents=(replace(a_crash(), ongoing=True, ended_at=None),))
+
+
+def _an_event(index: int, seconds: float) -> Mark:
+    fault = index % 100 == 0
+    line = a_line(
+        f"worker-{index % 7}/app.log", index + 1, seconds, f"INFO {index} " + "Revoke previously assigned " * 6
+    )
+    return Mark(at=at(seconds), kind="revoked", label="revoked", severity="fault" if fault else "plain", evidence=line)
+
+
+HARM = {
+    "markup": "</pre><h1>owned</h1><img src=x onerror=alert(1)>",
+    "script": "</script><script>document.title='owned'</script><!--",
+    "template": "{{ 7 * 7 }} {% for x in y %} [bold red]rich[/] :smile:",
+    "terminal": "\x1b[2J\x1b]0;owned\x07\x9b31m back\x08\x08\rhome",
+    "right-to-left": "user\u202egnp.exe \u2066\u200f\u061c\ufeff hidden\u200b",
+    "separators": "one\u2028two\u2029three\x00four",
+    "surrogate": "\udcff\udc80 not UTF-8",
+    "endless": "A" * 1_000_000,
+    "marks": "Z" + "\u0301" * 50_000,
+}
+
+
+def hostile_report() -> Report:
+    """Tell the crash again, every name and line of it written by an enemy."""
+    lines = tuple(a_line(f"x/{name}.log", number, 131, text) for number, (name, text) in enumerate(HARM.items(), 1))
+    enemy = "".join(text[:60] for text in HARM.values())
+    crash = a_crash()
+    cause = replace(
+        crash.root_causes[0],
+        culprits=(Culprit(kind="client", name=enemy, names=tuple(HARM.values())),),
+        narrative=f"It was {enemy}.",
+        evidence=lines,
+        evidence_total=len(lines),
+        advice=(Advice(action=f"Restart {enemy}.", why=enemy),),
+        chain=tuple(ChainLink(at=line.timestamp, what=line.text[:80], evidence=line) for line in lines),
+    )
+    marks = tuple(Mark(at=at(131), kind="x", label=line.text, severity="fault", evidence=line) for line in lines)
+    lanes = (replace(a_lane(2), name=enemy, marks=marks),)
+    return replace(
+        crash_report(),
+        groups=(replace(payments(), group=enemy, lanes=lanes, settings=((enemy, enemy),)),),
+        incidents=(replace(crash, group=enemy, summary=f"Consumer {enemy} died.", root_causes=(cause,)),),
+        gaps=(Gap(what=enemy, started_at=None, ended_at=None, consequence=enemy),),
+    )
