@@ -75,9 +75,9 @@ def analyze(
     verbose: VerboseOption = 0,
     brief: BriefOption = False,
 ) -> None:
-    """Find out why consumer groups rebalanced, on whose account, and show the lines that prove it.
+    """Find out why consumer groups rebalanced, and prove it.
 
-    Give it the logs of brokers, of clients, or better of both; a whole directory or the archive
+    The report names the root cause and the culprit, and shows the lines that prove it. Give it the logs of brokers, of clients, or better of both; a whole directory or the archive
     somebody sent. Nothing is changed and nothing leaves this machine.
 
     Example: rebalance-forensics analyze /var/log/kafka app-logs.tar.gz --since 2h --html report.html

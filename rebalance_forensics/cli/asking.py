@@ -34,7 +34,9 @@ def timeline(
     engine: EngineOption = EngineName.SPARK,
     java_home: JavaHomeOption = None,
 ) -> None:
-    """Show every generation of one group, member by member: who joined, who left, who led, and why.
+    """Show every generation of one group, member by member.
+
+    Who joined, who left, who led, what triggered it and how long it took.
 
     Example: rebalance-forensics timeline logs/ --group payments
     """
@@ -62,7 +64,9 @@ def whois(
     engine: EngineOption = EngineName.SPARK,
     java_home: JavaHomeOption = None,
 ) -> None:
-    """Show every identity of a member over time: member ids, client id, instance id, thread, host, file.
+    """Show every identity of a member over time.
+
+    Member ids, client id, instance id, thread, host and file, of whoever goes by NAME or a part of it.
 
     Example: rebalance-forensics whois logs/ payments-consumer-2
     """
@@ -83,7 +87,9 @@ def events(
     engine: EngineOption = EngineName.SPARK,
     java_home: JavaHomeOption = None,
 ) -> None:
-    """Print the typed events the logs hold, one line of JSON each (docs/events.md lists them).
+    """Print the typed events, one line of JSON each.
+
+    docs/events.md lists every event and its fields.
 
     Example: rebalance-forensics events logs/ | jq 'select(.event == "MemberFailed")'
     """
@@ -104,7 +110,9 @@ def coverage(
     engine: EngineOption = EngineName.SPARK,
     java_home: JavaHomeOption = None,
 ) -> None:
-    """Show what was understood of each file: layout, component, Kafka version, lines, matched, unmatched, unparsed.
+    """Show what was understood of each file.
+
+    Layout, component, Kafka version, host and zone; how many lines were matched, unknown and unparsed.
 
     Example: rebalance-forensics coverage logs/
     """

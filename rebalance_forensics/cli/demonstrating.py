@@ -13,7 +13,9 @@ PAGE = Path("rebalance-report.html")
 
 
 def demo(engine: EngineOption = EngineName.SPARK, java_home: JavaHomeOption = None) -> None:
-    """Analyze the shipped sample logs, print the report and write rebalance-report.html here.
+    """Analyze the shipped sample logs, print the report.
+
+    Also writes rebalance-report.html into the current directory; opens nothing.
 
     Example: rebalance-forensics demo --engine local
     """

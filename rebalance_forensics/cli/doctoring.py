@@ -28,7 +28,9 @@ def doctor(
 
 
 def warmup(java_home: JavaHomeOption = None) -> None:
-    """Prepare a faster start: archive the JVM's classes and compile the catalog, once for this Java and Spark.
+    """Prepare a faster start, once for this Java and Spark.
+
+    Archives the JVM's classes and compiles the catalog.
 
     Example: rebalance-forensics warmup
     """

@@ -25,7 +25,9 @@ def explain(
         str | None, typer.Option("--line", metavar="LINE", help="One line of a log, quoted.", show_default=False)
     ] = None,
 ) -> None:
-    """Explain a cause (how it comes about, how it shows, what to do), or one log line, field by field.
+    """Explain a cause, or what one log line says.
+
+    Of a cause: how it comes about, how it shows, what to do. Of a line: what it means, field by field.
 
     Example: rebalance-forensics explain rebalance-straggler
     """

@@ -13,7 +13,7 @@ from rebalance_forensics.cli.outcomes import FOUND, leave, say, warn
 from rebalance_forensics.pipeline.refusals import InputError
 
 app = typer.Typer(
-    help="The catalog of log messages: list it, check it, ask it about lines.",
+    help="List the catalog of log messages, check it, ask it about lines.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -68,7 +68,7 @@ app.command()(comparing.compare)
 
 @app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def job(context: typer.Context) -> None:
-    """Run as a scheduled Spark job: logs of an interval in, tables out.
+    """Run as a scheduled Spark job: logs in, tables out.
 
     Example: rebalance-forensics job --input s3://logs/kafka --output s3://lake/rebalances --since 2026-11-20
     """

@@ -1,0 +1,30 @@
+"""The wheel holds everything: patterns, samples, templates."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+@pytest.mark.long
+def test_a_fresh_environment_runs_from_the_wheel(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT], check=True
+    )
+    (wheel,) = tmp_path.glob("rebalance_forensics-*.whl")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    installed = tmp_path / "venv" / "bin"
+    subprocess.run([installed / "pip", "install", "--quiet", wheel], check=True)
+
+    def told(*arguments: str) -> str:
+        program = [installed / "rebalance-forensics", *arguments]
+        return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    assert "MemberFailed" in told("patterns", "list")
+    assert "process-crash" in told("demo", "--engine", "local")
+    assert (tmp_path / "rebalance-report.html").stat().st_size > 10_000
