@@ -28,15 +28,16 @@ Matching = Callable[..., "regex.Match[str] | None"]
 Types = Mapping[str, HoleType]
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
+_SHORT = 512
 _SECONDS = 2.0
-"""No honest line takes a program this long; a hostile one must not stop the rest."""
+"""No honest line takes a program this long; a hostile one must not stop the rest. Watching a short one costs more."""
 
 
 @dataclass
 class Program:
     """One anchored program. `loose` is the second try in which ids may contain blanks; it is None where none can.
 
-    `lead` is how every text of it begins, `needle` the longest words in it. `holes` are the names and types of its
+    `lead` is how every text of it begins, `needle` the longest words after that. `holes` are the names and types of its
     groups, in order; `constants` hold where no hole says otherwise.
     """
 
@@ -62,7 +63,7 @@ class Program:
         if fullmatch is None:
             return None
         try:
-            match = fullmatch(text, timeout=_SECONDS)
+            match = fullmatch(text) if len(text) <= _SHORT else fullmatch(text, timeout=_SECONDS)
         except TimeoutError:
             return None
         return None if match is None else match.groups()
@@ -94,10 +95,11 @@ def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, F
     """Compile a template that `template.parse` took apart."""
     strict = _source(parts, types, loosely=False)
     loose = _source(parts, types, loosely=True)
-    stretches = [stretch for literal in literals_of(parts) for stretch in stretches_of(literal)]
+    leads = bool(parts) and isinstance(parts[0], str)
+    stretches = [stretch.rstrip() for literal in literals_of(parts) for stretch in stretches_of(literal)]
     return Program(
-        lead=stretches[0].rstrip() if parts and isinstance(parts[0], str) else "",
-        needle=max(stretches, key=len, default="").strip(),
+        lead=stretches[0] if leads else "",
+        needle=max(stretches[1:] if leads else stretches, key=len, default="").strip(),
         source=strict,
         loose=loose if loose != strict else None,
         holes=tuple((hole.name, hole.type) for hole in holes_of(parts)),
