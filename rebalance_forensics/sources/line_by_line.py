@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.blocks import Block
 from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.peeling import has_header, opened
+from rebalance_forensics.sources.expecting import Peeler
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.recording import Framed
 from rebalance_forensics.sources.text import text_of
 
 _MOST_PARTS = 4096
-_TRUSTED = 60
-"""A header of a layout below this rank cannot be an envelope's."""
-
 Placed = tuple[int, int, Line]
 """Byte offset, line number, and the line as it is before peeling."""
 
@@ -44,7 +40,11 @@ class Framer:
     counts: SplitCounts
     start: int = 0
     end: int | None = None
+    _peeler: Peeler = field(init=False)
     _streams: dict[tuple[str | None, str], _Stream] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:  # noqa: D105
+        self._peeler = Peeler(self.profile)
 
     def frame(self, placed: Iterable[Placed]) -> Iterator[Framed]:
         """The records that start in this split."""
@@ -52,20 +52,10 @@ class Framer:
             past = self.end is not None and offset >= self.end
             if past and not any(stream.record or stream.parts for stream in self._streams.values()):
                 break
-            for line in self._opened(raw):
+            for line in self._peeler.opened(raw):
                 yield from self._take(offset, number, line, past=past)
         for stream in self._streams.values():
             yield from self._close(stream)
-
-    def _opened(self, raw: Line) -> list[Line]:
-        """Peel a line, unless it is plainly one of the file's own layout or goes on with the line before."""
-        if not self.profile.envelopes and raw.fields is None:
-            expected = layouts.by_name().get(self.profile.layout)
-            if raw.text[:1] in ("", " ", "\t") or (
-                expected is not None and expected.rank < _TRUSTED and expected.is_header(raw.text)
-            ):
-                return [raw]
-        return opened(raw, self.profile.envelopes, self.profile.layout)
 
     def _take(self, offset: int, number: int, line: Line, *, past: bool) -> Iterator[Framed]:
         stream = self._streams.setdefault((line.host, line.stream), _Stream())
@@ -75,21 +65,12 @@ class Framer:
                 return
             offset, number, line = _joined(stream.parts)
             stream.parts = []
-        if self._starts(line):
+        if self._peeler.starts(line):
             yield from self._header(stream, offset, number, line, past=past)
         elif self.profile.newest_first:
             stream.waiting.append(line.text)
         else:
             self._continuation(stream, line, past=past)
-
-    def _starts(self, line: Line) -> bool:
-        """Whether a record starts with this line."""
-        if line.fields is not None:
-            return True
-        expected = layouts.by_name().get(self.profile.layout)
-        if expected is not None and expected.is_header(line.text):
-            return True
-        return has_header(line.text)
 
     def _header(self, stream: _Stream, offset: int, number: int, line: Line, *, past: bool) -> Iterator[Framed]:
         if stream.record is not None:

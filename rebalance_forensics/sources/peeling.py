@@ -43,7 +43,8 @@ def _settle(line: Line, layout: str | None) -> Line:
     fields = line.fields
     if fields is None:
         return line
-    if line.text and has_header(line.text):
+    expected = layouts.by_name().get(layout) if layout else None
+    if line.text and ((expected and expected.is_header(line.text)) or has_header(line.text)):
         return replace(line, fields=None)
     found = parse_fields(fields)
     in_text = (

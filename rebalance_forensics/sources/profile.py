@@ -12,6 +12,7 @@ from rebalance_forensics.sources import dates, layouts, rotation, zones
 from rebalance_forensics.sources.components import component_of, release_of
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
+from rebalance_forensics.sources.marking import marks_of
 from rebalance_forensics.sources.sample import Sample, Sampled, sample_of
 from rebalance_forensics.sources.zones import ZoneRules
 
@@ -20,11 +21,13 @@ from rebalance_forensics.sources.zones import ZoneRules
 class FileProfile:
     """How to read a file, and what it says about itself.
 
-    `layouts` are all those seen, `starts` the bytes their headers begin with. `zone` is the zone of local
-    times in this file, None when nothing tells it; `zones` the same for each host of a stream of several.
+    `layouts` are all those seen, `starts` the bytes their headers begin with. `header_marks` are bytes that tell a
+    header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
+    local times in this file, None when nothing tells it; `zones` the same for each host of a stream of several.
     `midnight_ms` is the local midnight before the first record, for layouts without a date.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
-    not one record or event a line.
+    not one record or event a line. A rolled file may begin in the middle of a record (`continued`), and its last
+    record go on in the files that were written after it.
     """
 
     layout: str = layouts.UNKNOWN
@@ -40,6 +43,7 @@ class FileProfile:
     newest_first: bool = False
     document: str | None = None
     starts: tuple[bytes, ...] = ()
+    header_marks: tuple[bytes, ...] | None = None
     dated: bool = True
     continued: bool = False
     continues_in: tuple[InputFile, ...] = ()
@@ -54,6 +58,11 @@ class FileProfile:
             and self.dated
             and self.layout != layouts.UNKNOWN
         )
+
+    @property
+    def one_to_one(self) -> bool:
+        """Whether each line wraps one line, so that those between a prefilter's hits need not be peeled."""
+        return self.document is None and self.dated and self.header_marks is not None
 
     @property
     def splittable(self) -> bool:
@@ -144,9 +153,15 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         year=dates.year_of(file.mtime_ms),
         newest_first=_newest_first(sample, headers),
         document=sample.document,
+        header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
         starts=_starts(sample, tuple(dict.fromkeys(start for name in seen for start in known[name].starts))),
         dated=_is_dated(headers),
     )
+
+
+def _in_json(seen: Counter[str]) -> bool:
+    """Whether the commonest layout writes JSON objects."""
+    return bool(seen) and seen.most_common(1)[0][0].startswith("json-")
 
 
 def _starts(sample: Sample, possible: tuple[bytes, ...]) -> tuple[bytes, ...]:
@@ -198,7 +213,7 @@ def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:
     times = [time for line in headers[: sample.head_lines] if (time := _time(line)) is not None]
     steps = Counter((after > before) - (after < before) for before, after in pairwise(times))
     late = [time for line in headers if line.late and (time := _time(line)) is not None]
-    if times and late and abs(late[-1] - times[0]) > 1000:  # noqa: PLR2004 - a second
+    if times and late and abs(late[-1] - times[0]) > 1000:
         return late[-1] < times[0] and steps[-1] > steps[1]
     return steps[-1] > 2 * steps[1] and steps[-1] > 1
 

@@ -15,6 +15,7 @@ from rebalance_forensics.sources.containers import UNREADABLE
 from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.in_bulk import BulkFramer
+from rebalance_forensics.sources.in_envelopes import EnvelopeFramer
 from rebalance_forensics.sources.line_by_line import Framer, Placed, placed_lines
 from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.peeling import opened, parse_fields
@@ -35,7 +36,7 @@ def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -
     """The records that start in a split, those that `relevant` hits or all; `counts` says what was read and lost."""
     recorder = Recorder(split.file.path, split.profile, counts)
     framed = _framed(split, relevant, counts, recorder)
-    in_bulk = split.profile.plain and relevant is not None
+    in_bulk = split.profile.plain or split.profile.one_to_one
     yield from map(recorder.record, framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
 
 
@@ -44,10 +45,10 @@ def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, record
     chunks = _readable(split, counts)
     if split.profile.document:
         return _frame_document(split, chunks, counts)
-    framer: BulkFramer | Framer
-    if split.profile.plain and relevant is not None:
-        framer = BulkFramer(split.profile, counts, relevant, recorder.see, split.start, split.end)
-        return framer.frame(_with_next_file(split, _blocks(split, chunks), framer))
+    if relevant is not None and (split.profile.one_to_one or split.profile.plain):
+        kind = EnvelopeFramer if split.profile.one_to_one else BulkFramer
+        bulk = kind(split.profile, counts, relevant, recorder.see, split.start, split.end)
+        return bulk.frame(_with_next_file(split, _blocks(split, chunks), bulk))
     framer = Framer(split.profile, counts, split.start, split.end)
     return framer.frame(placed_lines(_with_next_file(split, _blocks(split, chunks), framer), counts, framer))
 
@@ -56,7 +57,9 @@ def _blocks(split: Split, chunks: Iterator[bytes]) -> Iterator[Block]:
     return from_first_line(whole_lines(chunks, max(0, split.start - 1)), split.start)
 
 
-def _with_next_file(split: Split, blocks: Iterator[Block], framer: BulkFramer | Framer) -> Iterator[Block]:
+def _with_next_file(
+    split: Split, blocks: Iterator[Block], framer: BulkFramer | EnvelopeFramer | Framer
+) -> Iterator[Block]:
     """A split's blocks, and behind the end of a rolled file what its last record may go on with in the next ones."""
     block: Block | None = None
     for block in blocks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rebalance_forensics.records import LogRecord, Origin
 from rebalance_forensics.sources import layouts
@@ -30,6 +30,13 @@ class Framed:
     def text(self) -> str:
         """The whole record."""
         return "\n".join((self.line.text, *self.more)) if self.more else self.line.text
+
+    def append(self, rest: str) -> None:
+        """Add the rest of a line that was cut into parts."""
+        if self.more:
+            self.more[-1] += rest
+        else:
+            self.line = replace(self.line, text=self.line.text + rest, partial=False)
 
     def takes(self, text: str) -> bool:
         """Add a line; False when the record is as long as one may get."""

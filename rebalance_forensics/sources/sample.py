@@ -24,12 +24,17 @@ _LATE_RECORDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """One line of the sample; `parsed` when a record starts with it, `late` when it is not from the beginning."""
+    """One line of the sample; `parsed` when a record starts with it, `late` when it is not from the beginning.
+
+    `raw` is the line of the file in which it was found, `among` how many that holds.
+    """
 
     line: Line
     layout: str
     parsed: Parsed | None
     late: bool
+    raw: str = ""
+    among: int = 1
 
 
 @dataclass(slots=True)
@@ -98,6 +103,8 @@ def _parsed(lines: list[Line], *, late: bool) -> Iterator[Sampled]:
     for line in lines:
         if line.fields is None and line.text[:1] in ("", " ", "\t"):
             continue
-        for inside in opened(line):
-            found = parse_fields(inside.fields) if inside.fields is not None else layouts.parse(inside.text)
-            yield Sampled(inside, found[0] if found else layouts.UNKNOWN, found[1] if found else None, late)
+        inside = opened(line)
+        for each in inside:
+            found = parse_fields(each.fields) if each.fields is not None else layouts.parse(each.text)
+            layout, parsed = found or (layouts.UNKNOWN, None)
+            yield Sampled(each, layout, parsed, late, line.text, len(inside))

@@ -36,7 +36,7 @@ def _fixed(zone: str) -> int | None:
     if match is None:
         return None
     sign, digits = match["offset"][0], match["offset"][1:].replace(":", "")
-    padded = digits.zfill(2) if len(digits) <= 2 else digits.zfill(4)  # noqa: PLR2004 - hours, or hours and minutes
+    padded = digits.zfill(2) if len(digits) <= 2 else digits.zfill(4)
     return offset_of(sign + padded)
 
 

@@ -102,8 +102,11 @@ def test_a_wrapped_file_cut_at_any_byte_gives_the_same_records(
     data = log_of(written, "\n", closed=True)
     with tempfile.TemporaryDirectory() as directory:
         splits, told = splits_of(data, cuts, directory, b"2026-11-20T10:15:30.123456789Z stdout F ")
-        whole, _ = read([replace(splits[0], end=None)], bulk=False)
+        whole, counts = read([replace(splits[0], end=None)], bulk=False)
         parts, _ = read(splits, bulk=False)
+        hit, hit_counts = read(splits, bulk=True)
+    assert hit == whole
+    assert (hit_counts.lines, hit_counts.bytes, hit_counts.records) == (counts.lines, counts.bytes, counts.records)
     assert told.envelopes == ("cri",)
     assert parts == whole
     assert len(whole) == len(written)

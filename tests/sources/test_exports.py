@@ -9,15 +9,19 @@ import pytest
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.files import discover
 from rebalance_forensics.sources.profile import FileProfile, profile
-from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.reading import Relevant, SplitCounts, read_records
 from rebalance_forensics.sources.splits import plan
 from tests.sources.wrapping import WRAPPINGS, entries
 
 
-def read(path: Path) -> tuple[list[LogRecord], FileProfile, SplitCounts]:
+def every_line(block: bytes) -> list[int]:
+    return [0, *(at + 1 for at, byte in enumerate(block[:-1]) if byte == 0x0A)]
+
+
+def read(path: Path, relevant: Relevant | None = None) -> tuple[list[LogRecord], FileProfile, SplitCounts]:
     file = discover([str(path)]).files[0]
     told, counts = profile(file), SplitCounts()
-    return [record for split in plan([file], [told]) for record in read_records(split, None, counts)], told, counts
+    return [record for split in plan([file], [told]) for record in read_records(split, relevant, counts)], told, counts
 
 
 def plain(tmp_path: Path, host: str) -> list[tuple[str | None, int | None, str, str | None]]:
@@ -42,6 +46,22 @@ def test_an_export_of_two_hosts_gives_the_records_of_both(name: str, tmp_path: P
     assert known(records) == [*plain(tmp_path, "broker-1"), *plain(tmp_path, "broker-2")]
     assert counts.unparsed == 0
     assert counts.errors == []
+
+
+@pytest.mark.parametrize("newest_first", [False, True], ids=["oldest first", "newest first"])
+@pytest.mark.parametrize("name", sorted(WRAPPINGS))
+def test_reading_only_what_a_prefilter_hits_gives_the_same_records(
+    name: str, tmp_path: Path, *, newest_first: bool
+) -> None:
+    path = tmp_path / "export"
+    path.write_text(WRAPPINGS[name](reversed(entries()) if newest_first else entries()))
+    records, _, counts = read(path)
+    hit, _, hit_counts = read(path, every_line)
+    assert known(hit) == known(records)
+    assert {record.origin for record in hit} == {record.origin for record in records}
+    assert (hit_counts.lines, hit_counts.bytes, hit_counts.records) == (counts.lines, counts.bytes, counts.records)
+    quoted, _, _ = read(path, lambda block: [at] if (at := block.find(b'Said "hello"')) >= 0 else [])
+    assert [record.message for record in quoted] == ['[GroupCoordinator 1]: Said "hello" \\ <b>']
 
 
 @pytest.mark.parametrize("name", ["elasticsearch", "loki jsonl", "splunk csv", "splunk json", "aws logs tail"])

@@ -21,7 +21,7 @@ REJECT = '{"MESSAGE":"joined","TIME":"2026-11-20T10:15:30.123Z"}'
 def _readable(fields: Fields) -> Sequence[Fields]:
     """A message with odd bytes comes as a list of numbers; several values of one field as a list of texts."""
     message = fields.get("MESSAGE")
-    if isinstance(message, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in message):  # noqa: PLR2004
+    if isinstance(message, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in message):
         message = bytes(message).decode("utf-8", "replace")
     elif isinstance(message, list):
         message = "\n".join(str(part) for part in message)
