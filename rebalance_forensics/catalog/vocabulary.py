@@ -75,14 +75,10 @@ def _base_table(cls: type) -> Iterator[str]:
     yield _prose(inspect.getdoc(cls))
     yield "\n| field | holds |\n|---|---|"
     for name, hint in get_type_hints(cls).items():
-        yield f"| `{name}` | {_base_words(hint)} |"
+        yield f"| `{name}` | {_BASE_WORDS.get(name) or type_words(hint)} |"
 
 
-def _base_words(hint: object) -> str:
-    own = {"Origin": "path, byte_offset, line", "Speaker": "see below", "EpochMs": "epoch milliseconds, UTC"}
-    options = [argument for argument in get_args(hint) if argument is not type(None)]
-    inner = options[0] if options and get_origin(hint) in (Union, types.UnionType) else hint
-    return own.get(getattr(inner, "__name__", ""), "") or type_words(inner)
+_BASE_WORDS = {"at": "epoch milliseconds, UTC", "origin": "path, byte_offset, line", "speaker": "see below"}
 
 
 def _by_module() -> dict[str, list[str]]:
