@@ -66,7 +66,7 @@ def shaped(value: FieldValue) -> object:
     """A value as JSON has it: tuples as lists, member -> partitions as an object."""
     if not isinstance(value, tuple):
         return value
-    if value and all(isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) for item in value):  # noqa: PLR2004 - a pair
+    if value and all(isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) for item in value):
         return {str(item[0]): shaped(item[1]) for item in value if isinstance(item, tuple)}
     return [shaped(item) for item in value]
 

@@ -84,7 +84,7 @@ def _choice(value: FieldValue, choices: tuple[object, ...]) -> FieldValue:
 
 def _tuple(value: FieldValue, args: tuple[object, ...]) -> FieldValue:
     items = value if isinstance(value, tuple) else () if value in (None, "") else (value,)
-    if len(args) == 2 and args[1] is Ellipsis:  # noqa: PLR2004 - tuple[X, ...] has two arguments
+    if len(args) == 2 and args[1] is Ellipsis:
         return tuple(coerce(item, args[0]) for item in items)
     if len(items) != len(args):
         raise FieldError(f"{value!r} has {len(items)} parts, not {len(args)}")
