@@ -1,0 +1,25 @@
+"""Which partition of `__consumer_offsets` a group lives in: whoever leads it coordinates the group."""
+
+from __future__ import annotations
+
+import struct
+
+OFFSETS_PARTITIONS = 50
+"""offsets.topic.num.partitions unless a broker says otherwise."""
+_LOWEST_INT = -(2**31)
+
+
+def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
+    """The partition as GroupMetadataManager.partitionFor and GroupCoordinatorService.partitionFor compute it."""
+    code = _hash_code(group)
+    # Utils.abs: the one int without a positive counterpart counts as zero.
+    return (0 if code == _LOWEST_INT else abs(code)) % partitions
+
+
+def _hash_code(text: str) -> int:
+    """java.lang.String.hashCode, over UTF-16 code units, wrapped to 32 bits."""
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    code = 0
+    for (unit,) in struct.iter_unpack(">H", encoded):
+        code = (31 * code + unit) & 0xFFFFFFFF
+    return code - 2**32 if code >= 2**31 else code
