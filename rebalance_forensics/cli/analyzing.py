@@ -25,7 +25,7 @@ from rebalance_forensics.cli.outcomes import colored, leave, say, width
 from rebalance_forensics.cli.running import exit_code, options_of, run
 
 if TYPE_CHECKING:
-    from rebalance_forensics.pipeline.run import Analysis
+    from rebalance_forensics.report.model import Report
 
 JsonOption = Annotated[
     Path | None,
@@ -52,7 +52,15 @@ ExportOption = Annotated[
 VerboseOption = Annotated[
     int, typer.Option("--verbose", "-v", count=True, help="Show every line of proof.", show_default=False)
 ]
-BriefOption = Annotated[bool, typer.Option("--brief", help="Print the verdicts only.", show_default=False)]
+AnonymizeOption = Annotated[
+    bool,
+    typer.Option(
+        "--anonymize",
+        help="Write pseudonyms for groups, topics, members, hosts and addresses, the same in every output.",
+        show_default=False,
+    ),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.", show_default=False)]
 
 
 def analyze(
@@ -69,22 +77,24 @@ def analyze(
     cluster: ClusterOption = None,
     cluster_per_directory: ClusterPerDirectoryOption = False,
     patterns: PatternsOption = [],  # noqa: B006
+    anonymize: AnonymizeOption = False,
     fail_on: FailOnOption = None,
     engine: EngineOption = EngineName.SPARK,
     java_home: JavaHomeOption = None,
     verbose: VerboseOption = 0,
-    brief: BriefOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Find out why consumer groups rebalanced, and prove it.
 
-    The report names the root cause and the culprit, and shows the lines that prove it. Give it the logs of brokers, of clients, or better of both; a whole directory or the archive
-    somebody sent. Nothing is changed and nothing leaves this machine.
+    The report names root cause and culprit, and shows the lines that prove it. Give it the logs of
+    brokers, of clients, or better of both: a directory, or the archive somebody sent. Nothing is
+    changed and nothing leaves this machine.
 
     Example: rebalance-forensics analyze /var/log/kafka app-logs.tar.gz --since 2h --html report.html
     """
-    from rebalance_forensics.cli.writing import Outputs, write_outputs  # noqa: PLC0415 - renderers load slowly
+    from rebalance_forensics.cli.writing import Outputs, shown, write_outputs  # noqa: PLC0415 - renderers load slowly
 
-    outputs = Outputs.checked(json=json, html=html, events=events, export=export)
+    outputs = Outputs.checked(json=json, html=html, events=events, export=export, anonymize=anonymize)
     options = options_of(
         engine=engine,
         tz=tz,
@@ -97,13 +107,14 @@ def analyze(
         until=until,
     )
     analysis = run(paths, options, keep_events=events is not None)
-    write_outputs(analysis, outputs)
+    report = shown(analysis, outputs)
+    write_outputs(analysis, report, outputs)
     if not outputs.fills_stdout:
-        say(_rendered(analysis, verbosity=-1 if brief else verbose))
+        say(_rendered(report, verbosity=-1 if quiet else verbose))
     leave(exit_code(analysis, fail_on))
 
 
-def _rendered(analysis: Analysis, *, verbosity: int) -> str:
+def _rendered(report: Report, *, verbosity: int) -> str:
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
 
-    return render(analysis.report, width=width(), color=colored(), verbosity=verbosity)
+    return render(report, width=width(), color=colored(), verbosity=verbosity)

@@ -10,9 +10,11 @@ from rebalance_forensics.cli.outcomes import say
 from rebalance_forensics.pipeline.event_files import write_events
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis
+from rebalance_forensics.report.anonymizing import anonymized
 from rebalance_forensics.report.exports import Format, formats
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.writing import write_whole
 
 STDOUT = Path("-")
@@ -26,16 +28,27 @@ class Outputs:
     html: Path | None = None
     events: Path | None = None
     exports: tuple[tuple[Format, Path], ...] = ()
+    anonymize: bool = False
 
     @classmethod
-    def checked(cls, *, json: Path | None, html: Path | None, events: Path | None, export: Sequence[str]) -> Outputs:
+    def checked(
+        cls,
+        *,
+        json: Path | None,
+        html: Path | None,
+        events: Path | None,
+        export: Sequence[str],
+        anonymize: bool = False,
+    ) -> Outputs:
         """The outputs that were asked for; refuses unknown formats and directories that are not there."""
-        chosen = cls(json=json, html=html, events=events, exports=tuple(map(_export, export)))
+        chosen = cls(json=json, html=html, events=events, exports=tuple(map(_export, export)), anonymize=anonymize)
         for target in chosen.files():
             if target != STDOUT and not target.parent.is_dir():
                 raise InputError(f"{target}: there is no directory {target.parent}; create it first.")
             if target.is_dir():
                 raise InputError(f"{target} is a directory; name a file in it.")
+        if events is not None and anonymize:
+            raise InputError("--events holds the log lines as they are; leave out --anonymize or --events.")
         if events is not None and events.exists() and not events.is_dir():
             raise InputError(f"--events {events} is a file; name a directory.")
         if [*chosen.files()].count(STDOUT) > 1:
@@ -52,9 +65,13 @@ class Outputs:
         return STDOUT in self.files()
 
 
-def write_outputs(analysis: Analysis, outputs: Outputs) -> None:
+def shown(analysis: Analysis, outputs: Outputs) -> Report:
+    """The report as it goes out."""
+    return anonymized(analysis.report) if outputs.anonymize else analysis.report
+
+
+def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> None:
     """Write each file whole or not at all."""
-    report = analysis.report
     if outputs.json is not None:
         _put(outputs.json, to_json(report))
     if outputs.html is not None:

@@ -79,6 +79,13 @@ def test_directories_can_be_clusters_of_their_own(command: Command, tmp_path: Pa
     assert [one["cluster"] for one in report["inputs"]] == ["east", "west"]
 
 
+def test_an_anonymized_report_names_nobody(command: Command, logs: Path) -> None:
+    done = command("analyze", logs, "--engine", "local", "--anonymize", "--json", "-")
+    assert json.loads(done.stdout)["groups"]
+    assert "payments" not in done.stdout
+    assert "c-1-77aa" not in done.stdout
+
+
 def test_timeline_shows_the_generations_of_a_group(command: Command, logs: Path) -> None:
     done = command("timeline", logs, "--group", "payments", "--engine", "local")
     assert done.returncode == 0

@@ -22,7 +22,7 @@ def test_a_fresh_environment_runs_from_the_wheel(tmp_path: Path) -> None:
     subprocess.run([installed / "pip", "install", "--quiet", wheel], check=True)
 
     def told(*arguments: str) -> str:
-        program = [installed / "rebalance-forensics", *arguments]
+        program: list[str | Path] = [installed / "rebalance-forensics", *arguments]
         return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
     assert "MemberFailed" in told("patterns", "list")
