@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NewType
 
-EpochMs = NewType("EpochMs", int)
+EpochMs = int
 """Milliseconds since 1970-01-01T00:00:00Z."""
 
 

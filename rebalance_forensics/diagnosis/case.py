@@ -18,7 +18,6 @@ from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCase:
     """Everything the report says of one group."""
@@ -37,7 +36,7 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     assigned = assign_rebalances(timeline, drafts, explained)
     for rebalance in timeline.rebalances[1:]:
         if id(rebalance) not in assigned and rebalance.events:
-            finding = unexplained(timeline, rebalance)
+            finding = unexplained(rebalance)
             if finding is not None:
                 draft = _same_unexplained(drafts, finding.started_at())
                 draft.findings.append(finding)

@@ -134,7 +134,9 @@ def _all_left(timeline: Timeline, group: list[Away]) -> bool:
             continue
         arrivals = [a.at for a in timeline.arrivals if a.actor is actor and a.at <= last]
         departures = [d.at for d in timeline.departures if d.actor is actor and d.at <= last + 1_000]
-        silent_after = not any((e.at or 0) > last + 2_000 for e in timeline.events if timeline.cast.of_speaker(e) is actor)
+        silent_after = not any(
+            (e.at or 0) > last + 2_000 for e in timeline.events if timeline.cast.of_speaker(e) is actor
+        )
         if not departures and (arrivals or not silent_after):
             return False
         if departures and arrivals and max(arrivals) > max(departures):
@@ -162,7 +164,9 @@ def restarts(timeline: Timeline) -> list[Restart]:
             first = away.arrivals[0]
             found.append(Restart(away, away.actor, first.at, tuple(away.arrivals)))
             used |= {id(a) for a in away.arrivals}
-    anonymous = [a for a in timeline.arrivals if a.first and not a.actor.has_log and _is_anonymous(a) and id(a) not in used]
+    anonymous = [
+        a for a in timeline.arrivals if a.first and not a.actor.has_log and _is_anonymous(a) and id(a) not in used
+    ]
     for away in [*downs, *(s.away for s in silences(timeline) if not s.away.actor.has_log and s.away.back_at is None)]:
         if away.arrivals:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebalance_forensics.diagnosis.model import Culprit
+from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import streams_client
@@ -21,7 +21,7 @@ def culprit_of(actor: Actor, *, as_instance: bool = False) -> Culprit:
         name = plain[0] if plain else min(actor.instance_ids, default=actor.name)
     else:
         name = actor.name
-    kind = "worker" if actor.kind == "worker" else "instance" if actor.kind == "instance" else "client"
+    kind: CulpritKind = "worker" if actor.kind == "worker" else "instance" if actor.kind == "instance" else "client"
     return Culprit(kind=kind, name=name, names=_others(actor, name))
 
 

@@ -87,7 +87,9 @@ def absences(timeline: Timeline, whys: Iterable[str]) -> list[Away]:
 def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int | None, until: int | None) -> Away:
     away = Away(actor, group)
     begin, last = away.at, max(d.at for d in group)
-    came = [a for a in timeline.arrivals if a.actor is actor and a.member not in {d.member for d in group if a.at < d.at}]
+    came = [
+        a for a in timeline.arrivals if a.actor is actor and a.member not in {d.member for d in group if a.at < d.at}
+    ]
     away.arrivals = [a for a in came if a.at > begin and (until is None or a.at < until)]
     early = [a for a in came if begin - TOGETHER_MS < a.at <= begin and a.start is not None and (before or 0) < a.at]
     if early and any(not _same_life(a, group) for a in early):

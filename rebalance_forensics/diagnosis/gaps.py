@@ -13,7 +13,7 @@ UNSURE = 0.75
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
     """The gaps that matter to this group, widest first."""
-    return tuple([*_no_coordinator(timeline), *_no_client(timeline, incidents), *_unknown_zones(timeline)])
+    return (*_no_coordinator(timeline), *_no_client(timeline, incidents), *_unknown_zones(timeline))
 
 
 def _no_coordinator(timeline: Timeline) -> list[Gap]:
@@ -22,8 +22,8 @@ def _no_coordinator(timeline: Timeline) -> list[Gap]:
     return [
         Gap(
             what=f"No broker log speaks of group {timeline.group}.",
-            started_at=timeline.first,  # type: ignore[arg-type]
-            ended_at=timeline.last,  # type: ignore[arg-type]
+            started_at=timeline.first,
+            ended_at=timeline.last,
             consequence="Evictions by session timeout and members without a log are not seen: "
             "server.log of the group's coordinator at INFO would show them.",
         )
@@ -39,8 +39,8 @@ def _no_client(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     return [
         Gap(
             what=f"No log of {names} (group {timeline.group}).",
-            started_at=timeline.first,  # type: ignore[arg-type]
-            ended_at=timeline.last,  # type: ignore[arg-type]
+            started_at=timeline.first,
+            ended_at=timeline.last,
             consequence="Whether a silent member crashed, stood still or was cut off is told only by its own log "
             "(org.apache.kafka.clients.consumer at INFO). Clients that are not Java log nothing of this by default.",
         )

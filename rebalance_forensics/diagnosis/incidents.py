@@ -24,9 +24,8 @@ def assign_rebalances(
 ) -> dict[int, tuple[Draft, str]]:
     """Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""
     of_finding = {id(f): d for d in drafts for f in d.findings}
-    facts = sorted(
-        (*timeline.departures, *timeline.arrivals, *timeline.requests, *timeline.returns, *timeline.stops), key=fact_at
-    )
+    unordered: list[Fact] = [*timeline.moves(), *timeline.requests, *timeline.returns]
+    facts = sorted(unordered, key=fact_at)
     found: dict[int, tuple[Draft, str]] = {}
     since = 0
     last: Draft | None = None
@@ -67,8 +66,8 @@ def incident_of(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance
         id=_id(timeline, generations, cause),
         group=timeline.group,
         cluster=timeline.cluster,
-        started_at=started,  # type: ignore[arg-type]
-        ended_at=None if ongoing else ended,  # type: ignore[arg-type]
+        started_at=started,
+        ended_at=None if ongoing else ended,
         ongoing=ongoing,
         severity=severity,
         summary=draft.findings[0].narrative,
@@ -155,7 +154,7 @@ def _id(timeline: Timeline, generations: Sequence[int], cause: RootCause) -> str
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def unexplained(timeline: Timeline, rebalance: Rebalance) -> Finding | None:
+def unexplained(rebalance: Rebalance) -> Finding | None:
     """A rebalance whose cause the logs do not show; what was looked for stands in the narrative."""
     because = tuple(rebalance.events) or tuple(rebalance.failures)
     if not because:

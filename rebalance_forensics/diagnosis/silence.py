@@ -1,10 +1,11 @@
-"""A member that stopped heartbeating: did it die, stand still, or lose the network?
+"""A member that stopped heartbeating died, stood still, or lost the network.
 
 A heartbeat expiry looks the same on the coordinator; the member's own log and what comes back tell the three apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -68,7 +69,7 @@ def _by_its_log(timeline: Timeline, away: Away) -> Silence:
     return Silence(away=away, verdict="pause", confidence=LIKELY, own_lines=tuple(alive[:4]))
 
 
-def _spread(troubled: list[Event]) -> bool:
+def _spread(troubled: Sequence[Event]) -> bool:
     """Disconnects over seconds are a network; all in one burst are a process that woke up."""
     times = [e.at or 0 for e in troubled]
     return max(times) - min(times) > 3_000

@@ -1,4 +1,4 @@
-"""Was it the member that changed its topics, or did topics appear under its pattern?"""
+"""Tells a member that changed its topics from topics that appeared under its pattern."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
     own = [
         e
         for e in timeline.of(Subscribed)
-        if isinstance(e, Subscribed) and timeline.cast.of_speaker(e) is request.actor and (e.at or 0) <= request.at + 200
+        if isinstance(e, Subscribed)
+        and timeline.cast.of_speaker(e) is request.actor
+        and (e.at or 0) <= request.at + 200
     ]
     changed = topics_changed_before(timeline, request.at, SHORT_LEAD_MS)
     if own:

@@ -161,10 +161,7 @@ class Cast:
 
     def _met_by_member_id(self, member_id: str) -> Actor:
         name = name_in_member_id(member_id)
-        if name is None:
-            actor = self._add(("member", member_id), "client", member_id)
-        else:
-            actor = self._named(name)
+        actor = self._add(("member", member_id), "client", member_id) if name is None else self._named(name)
         self._owns_member(actor, member_id)
         return actor
 

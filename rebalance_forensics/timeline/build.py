@@ -75,6 +75,10 @@ class Timeline:
         """The events of these types."""
         return [event for event in self.events if isinstance(event, kinds)]
 
+    def moves(self) -> list[Departure | Arrival | Stop]:
+        """Everything its members did: departures, arrivals and stops."""
+        return [*self.departures, *self.arrivals, *self.stops]
+
     def actors(self) -> list[Actor]:
         """Everybody who was ever a member."""
         members = {a.actor for a in self.arrivals} | {d.actor for d in self.departures}
@@ -141,9 +145,7 @@ def _replayed(
         generations.append(generation_of(slot, generations[-1] if generations else None, following, cast))
     bumps = epochs.finished()
     rebalances = [rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
-    rebalances += [
-        Rebalance(generation=None, started_at=p.at or 0, events=[p]) for p in classic.unfinished
-    ]
+    rebalances += [Rebalance(generation=None, started_at=p.at or 0, events=[p]) for p in classic.unfinished]
     generations += generations_of(bumps)
     rebalances += rebalances_of(bumps)
     generations.sort(key=lambda g: (g.started_at or g.completed_at or 0, g.generation))
@@ -156,7 +158,7 @@ def distinct(events: Iterable[Event]) -> list[Event]:
     found: dict[tuple[object, ...], Event] = {}
     for event in sorted(events, key=by_time_then_origin):
         broker_or_client = event.speaker.broker if event.speaker.role == "broker" else event.speaker.client_id
-        key = (event.at, type(event), event.text, event.group, broker_or_client, event.speaker.host)
+        key: tuple[object, ...] = (event.at, type(event), event.text, event.group, broker_or_client, event.speaker.host)
         if event.at is None:
             key = (*key, event.origin)
         found.setdefault(key, event)
@@ -176,4 +178,3 @@ def with_times(events: Iterable[Event]) -> list[Event]:
         else:
             filled.append(event)
     return filled
-

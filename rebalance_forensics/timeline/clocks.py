@@ -73,9 +73,7 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
     others = [place for place in by_place if place not in set(brokers)]
     if not reference.told:
         reference, others = _client_reference(by_place, zones, others)
-    clocks = {
-        place: _clock(place, zones[place], None, zoned=_is_zoned(by_place[place])) for place in by_place
-    }
+    clocks = {place: _clock(place, zones[place], None, zoned=_is_zoned(by_place[place])) for place in by_place}
     for place in others:
         difference = _difference(reference, by_place[place])
         clocks[place] = _clock(place, zones[place], difference, zoned=_is_zoned(by_place[place]))
@@ -174,7 +172,7 @@ def _client_key(event: Event) -> tuple[str, object] | None:
 
 
 def _difference(reference: _Facts, events: Sequence[Event]) -> int | None:
-    """This file's clock minus the reference, to the network's delay; None without a shared fact."""
+    """The file's clock minus the reference, to the network's delay; None without a shared fact."""
     after = [
         event.at - reference.told[key]
         for event in events

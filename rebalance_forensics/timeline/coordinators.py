@@ -23,7 +23,7 @@ def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
     terms = []
     for index, (start, broker, _) in enumerate(seen):
         end = seen[index + 1][0] if index + 1 < len(seen) else None
-        terms.append(CoordinatorTerm(broker=broker, started_at=start, ended_at=end))  # type: ignore[arg-type]
+        terms.append(CoordinatorTerm(broker=broker, started_at=start, ended_at=end))
     return tuple(terms)
 
 

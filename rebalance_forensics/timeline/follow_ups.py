@@ -86,7 +86,8 @@ def _immediate(before: Sequence[Event], otherwise: str = "cooperative") -> str:
 
 def _connect_delay(before: Sequence[Event], until: int) -> str | None:
     for event in before:
-        if isinstance(event, WorkerAssigned) and event.delay_ms and event.at is not None:
-            if abs(event.at + event.delay_ms - until) <= NEAR_MS:
-                return "connect-delayed"
+        if not isinstance(event, WorkerAssigned) or not event.delay_ms or event.at is None:
+            continue
+        if abs(event.at + event.delay_ms - until) <= NEAR_MS:
+            return "connect-delayed"
     return None

@@ -65,7 +65,12 @@ class Slot:
 
     def first_at(self) -> int:
         """Its first known instant."""
-        known = [self.started_at(), self.stabilized_at(), self.completed_at(), self.emptied.at if self.emptied else None]
+        known = [
+            self.started_at(),
+            self.stabilized_at(),
+            self.completed_at(),
+            self.emptied.at if self.emptied else None,
+        ]
         return min((t for t in known if t is not None), default=0)
 
 
@@ -90,7 +95,7 @@ class Generations:
                 slot = self._slot(event.generation, event)
                 slot.stabilized = slot.stabilized or event
                 slot.live = tuple(live)
-                self._reached(slot, event)
+                self._reached(slot)
             case AssignmentReceived():
                 slot = self._slot(event.generation, event)
                 slot.received = slot.received or event
@@ -122,7 +127,7 @@ class Generations:
                     slot.join_starts[actor] = self._joining.pop(actor)
                 if slot.stabilized is None:
                     slot.live = tuple(live)
-                self._reached(slot, event)
+                self._reached(slot)
             case SyncSucceeded():
                 slot = self._slot(event.generation, event)
                 slot.joined.setdefault(event.member or f"?{actor.name}", actor)
@@ -147,7 +152,7 @@ class Generations:
         first = self._by_number.get(1)
         return first is not None and abs(first.first_at() - (event.at or 0)) < 60_000 and self._highest == 1
 
-    def _reached(self, slot: Slot, event: Event) -> None:
+    def _reached(self, slot: Slot) -> None:
         mine = [p for p in self.unfinished if p.generation is None or p.generation < slot.number]
         slot.prepared.extend(mine)
         self.unfinished = [p for p in self.unfinished if p not in mine]
@@ -245,8 +250,8 @@ def generation_of(slot: Slot, before: Generation | None, following: Slot | None,
     reasons = [p.reason for p in slot.prepared if p.reason]
     return Generation(
         generation=slot.number,
-        started_at=_epoch(slot.started_at()),
-        completed_at=_epoch(slot.completed_at()),
+        started_at=slot.started_at(),
+        completed_at=slot.completed_at(),
         trigger=None,
         leader=slot.leader,
         members=members,
@@ -261,10 +266,6 @@ def generation_of(slot: Slot, before: Generation | None, following: Slot | None,
 def _failure(event: Event) -> str:
     what = "SyncGroup" if isinstance(event, SyncFailed) else "JoinGroup"
     return f"{what} failed: {getattr(event, 'error', None) or getattr(event, 'detail', None) or 'no reason given'}"
-
-
-def _epoch(value: int | None):  # type: ignore[no-untyped-def]
-    return value
 
 
 def rebalance_of(slot: Slot) -> Rebalance:

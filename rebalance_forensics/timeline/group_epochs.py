@@ -102,14 +102,20 @@ def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
         found.append(
             Generation(
                 generation=slot.epoch,
-                started_at=slot.first_at,  # type: ignore[arg-type]
-                completed_at=max(slot.stable_times, default=None),  # type: ignore[arg-type]
+                started_at=slot.first_at,
+                completed_at=max(slot.stable_times, default=None),
                 trigger=None,
                 leader=None,
                 members=members,
                 joined=tuple(sorted(ids - before)),
                 left=tuple(sorted(before - ids)),
-                outcome="stable" if slot.stable_times else "empty" if not members else "unknown" if last else "superseded",
+                outcome="stable"
+                if slot.stable_times
+                else "empty"
+                if not members
+                else "unknown"
+                if last
+                else "superseded",
             )
         )
     return found

@@ -39,7 +39,7 @@ def history_of(timeline: Timeline) -> GroupHistory:
 
 def _identity(timeline: Timeline, actor: Actor) -> Identity:
     spoken = [e.at for e in timeline.events if e.at is not None and timeline.cast.of_speaker(e) is actor]
-    facts = [x.at for x in (*timeline.arrivals, *timeline.departures) if x.actor is actor]
+    facts = [x.at for x in timeline.moves() if x.actor is actor]
     times = [*spoken, *facts]
     plain = sorted(c for c in actor.client_ids if streams_client(c) is None)
     return Identity(
@@ -53,8 +53,8 @@ def _identity(timeline: Timeline, actor: Actor) -> Identity:
         thread=min(actor.threads, default=None),
         host=min(actor.hosts or actor.endpoints, default=None),
         files=tuple(sorted(actor.files)),
-        started_at=min(times, default=None),  # type: ignore[arg-type]
-        ended_at=max(times, default=None),  # type: ignore[arg-type]
+        started_at=min(times, default=None),
+        ended_at=max(times, default=None),
     )
 
 

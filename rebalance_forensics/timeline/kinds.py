@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import RegistryLeaderElected, WorkerAssigned
@@ -33,7 +34,7 @@ def kind_of(events: Sequence[Event]) -> GroupKind:
         return "connect"
     if any(_is_streams(event) for event in events):
         return "streams"
-    if "share" in roles or any("share" == getattr(event, "protocol", None) for event in events):
+    if "share" in roles or any(getattr(event, "protocol", None) == "share" for event in events):
         return "share"
     if any(_is_worker_id(m) for event in events if isinstance(event, RebalanceStarted) for m in event.members):
         return "connect"
@@ -69,7 +70,7 @@ def protocol_of(event: Event) -> Protocol | None:
         case GenerationStabilized() | RebalanceStarted() | JoinSucceeded() | SyncSucceeded():
             return "classic"
         case GroupConverted(after=after) if after in ("classic", "consumer", "streams", "share"):
-            return after  # type: ignore[return-value]
+            return cast("Protocol", after)
     return None
 
 
@@ -86,9 +87,7 @@ def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm
         if terms and not mixed and protocol == "classic":
             continue
         if terms:
-            terms[-1] = ProtocolTerm(
-                protocol=terms[-1].protocol, started_at=terms[-1].started_at, ended_at=event.at
-            )
+            terms[-1] = ProtocolTerm(protocol=terms[-1].protocol, started_at=terms[-1].started_at, ended_at=event.at)
         terms.append(ProtocolTerm(protocol=protocol, started_at=event.at, ended_at=None))
         if len(terms) > 20:
             break

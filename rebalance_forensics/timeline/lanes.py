@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from typing import Literal
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
@@ -63,7 +64,10 @@ def _coordinator_lanes(timeline: Timeline, marks: dict[str, list[Mark]]) -> list
         if term.started_at is not None:
             spans[term.broker].append(
                 Span(
-                    started_at=term.started_at, ended_at=term.ended_at, kind="coordinating", label=f"{term.broker} coordinates"
+                    started_at=term.started_at,
+                    ended_at=term.ended_at,
+                    kind="coordinating",
+                    label=f"{term.broker} coordinates",
                 )
             )
     return [
@@ -116,9 +120,7 @@ def _spans(timeline: Timeline, actor: Actor) -> tuple[Span, ...]:
     for departure in timeline.departures:
         if departure.actor is actor:
             back = departure.returned.at if departure.returned else None
-            spans.append(
-                Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")  # type: ignore[arg-type]
-            )
+            spans.append(Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}"))
     return tuple(sorted(spans, key=lambda s: (s.started_at, s.kind)))
 
 
@@ -126,7 +128,7 @@ def _mark(event: Event) -> Mark | None:
     if event.at is None:
         return None
     if isinstance(event, _FAULTS):
-        severity = "fault"
+        severity: Literal["fault", "notice", "plain"] = "fault"
     elif isinstance(event, _NOTICES):
         severity = "notice"
     elif isinstance(event, _PLAIN):
@@ -138,7 +140,7 @@ def _mark(event: Event) -> Mark | None:
         at=event.at,
         kind=words,
         label=words.replace("-", " "),
-        severity=severity,  # type: ignore[arg-type]
+        severity=severity,
         evidence=Evidence(
             path=event.origin.path,
             line=event.origin.line,

@@ -35,8 +35,9 @@ from rebalance_forensics.events.rebalancing import (
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.actors import Actor, Cast
-from rebalance_forensics.timeline.names import name_in_member_id
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
+from rebalance_forensics.timeline.leaving import reason_text, why_left
+from rebalance_forensics.timeline.names import name_in_member_id
 
 EXPELLED = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
 HINT_MS = 2_000
@@ -128,7 +129,7 @@ class Lives:
             if event.trigger == "member-added":
                 self._arrived(member, event)
             elif event.trigger == "member-left":
-                self._departed(member, event, _why_left(event.client_reason, None))
+                self._departed(member, event, why_left(event.client_reason, None))
             elif event.trigger == "heartbeat-expired":
                 self._departed(member, event, "session-expired")
             elif event.trigger == "sync-expired":
@@ -142,7 +143,7 @@ class Lives:
             actor = self.cast.of_instance(event.instance_id)
             member = next((m for m, a in self.live.items() if a is actor), None) if actor else None
         if member is not None:
-            self._departed(member, event, _why_left(event.reason, event.why))
+            self._departed(member, event, why_left(event.reason, event.why))
 
     def _withdrawn(self, member: str) -> None:
         arrival = self._pending.pop(member, None)
@@ -215,7 +216,7 @@ class Lives:
 
     def _why_sent(self, actor: Actor, event: LeaveSent) -> DepartureWhy:
         """Before 2.4 the line names no reason; the lines before it, or the heartbeat thread that wrote it, do."""
-        why = _why_left(event.reason, event.why)
+        why = why_left(event.reason, event.why)
         if why != "left":
             return why
         hints = [h for h in self._hints[actor] if (event.at or 0) - (h.at or 0) < HINT_MS]
@@ -343,7 +344,7 @@ class Lives:
         if self.live.pop(member, None) is None:
             self._named(actor, member)
         departure = Departure(actor, member, event.at, why, [event])
-        departure.reason = _reason_text(event)
+        departure.reason = reason_text(event)
         self._gone[member] = departure
         self._last_departure[actor] = departure
         self._seen.add(actor)
@@ -355,7 +356,7 @@ class Lives:
             departure.why = why
         if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
             departure.at = min(departure.at, event.at)
-        departure.reason = departure.reason or _reason_text(event)
+        departure.reason = departure.reason or reason_text(event)
 
     def _supersede(self, actor: Actor, member: str) -> None:
         """A static member has one id at a time: the new one takes the old one's place without a word."""
@@ -389,24 +390,3 @@ class Lives:
 
 def _is_first_join(event: Event) -> bool:
     return isinstance(event, JoinFailed | SyncFailed) and event.generation == -1 and not event.member
-
-
-def _why_left(reason: str | None, why: str | None) -> DepartureWhy:
-    text = (reason or "").lower()
-    if why == "poll-timeout" or "poll timeout" in text:
-        return "poll-timeout"
-    if why == "unsubscribed" or "unsubscribed" in text:
-        return "unsubscribed"
-    if why == "closed" or "being closed" in text:
-        return "closed"
-    if why == "removed-by-admin":
-        return "removed-by-admin"
-    return "left"
-
-
-def _reason_text(event: Event) -> str | None:
-    for name in ("reason", "client_reason"):
-        value = getattr(event, name, None)
-        if isinstance(value, str):
-            return value
-    return None

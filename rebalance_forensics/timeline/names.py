@@ -9,7 +9,9 @@ _CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
 _STREAM_THREAD = re.compile(r"(?P<client>.+)-StreamThread-(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-.*)?")
 _STREAM_SUFFIX = re.compile(r"-StreamThread-\d+.*")
 _BARE_ID = re.compile(rf"[A-Za-z0-9_-]{{22}}|{_UUID}")
-_CONNECTOR_CLIENT = re.compile(r"connector-(?:consumer|producer|adminclient|dlq-producer)-(?P<connector>.+)-(?P<task>\d+)")
+_CONNECTOR_CLIENT = re.compile(
+    r"connector-(?:consumer|producer|adminclient|dlq-producer)-(?P<connector>.+)-(?P<task>\d+)"
+)
 
 
 def name_in_member_id(member_id: str) -> str | None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import LeaveSent
 from rebalance_forensics.events.partitions import PartitionsAssigned, PartitionsLost, PartitionsRevoked
 from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
 from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, SyncSucceeded
-from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.model import Pause, PauseKind
@@ -69,8 +69,8 @@ def _pause(client: str | None, member: str | None, opened: _Open, ended: int | N
     return Pause(
         client_id=client,
         member_id=member,
-        started_at=opened.at,  # type: ignore[arg-type]
-        ended_at=ended,  # type: ignore[arg-type]
+        started_at=opened.at,
+        ended_at=ended,
         partitions=tuple(sorted(opened.partitions)),
         kind=opened.kind,
     )

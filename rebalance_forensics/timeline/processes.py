@@ -67,7 +67,8 @@ def _starts(kind: str, actor: Actor, told: list[Event]) -> list[Start]:
     if not signs:
         signs = [e for e in told if isinstance(e, VersionReported | WorkerStarted)]
     if not signs:
-        signs = [e for e in told if isinstance(e, Subscribed)][:1]
+        first: list[Event] = [e for e in told if isinstance(e, Subscribed)]
+        signs = first[:1]
     starts: list[Start] = []
     for sign in signs:
         assert sign.at is not None

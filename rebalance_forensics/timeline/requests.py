@@ -50,7 +50,11 @@ def _answered(found: list[Request], cast: Cast, event: RebalanceStarted) -> None
     for request in reversed(found):
         if abs(event.at - request.at) > _SAME_MS:
             break
-        if actor is not None and request.actor is actor and not any(isinstance(e, RebalanceStarted) for e in request.events):
+        if (
+            actor is not None
+            and request.actor is actor
+            and not any(isinstance(e, RebalanceStarted) for e in request.events)
+        ):
             request.events.append(event)
             return
     found.append(Request(actor, event.at, why, [event], event.client_reason or event.reason))

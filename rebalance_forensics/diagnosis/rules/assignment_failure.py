@@ -16,8 +16,10 @@ from rebalance_forensics.timeline.facts import Rebalance
 ONE_FAILURE_MS = 300_000
 PROTOCOL_ERRORS = (
     "RebalanceInProgressException", "MemberIdRequiredException", "UnknownMemberIdException", "NotCoordinatorException",
-    "CoordinatorNotAvailableException", "CoordinatorLoadInProgressException", "DisconnectException", "IllegalGenerationException",
-    "FencedInstanceIdException", "GroupMaxSizeReachedException", "InconsistentGroupProtocolException", "TimeoutException",
+    "CoordinatorNotAvailableException", "CoordinatorLoadInProgressException", "DisconnectException",
+    "IllegalGenerationException",
+    "FencedInstanceIdException", "GroupMaxSizeReachedException", "InconsistentGroupProtocolException",
+    "TimeoutException",
     "GroupAuthorizationException", "UnjoinedGroupException", "NetworkException",
 )  # fmt: skip
 FAILED_IN_A_ROW = 3
@@ -55,7 +57,9 @@ def _never_assigned(timeline: Timeline) -> Iterator[Finding]:
             break
         row = []
     if len(row) >= FAILED_IN_A_ROW:
-        events = [e for r in row for e in r.events if isinstance(e, RebalanceStarted)] or [e for r in row for e in r.events]
+        events: list[Event] = [e for r in row for e in r.events if isinstance(e, RebalanceStarted)] or [
+            e for r in row for e in r.events
+        ]
         yield _finding(timeline, events, PROBABLE)
 
 
@@ -63,8 +67,18 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
     begin, end = run[0].at or 0, run[-1].at or 0
     actors = [a for a in dict.fromkeys(timeline.cast.of_speaker(e) for e in run) if a is not None]
     if not actors:
-        actors = [a for a in dict.fromkeys(timeline.cast.of_member(m) for e in run if isinstance(e, RebalanceStarted) for m in e.members) if a]
-    facts: list[Fact] = [r for r in timeline.requests if begin - 1_000 <= r.at <= end + 2_000 and r.why in ("member-rejoined", "leader-rejoined", "other")]
+        actors = [
+            a
+            for a in dict.fromkeys(
+                timeline.cast.of_member(m) for e in run if isinstance(e, RebalanceStarted) for m in e.members
+            )
+            if a
+        ]
+    facts: list[Fact] = [
+        r
+        for r in timeline.requests
+        if begin - 1_000 <= r.at <= end + 2_000 and r.why in ("member-rejoined", "leader-rejoined", "other")
+    ]
     facts += [r for r in timeline.rebalances if begin - 1_000 <= r.started_at <= end + 5_000 and r.completed_at is None]
     names = ", ".join(c.name for c in culprits_of(timeline, actors)) or "The leader"
     words = getattr(run[0], "detail", None) or getattr(run[0], "reason", None) or "no assignment ever arrived"
@@ -77,15 +91,24 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
         claims=tuple(facts),
         narrative=f"{names} could not assign or deliver the assignment {len(run)} times: {words}",
         ruled_out=(RuledOut(cause="offsets-topic-unavailable", why="no write to __consumer_offsets was refused"),),
-        advice=(Advice(action="Mend the assignor that throws, or take it out of partition.assignment.strategy.", why=str(words)),),
+        advice=(
+            Advice(
+                action="Mend the assignor that throws, or take it out of partition.assignment.strategy.", why=str(words)
+            ),
+        ),
     )
 
 
 RULE = Rule(
     summary="The leader could not assign, or its assignment never arrived.",
-    mechanism="The leader computes the assignment between JoinGroup and SyncGroup. When its assignor throws, no SyncGroup is sent, "
-    "the members wait, the leader rejoins and the rebalance begins again.",
-    signs="'rebalance failed due to …' with an exception that is not Kafka's, generations that never become Stable, pending sync expiry.",
+    mechanism=(
+        "The leader computes the assignment between JoinGroup and SyncGroup. When its assignor throws, no"
+        " SyncGroup is sent, the members wait, the leader rejoins and the rebalance begins again."
+    ),
+    signs=(
+        "'rebalance failed due to …' with an exception that is not Kafka's, generations that never become"
+        " Stable, pending sync expiry."
+    ),
     remedy="Look at the exception in the leader's log; take the assignor out of all members.",
     usual="fault",
     rank=12,

@@ -31,9 +31,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     for actor, events in sorted(by_actor.items(), key=lambda item: item[0].name):
         first, last = events[0].at or 0, events[-1].at or 0
         facts: list[Fact] = [
-            f
-            for f in (*timeline.departures, *timeline.arrivals, *timeline.stops)
-            if f.actor is actor and first - AROUND_MS <= f.at <= last + AROUND_MS
+            f for f in timeline.moves() if f.actor is actor and first - AROUND_MS <= f.at <= last + AROUND_MS
         ]
         name = culprits_of(timeline, [actor])[0].name
         yield Finding(
@@ -43,7 +41,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             severity="warning",
             claims=tuple(facts),
             narrative=f"{name} is not authorized: {getattr(events[0], 'detail', None) or events[0].text[-160:]}",
-            advice=(Advice(action="Grant its principal READ on the group and on the topics.", why="The broker denied it."),),
+            advice=(
+                Advice(action="Grant its principal READ on the group and on the topics.", why="The broker denied it."),
+            ),
         )
 
 
@@ -55,8 +55,10 @@ def _is_denied(event: Event) -> bool:
 
 RULE = Rule(
     summary="A member may not use the group or the topic.",
-    mechanism="JoinGroup or Metadata is answered with an authorization error, which is fatal for the consumer; it closes or "
-    "tries again in a loop.",
+    mechanism=(
+        "JoinGroup or Metadata is answered with an authorization error, which is fatal for the consumer; "
+        "it closes or tries again in a loop."
+    ),
     signs="GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED.",
     remedy="Mend the ACLs: READ on Group and Topic for the client's principal.",
     usual="fault",

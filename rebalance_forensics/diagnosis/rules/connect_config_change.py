@@ -23,7 +23,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         return
     changes = [e for e in timeline.of(ConnectorConfigChanged) if _asks_for_rebalance(e)]
     for run in runs(changes, lambda e: e.at or 0, ONE_CHANGE_MS):
-        rebalances = [r for r in timeline.rebalances if any(-500 <= r.started_at - (e.at or 0) <= STARTS_MS for e in run)]
+        rebalances = [
+            r for r in timeline.rebalances if any(-500 <= r.started_at - (e.at or 0) <= STARTS_MS for e in run)
+        ]
         if rebalances:
             yield _finding(timeline, run, rebalances)
 
@@ -35,7 +37,9 @@ def _asks_for_rebalance(event: Event) -> bool:
 def _finding(timeline: Timeline, run: list[Event], rebalances: list[Rebalance]) -> Finding:
     names = sorted({e.connector for e in run if isinstance(e, ConnectorConfigChanged) and e.connector})
     facts: list[Fact] = [
-        r for r in timeline.requests if any(-500 <= r.at - (e.at or 0) <= STARTS_MS for e in run) and r.why != "static-member-changed"
+        r
+        for r in timeline.requests
+        if any(-500 <= r.at - (e.at or 0) <= STARTS_MS for e in run) and r.why != "static-member-changed"
     ]
     return Finding(
         because=distinct_events(run),
@@ -44,7 +48,9 @@ def _finding(timeline: Timeline, run: list[Event], rebalances: list[Rebalance]) 
         severity="warning" if len(rebalances) > STORM else "info",
         claims=(*rebalances, *facts),
         core=tuple(rebalances),
-        narrative=f"Connector configuration changed ({', '.join(names) or 'tasks'}): {len(rebalances)} rebalances followed.",
+        narrative=(
+            f"Connector configuration changed ({', '.join(names) or 'tasks'}): {len(rebalances)} rebalances followed."
+        ),
         ruled_out=(RuledOut(cause="process-crash", why="no worker left the group for these rebalances"),),
         advice=(
             Advice(
@@ -57,7 +63,9 @@ def _finding(timeline: Timeline, run: list[Event], rebalances: list[Rebalance]) 
 
 RULE = Rule(
     summary="Connectors or tasks were created, changed or deleted.",
-    mechanism="Workers see the change in the config topic and rejoin: one rebalance for the connector, one for its tasks.",
+    mechanism=(
+        "Workers see the change in the config topic and rejoin: one rebalance for the connector, one for its tasks."
+    ),
     signs="'Connector … config updated', 'Tasks […] configs updated' just before each rebalance.",
     remedy="Nothing to do when it was planned; batch changes, and stop whatever rewrites configurations in a loop.",
     usual="planned",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.comings import somebody_in
+from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
@@ -72,7 +72,12 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[_Move]:
             and at - 60_000 <= e.at <= at + 2_000
             and (e.group == timeline.group or f"broker-{getattr(e, 'broker', None) or e.speaker.broker}" == before)
         ]
-        yield _Move(at=min([at, *(e.at or at for e in around if (e.at or 0) > at - 30_000)]), broker=before, events=(load, *around[:4]), certain=True)
+        yield _Move(
+            at=min([at, *(e.at or at for e in around if (e.at or 0) > at - 30_000)]),
+            broker=before,
+            events=(load, *around[:4]),
+            certain=True,
+        )
 
 
 def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
@@ -88,7 +93,9 @@ def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
     ]
     if spoke:
         return f"broker-{spoke[-1]}"
-    lost = [e for e in timeline.of(CoordinatorLost) if isinstance(e, CoordinatorLost) and abs((e.at or 0) - at) < 60_000]
+    lost = [
+        e for e in timeline.of(CoordinatorLost) if isinstance(e, CoordinatorLost) and abs((e.at or 0) - at) < 60_000
+    ]
     known = [e.coordinator for e in lost if isinstance(e, CoordinatorLost) and e.coordinator is not None]
     other = [c for c in known if c != load.speaker.broker]
     return f"broker-{(other or known)[0]}" if known else None
@@ -115,7 +122,9 @@ def _is_loss(event: Event) -> bool:
 def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
     names = list(dict.fromkeys(m.broker for m in chain))
     facts = _effects(timeline, chain)
-    planned = len(names) > 1 and not any(timeline.pauses and m.at <= p.started_at <= m.at + 60_000 for m in chain for p in timeline.pauses)
+    planned = len(names) > 1 and not any(
+        timeline.pauses and m.at <= p.started_at <= m.at + 60_000 for m in chain for p in timeline.pauses
+    )
     told = " then ".join(names)
     return Finding(
         because=distinct_events(e for m in sorted(chain, key=lambda m: not m.certain) for e in m.events),
@@ -126,7 +135,12 @@ def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
         claims=facts,
         narrative=f"{told} stopped coordinating the group; another broker took over"
         + ("." if facts else ", and the generation stayed as it was."),
-        ruled_out=(RuledOut(cause="network-partition", why="several members lost the coordinator at once, or a broker loaded the group"),),
+        ruled_out=(
+            RuledOut(
+                cause="network-partition",
+                why="several members lost the coordinator at once, or a broker loaded the group",
+            ),
+        ),
         advice=(
             Advice(
                 action="Restart brokers by controlled shutdown, one at a time; look at why this one went.",
@@ -140,24 +154,37 @@ def _effects(timeline: Timeline, chain: list[_Move]) -> tuple[Fact, ...]:
     found: list[Fact] = []
     for move in chain:
         begin, end = move.at - 1_000, move.at + EFFECT_MS
-        found += [r for r in timeline.requests if begin <= r.at <= end and r.why in ("other", "member-rejoined", "leader-rejoined")]
+        found += [
+            r
+            for r in timeline.requests
+            if begin <= r.at <= end and r.why in ("other", "member-rejoined", "leader-rejoined")
+        ]
         found += [d for d in timeline.departures if begin <= d.at <= end and d.why in SILENT and d.returned is not None]
         found += [a for a in timeline.arrivals if begin <= a.at <= end and not a.first and a.start is None]
-        found += [r for r in timeline.rebalances if begin <= r.started_at <= end and not _has_own_cause(timeline, r.started_at)]
+        found += [
+            r
+            for r in timeline.rebalances
+            if begin <= r.started_at <= end and not _has_own_cause(timeline, r.started_at)
+        ]
     return tuple(dict.fromkeys(found))
 
 
 def _has_own_cause(timeline: Timeline, at: int) -> bool:
-    facts = (*timeline.arrivals, *timeline.departures)
-    return any(abs(f.at - at) < 2_000 for f in facts)
+    return any(abs(f.at - at) < 2_000 for f in timeline.moves())
 
 
 RULE = Rule(
     summary="The coordinator broker died, froze, restarted or handed the group over.",
-    mechanism="A group lives on the leader of one __consumer_offsets partition. When that moves, the new leader loads the group's "
-    "metadata and the members find it anew; generations go on where they were unless sessions expire meanwhile.",
+    mechanism=(
+        "A group lives on the leader of one __consumer_offsets partition. When that moves, the new leader"
+        " loads the group's metadata and the members find it anew; generations go on where they were "
+        "unless sessions expire meanwhile."
+    ),
     signs="Load and unload lines, Resigned/Elected, 'coordinator unavailable' at many members, many groups at once.",
-    remedy="Find why the broker went; keep __consumer_offsets replicated and small, session.timeout.ms above the time to fail over.",
+    remedy=(
+        "Find why the broker went; keep __consumer_offsets replicated and small, session.timeout.ms above"
+        " the time to fail over."
+    ),
     usual="fault",
     rank=13,
     diagnose=diagnose,

@@ -14,7 +14,8 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Request
 
 KAFKAS_OWN_WORDS = (
-    "group is already rebalancing", "need to revoke partitions", "cached metadata has changed", "subscription has changed",
+    "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
+    "subscription has changed",
     "received assignment", "encountered ", "pro-actively leaving", "rebalance failed", "offset commit failed",
     "need to re-join with the given member", "followup rebalance", "probing rebalance", "Shutdown requested",
     "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
@@ -36,7 +37,11 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             claims=(request, *touched(timeline, [request])),
             core=(request,),
             narrative=f"The application of {name} asked for a rebalance: {request.reason or 'no reason given'}.",
-            ruled_out=(RuledOut(cause="topic-metadata-change", why="the reason is the application's own, not changed metadata"),),
+            ruled_out=(
+                RuledOut(
+                    cause="topic-metadata-change", why="the reason is the application's own, not changed metadata"
+                ),
+            ),
         )
 
 
@@ -61,8 +66,10 @@ def _is_kafkas(reason: str) -> bool:
 
 RULE = Rule(
     summary="The application itself asked for a rebalance.",
-    mechanism="enforceRebalance() makes the member send JoinGroup though nothing changed; the coordinator rebalances if the "
-    "member is the leader or its metadata differs.",
+    mechanism=(
+        "enforceRebalance() makes the member send JoinGroup though nothing changed; the coordinator "
+        "rebalances if the member is the leader or its metadata differs."
+    ),
     signs="'rebalance enforced by user', or the text the application gave.",
     remedy="Ask the application's owners why; a periodic call is rarely needed.",
     usual="planned",

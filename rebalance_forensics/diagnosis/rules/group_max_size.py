@@ -27,8 +27,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 RULE = Rule(
     summary="The group is full: a would-be member was turned away.",
-    mechanism="group.max.size bounds the members of a group. The join of one more fails with GROUP_MAX_SIZE_REACHED, which is "
-    "fatal for the client; the group itself is not disturbed.",
+    mechanism=(
+        "group.max.size bounds the members of a group. The join of one more fails with "
+        "GROUP_MAX_SIZE_REACHED, which is fatal for the client; the group itself is not disturbed."
+    ),
     signs="GROUP_MAX_SIZE_REACHED in the client's log; the broker logs nothing at INFO.",
     remedy="Raise group.max.size, or start fewer members.",
     usual="fault",

@@ -24,7 +24,11 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
     name = culprits_of(timeline, [away.actor])[0].name
     facts = away.facts()
-    words = str(getattr(errors[0], "exception", None) or getattr(errors[0], "detail", None) or "an exception") if errors else ""
+    words = (
+        str(getattr(errors[0], "exception", None) or getattr(errors[0], "detail", None) or "an exception")
+        if errors
+        else ""
+    )
     return Finding(
         because=distinct_events([*errors[:6], *away.events()]),
         culprits=culprits_of(timeline, [away.actor]),
@@ -32,7 +36,9 @@ def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
         severity="warning" if errors else "info",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
-        narrative=f"{name} closed its consumer after {words}." if errors else f"{name} closed its consumer and came back.",
+        narrative=f"{name} closed its consumer after {words}."
+        if errors
+        else f"{name} closed its consumer and came back.",
         ruled_out=(RuledOut(cause="scale-in", why="an exception stands just before the close"),) if errors else (),
         advice=(
             Advice(action="Handle that exception in the poll loop, or let the process restart at once.", why=words),
@@ -44,8 +50,10 @@ def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
 
 RULE = Rule(
     summary="One member closed its consumer while the group lived on.",
-    mechanism="An exception leaves the poll loop, the application closes the consumer, the close sends LeaveGroup and the "
-    "coordinator rebalances. The member stays away until somebody restarts it.",
+    mechanism=(
+        "An exception leaves the poll loop, the application closes the consumer, the close sends "
+        "LeaveGroup and the coordinator rebalances. The member stays away until somebody restarts it."
+    ),
     signs="Leave reason 'the consumer is being closed', an exception just before it in the client's log.",
     remedy="Handle the exception (retry, dead letters), or restart the consumer.",
     usual="fault",

@@ -30,7 +30,10 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         severity="warning" if away.back_at is not None else "critical",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
-        narrative=f"{name} was evicted for want of heartbeats while it lived: its log goes on with disconnects from the brokers.",
+        narrative=(
+            f"{name} was evicted for want of heartbeats while it lived: "
+            f"its log goes on with disconnects from the brokers."
+        ),
         ruled_out=(
             RuledOut(cause="process-crash", why="its log goes on, by the same process"),
             RuledOut(cause="process-pause", why="it wrote disconnects while it was away"),
@@ -38,7 +41,10 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         ),
         advice=(
             Advice(
-                action="Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS.",
+                action=(
+                    "Check the network between that host and the brokers at that time: links, security "
+                    "groups, conntrack, DNS."
+                ),
                 why="It lost several brokers while the other members kept them.",
             ),
         ),
@@ -47,9 +53,14 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
 
 RULE = Rule(
     summary="A member lived but could not reach the brokers for longer than session.timeout.ms.",
-    mechanism="Heartbeats do not arrive; the coordinator expires the session. The member keeps trying, finds its coordinator again "
-    "when the network is back, learns UNKNOWN_MEMBER_ID and joins anew.",
-    signs="Heartbeat expiry on the coordinator while the client's own log goes on with disconnects, request timeouts and lost coordinators.",
+    mechanism=(
+        "Heartbeats do not arrive; the coordinator expires the session. The member keeps trying, finds "
+        "its coordinator again when the network is back, learns UNKNOWN_MEMBER_ID and joins anew."
+    ),
+    signs=(
+        "Heartbeat expiry on the coordinator while the client's own log goes on with disconnects, request"
+        " timeouts and lost coordinators."
+    ),
     remedy="Mend the network path; session.timeout.ms decides how long an interruption may last.",
     usual="fault",
     rank=40,

@@ -21,7 +21,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     for event in timeline.of(OffsetsExpired):
         assert isinstance(event, OffsetsExpired)
         named = event.group == timeline.group or timeline.group in event.groups
-        counted = event.group is None and not event.groups and bool(event.count) and event.speaker.broker in coordinators
+        counted = (
+            event.group is None and not event.groups and bool(event.count) and event.speaker.broker in coordinators
+        )
         if named or (counted and any((g.at or 0) < (event.at or 0) for g in empty)):
             expired.append(event)
     if not expired:
@@ -35,7 +37,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         severity="warning",
         onset=expired[0].at,
         claims=claims,
-        narrative="Committed offsets of the empty group expired: when its members come back they start at auto.offset.reset.",
+        narrative=(
+            "Committed offsets of the empty group expired: when its members come back they start at auto.offset.reset."
+        ),
         advice=(
             Advice(
                 action="Raise offsets.retention.minutes above the longest time a group may be empty.",
@@ -48,8 +52,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 RULE = Rule(
     summary="Committed offsets of an empty group were removed.",
-    mechanism="offsets.retention.minutes after a group became empty (or a topic lost its last subscriber) the coordinator "
-    "removes its offsets; the next start reads from auto.offset.reset.",
+    mechanism=(
+        "offsets.retention.minutes after a group became empty (or a topic lost its last subscriber) the "
+        "coordinator removes its offsets; the next start reads from auto.offset.reset."
+    ),
     signs="'Removed … expired offsets', 'transitioned to Dead' of an empty group.",
     remedy="Raise offsets.retention.minutes; reset the offsets by hand before the group starts again.",
     usual="fault",

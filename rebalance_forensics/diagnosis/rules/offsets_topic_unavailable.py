@@ -21,7 +21,11 @@ OFFSETS = "__consumer_offsets"
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Assignments that could not be stored, with the shrunk ISR of the offsets topic behind them."""
     refused = [e for e in timeline.events if _is_refused(timeline, e)]
-    syncs = [e for e in timeline.of(SyncFailed) if isinstance(e, SyncFailed) and e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
+    syncs = [
+        e
+        for e in timeline.of(SyncFailed)
+        if isinstance(e, SyncFailed) and e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")
+    ]
     own = [e for e in refused if not isinstance(e, ReplicasInsufficient)]
     for run in runs([*own, *syncs] if own or len(syncs) > 2 else [], lambda e: e.at or 0, ONE_OUTAGE_MS):
         yield _finding(timeline, run, [e for e in refused if e not in own])
@@ -40,16 +44,23 @@ def _is_refused(timeline: Timeline, event: Event) -> bool:
 
 def _finding(timeline: Timeline, run: list[Event], elsewhere: list[Event]) -> Finding:
     begin, end = run[0].at or 0, run[-1].at or 0
-    shrunk = [
+    shrunk: list[Event] = [
         e
         for e in timeline.of(IsrChanged)
-        if isinstance(e, IsrChanged) and e.direction == "shrunk" and e.partition.startswith(OFFSETS) and begin - 180_000 <= (e.at or 0) <= end
+        if isinstance(e, IsrChanged)
+        and e.direction == "shrunk"
+        and e.partition.startswith(OFFSETS)
+        and begin - 180_000 <= (e.at or 0) <= end
     ]
     stopped = [e for e in timeline.of(BrokerStopped) if begin - 180_000 <= (e.at or 0) <= end]
     culprits = _culprits(timeline, shrunk, stopped, begin)
     facts: list[Fact] = [r for r in timeline.requests if begin - 1_000 <= r.at <= end + 5_000]
     facts += [a for a in timeline.arrivals if begin - 30_000 <= a.at <= end + 5_000]
-    facts += [d for d in timeline.departures if begin - 1_000 <= d.at <= end + 5_000 and d.why not in ("closed", "unsubscribed")]
+    facts += [
+        d
+        for d in timeline.departures
+        if begin - 1_000 <= d.at <= end + 5_000 and d.why not in ("closed", "unsubscribed")
+    ]
     rebalances = [r for r in timeline.rebalances if begin - 5_000 <= r.started_at <= end + 10_000]
     near = [e for e in elsewhere if begin - 30_000 <= (e.at or 0) <= end + 30_000]
     return Finding(
@@ -59,28 +70,48 @@ def _finding(timeline: Timeline, run: list[Event], elsewhere: list[Event]) -> Fi
         severity="critical",
         onset=begin,
         claims=(*facts, *rebalances, *touched(timeline, facts)),
-        narrative=f"The coordinator could not write the group's assignment to {OFFSETS}: every rebalance failed and began again"
+        narrative=f"The coordinator could not write the group's assignment to {OFFSETS}: "
+        "every rebalance failed and began again"
         + (f"; {', '.join(c.name for c in culprits)} was missing from its replicas." if culprits else "."),
-        ruled_out=(RuledOut(cause="assignment-failure", why="the leader delivered; the coordinator could not store it"),),
+        ruled_out=(
+            RuledOut(cause="assignment-failure", why="the leader delivered; the coordinator could not store it"),
+        ),
         advice=(
             Advice(
                 action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is.",
                 why="The write needs min.insync.replicas replicas in sync.",
                 cost="Fewer replicas mean that one more failure may lose committed offsets.",
             ),
-            Advice(action=f"Give {OFFSETS} three replicas and min.insync.replicas=2.", why="One broker may then be away."),
+            Advice(
+                action=f"Give {OFFSETS} three replicas and min.insync.replicas=2.", why="One broker may then be away."
+            ),
         ),
     )
 
 
 def _culprits(timeline: Timeline, shrunk: list[Event], stopped: list[Event], begin: int) -> tuple[Culprit, ...]:
     gone = sorted({b for e in shrunk if isinstance(e, IsrChanged) for b in set(e.before) - set(e.after)})
-    down = sorted({b for e in stopped if isinstance(e, BrokerStopped) and (b := e.broker if e.broker is not None else e.speaker.broker) is not None})
+    down = sorted(
+        {
+            b
+            for e in stopped
+            if isinstance(e, BrokerStopped)
+            and (b := e.broker if e.broker is not None else e.speaker.broker) is not None
+        }
+    )
     both = [b for b in gone if b in down] or gone or down
     if both:
         return tuple(broker(b) for b in both)
-    nodes = [e.node for e in timeline.of(NodeDisconnected) if isinstance(e, NodeDisconnected) and begin - 60_000 <= (e.at or 0)]
-    lost = [e.coordinator for e in timeline.of(CoordinatorLost) if isinstance(e, CoordinatorLost) and begin - 60_000 <= (e.at or 0)]
+    nodes = [
+        e.node
+        for e in timeline.of(NodeDisconnected)
+        if isinstance(e, NodeDisconnected) and begin - 60_000 <= (e.at or 0)
+    ]
+    lost = [
+        e.coordinator
+        for e in timeline.of(CoordinatorLost)
+        if isinstance(e, CoordinatorLost) and begin - 60_000 <= (e.at or 0)
+    ]
     known = [n for n in (*lost, *nodes) if n is not None and 0 <= n < 2**30]
     return (broker(max(set(known), key=known.count)),) if known else ()
 
@@ -89,7 +120,10 @@ RULE = Rule(
     summary="__consumer_offsets cannot be written, so no assignment can be stored.",
     mechanism="SyncGroup ends with a write to __consumer_offsets with acks=all. With fewer replicas in sync than "
     "min.insync.replicas it fails, the coordinator starts the rebalance again, and so on.",
-    signs="'Error … when storing group assignment during SyncGroup', NOT_ENOUGH_REPLICAS on __consumer_offsets, an ISR shrink before.",
+    signs=(
+        "'Error … when storing group assignment during SyncGroup', NOT_ENOUGH_REPLICAS on "
+        "__consumer_offsets, an ISR shrink before."
+    ),
     remedy="Bring the missing broker back; three replicas, min.insync.replicas 2.",
     usual="fault",
     rank=11,

@@ -23,7 +23,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     ended = [e for e in stable if e.stable and probing and (e.at or 0) >= probing[-1].started_at]
     if len(probing) < ROUNDS or ended:
         return
-    told = [e for e in timeline.of(FollowUpTriggered, FollowUpRequested) if (e.at or 0) >= probing[0].started_at - 60_000]
+    told = [
+        e for e in timeline.of(FollowUpTriggered, FollowUpRequested) if (e.at or 0) >= probing[0].started_at - 60_000
+    ]
     interval = setting(timeline, "probing.rebalance.interval.ms", 600_000)
     yield Finding(
         because=distinct_events([*told[:20], *(e for r in probing for e in r.events[:1])]),
@@ -31,7 +33,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         confidence=LIKELY,
         severity="warning",
         claims=tuple(probing),
-        narrative=f"{len(probing)} probing rebalances, {seconds(interval)} apart, and the warm-ups still have not caught up.",
+        narrative=(
+            f"{len(probing)} probing rebalances, {seconds(interval)} apart, and the warm-ups still have not caught up."
+        ),
         ongoing=True,
         advice=(
             Advice(

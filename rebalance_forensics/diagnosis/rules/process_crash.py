@@ -31,7 +31,9 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         severity="warning" if away.back_at is not None else "critical",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
-        narrative=f"{name} stopped without leaving the group: its session expired after {seconds(session)} and {after}.",
+        narrative=(
+            f"{name} stopped without leaving the group: its session expired after {seconds(session)} and {after}."
+        ),
         ruled_out=(
             RuledOut(cause="process-pause", why="the process that stopped did not go on" if away.start else after),
             RuledOut(cause="scale-in", why="no LeaveGroup and no closing line precede the silence"),
@@ -40,7 +42,10 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         else (),
         advice=(
             Advice(
-                action="Read the exit of that process: kernel OOM killer, container exit code, hs_err file, liveness probe.",
+                action=(
+                    "Read the exit of that process: kernel OOM killer, container exit code, hs_err file, "
+                    "liveness probe."
+                ),
                 why="Its log ends without a shutdown.",
             ),
             Advice(
@@ -54,11 +59,19 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
 
 RULE = Rule(
     summary="A process died (kill -9, OOM, node loss) without leaving the group.",
-    mechanism="No LeaveGroup is sent. The coordinator waits session.timeout.ms, removes the member and rebalances; meanwhile its "
-    "partitions have no reader. A restarted process joins as a new member and causes another rebalance.",
-    signs="Heartbeat expiry on the coordinator and nothing more from the member, or a new process start under the same name; "
-    "a log that stops in mid-sentence.",
-    remedy="Find why the process died; restart it faster than session.timeout.ms with static membership to avoid the rebalance.",
+    mechanism=(
+        "No LeaveGroup is sent. The coordinator waits session.timeout.ms, removes the member and "
+        "rebalances; meanwhile its partitions have no reader. A restarted process joins as a new member "
+        "and causes another rebalance."
+    ),
+    signs=(
+        "Heartbeat expiry on the coordinator and nothing more from the member, or a new process start "
+        "under the same name; a log that stops in mid-sentence."
+    ),
+    remedy=(
+        "Find why the process died; restart it faster than session.timeout.ms with static membership to "
+        "avoid the rebalance."
+    ),
     usual="fault",
     rank=41,
     diagnose=diagnose,

@@ -42,7 +42,9 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         else (),
         advice=(
             Advice(
-                action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
+                action=(
+                    "Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time."
+                ),
                 why=f"Nothing of it ran for at least {seconds(session)}.",
             ),
             Advice(
@@ -56,11 +58,19 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
 
 RULE = Rule(
     summary="A process stood still (GC, throttling, a suspended VM) longer than session.timeout.ms and then went on.",
-    mechanism="Nothing of the process runs, its heartbeat thread included. The coordinator expires the session and gives its "
-    "partitions away. When the process wakes up, its member id is unknown and it joins as a new member.",
-    signs="Heartbeat expiry on the coordinator; a hole in the client's log, then UNKNOWN_MEMBER_ID and a rejoin by the same process.",
-    remedy="Find what stops the process: heap and GC, CPU limits, disk waits, VM migration. Static membership or a longer session "
-    "timeout hides short pauses.",
+    mechanism=(
+        "Nothing of the process runs, its heartbeat thread included. The coordinator expires the session "
+        "and gives its partitions away. When the process wakes up, its member id is unknown and it joins "
+        "as a new member."
+    ),
+    signs=(
+        "Heartbeat expiry on the coordinator; a hole in the client's log, then UNKNOWN_MEMBER_ID and a "
+        "rejoin by the same process."
+    ),
+    remedy=(
+        "Find what stops the process: heap and GC, CPU limits, disk waits, VM migration. Static "
+        "membership or a longer session timeout hides short pauses."
+    ),
     usual="fault",
     rank=42,
     diagnose=diagnose,

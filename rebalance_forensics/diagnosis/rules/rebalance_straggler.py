@@ -71,7 +71,9 @@ def _finding(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> Iterator
         claims=(rebalance, *removed, *_began_it(timeline, rebalance)),
         core=(rebalance,),
         narrative=_narrative(culprits, rebalance, open_ms),
-        ruled_out=(RuledOut(cause="scale-out", why="the others had rejoined: the barrier waited for one that was already in"),),
+        ruled_out=(
+            RuledOut(cause="scale-out", why="the others had rejoined: the barrier waited for one that was already in"),
+        ),
         advice=(
             Advice(
                 action="Find what keeps that member from calling poll() while a rebalance runs.",
@@ -113,28 +115,37 @@ def _without_a_log(timeline: Timeline, rebalance: Rebalance, newcomers: set[Acto
 
 def _join_lines(timeline: Timeline, actors: list[Actor], rebalance: Rebalance) -> list[Event]:
     end = (rebalance.stabilized_at or rebalance.started_at) + 200
-    return [
+    found: list[Event] = [
         e
         for e in timeline.events
         if isinstance(e, JoinStarted | MemberFailed)
         and e.at is not None
         and rebalance.started_at <= e.at <= end
         and (isinstance(e, MemberFailed) or timeline.cast.of_speaker(e) in actors)
-    ][:6]
+    ]
+    return found[:6]
 
 
 def _began_it(timeline: Timeline, rebalance: Rebalance) -> list[Fact]:
     """The join or request that opened the barrier is its trigger, not a cause of its own."""
-    near: list[Fact] = [a for a in timeline.arrivals if -1_000 <= a.at - rebalance.started_at <= (_open_ms(rebalance) or 0)]
+    near: list[Fact] = [
+        a for a in timeline.arrivals if -1_000 <= a.at - rebalance.started_at <= (_open_ms(rebalance) or 0)
+    ]
     near += [r for r in timeline.requests if abs(r.at - rebalance.started_at) < 1_000]
     return near
 
 
 RULE = Rule(
     summary="One member held up the join barrier; the whole group waited for it.",
-    mechanism="The coordinator creates a generation only when every known member has sent JoinGroup, or when the rebalance "
-    "timeout (max.poll.interval.ms) is over. Under eager rebalancing nobody reads meanwhile.",
-    signs="Long time between 'Preparing to rebalance' and 'Stabilized'; the last to rejoin, or 'removed … who haven't joined'.",
+    mechanism=(
+        "The coordinator creates a generation only when every known member has sent JoinGroup, or when "
+        "the rebalance timeout (max.poll.interval.ms) is over. Under eager rebalancing nobody reads "
+        "meanwhile."
+    ),
+    signs=(
+        "Long time between 'Preparing to rebalance' and 'Stabilized'; the last to rejoin, or 'removed … "
+        "who haven't joined'."
+    ),
     remedy="Make that member poll: a rebalance is only as fast as its slowest member.",
     usual="fault",
     rank=24,

@@ -30,13 +30,18 @@ def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Fin
     known = all(r.away.arrivals for r in group)
     down = max((r.up_at - r.away.at for r in group), default=0)
     return Finding(
-        because=distinct_events(e for r in group for e in (*r.away.events(), *(r.arrivals[0].events[:1] if r.arrivals else ()))),
+        because=distinct_events(
+            e for r in group for e in (*r.away.events(), *(r.arrivals[0].events[:1] if r.arrivals else ()))
+        ),
         culprits=(the_group(timeline, actors),) if everyone else culprits_of(timeline, actors),
         confidence=LIKELY if known else PROBABLE,
         severity="info",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(d for r in group for d in r.away.departures),
-        narrative=f"{len(actors)} members were restarted one after another within {seconds(group[-1].up_at - group[0].away.at)}.",
+        narrative=(
+            f"{len(actors)} members were restarted one after another "
+            f"within {seconds(group[-1].up_at - group[0].away.at)}."
+        ),
         ruled_out=(
             RuledOut(cause="process-crash", why="the restarts walk over the members"),
             RuledOut(cause="scaling-flap", why="each member was away once"),
@@ -44,7 +49,10 @@ def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Fin
         advice=(
             Advice(
                 action="Give each member a group.instance.id (static membership).",
-                why=f"The longest restart took {seconds(max(down, 0))}; within session.timeout.ms a static member costs no rebalance.",
+                why=(
+                    f"The longest restart took {seconds(max(down, 0))}; "
+                    f"within session.timeout.ms a static member costs no rebalance."
+                ),
                 cost="A member that is really gone is noticed only after session.timeout.ms.",
             ),
         ),
@@ -55,7 +63,10 @@ RULE = Rule(
     summary="The members were restarted one after another, as a deployment does.",
     mechanism="Each restart is a leave and a join: two rebalances a member, more when they overlap.",
     signs="Leave (or expiry) and join pairs that walk over the members with a steady gap.",
-    remedy="Static membership with a session timeout above the restart time; cooperative rebalancing or KIP-848 keep the others reading.",
+    remedy=(
+        "Static membership with a session timeout above the restart time; cooperative rebalancing or "
+        "KIP-848 keep the others reading."
+    ),
     usual="planned",
     rank=30,
     diagnose=diagnose,

@@ -40,8 +40,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 RULE = Rule(
     summary="Members were removed for good.",
-    mechanism="Each close sends LeaveGroup and causes a rebalance among the rest. A Streams instance sends none: its members are "
-    "evicted when their session expires.",
+    mechanism=(
+        "Each close sends LeaveGroup and causes a rebalance among the rest. A Streams instance sends "
+        "none: its members are evicted when their session expires."
+    ),
     signs="Leaves without joins; the log of the member shows a clean close without an exception before it.",
     remedy="Nothing to do. Static membership does not help here; fewer, larger steps cause fewer rebalances.",
     usual="planned",

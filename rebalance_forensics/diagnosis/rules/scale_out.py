@@ -21,7 +21,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     for group in runs(new, lambda a: a.at, ONE_SCALING_MS):
         actors = [a.actor for a in group]
         yield Finding(
-            because=distinct_events(e for a in group for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))),
+            because=distinct_events(
+                e for a in group for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))
+            ),
             culprits=culprits_of(timeline, actors),
             confidence=LIKELY,
             severity="info",
@@ -36,7 +38,9 @@ RULE = Rule(
     summary="Members were added.",
     mechanism="Each newcomer makes the coordinator rebalance, under eager protocols with a stop of the whole group.",
     signs="Joins without leaves, under names never seen before.",
-    remedy="Nothing to do. Add members together rather than one by one; cooperative rebalancing keeps the others reading.",
+    remedy=(
+        "Nothing to do. Add members together rather than one by one; cooperative rebalancing keeps the others reading."
+    ),
     usual="planned",
     rank=37,
     diagnose=diagnose,

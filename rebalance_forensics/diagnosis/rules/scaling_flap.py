@@ -27,7 +27,11 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     if not flapping or len(flapping) >= len(timeline.actors()):
         return
     aways = [w for a in flapping for w in cycles[a]]
-    came = [a for a in timeline.arrivals if a.actor in flapping and not a.while_empty and a.at >= _joined_before(timeline, aways)]
+    came = [
+        a
+        for a in timeline.arrivals
+        if a.actor in flapping and not a.while_empty and a.at >= _joined_before(timeline, aways)
+    ]
     yield _finding(timeline, flapping, sorted(aways, key=lambda w: w.at), came)
 
 
@@ -49,7 +53,10 @@ def _finding(timeline: Timeline, flapping: list[Actor], aways: list[Away], came:
         severity="warning",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(d for w in aways for d in w.departures),
-        narrative=f"{names} left and came back {len(aways)} times while the other members stayed: scaling that does not settle.",
+        narrative=(
+            f"{names} left and came back {len(aways)} times while the other members stayed: "
+            f"scaling that does not settle."
+        ),
         ruled_out=(RuledOut(cause="rolling-restart", why="the other members were not restarted"),),
         advice=(
             Advice(
@@ -63,7 +70,9 @@ def _finding(timeline: Timeline, flapping: list[Actor], aways: list[Away], came:
 
 RULE = Rule(
     summary="The same members are added and removed again and again, usually by an autoscaler.",
-    mechanism="Each step is a rebalance; its pause raises the lag that the autoscaler watches, which makes the next step.",
+    mechanism=(
+        "Each step is a rebalance; its pause raises the lag that the autoscaler watches, which makes the next step."
+    ),
     signs="Alternating scale-out and scale-in of the same members while others stay.",
     remedy="Hysteresis: a longer stabilization window, or scaling on a smoother signal than lag.",
     usual="fault",

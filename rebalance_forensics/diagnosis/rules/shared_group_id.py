@@ -82,7 +82,7 @@ def _finding(timeline: Timeline, intruders: list[Actor], told: list[Event], conf
     facts: tuple[Fact, ...] = tuple(a for a in timeline.arrivals if a.actor in intruders)
     facts += tuple(r for r in timeline.requests if r.actor in intruders)
     names = ", ".join(a.name for a in intruders)
-    onset = min((f.at for f in facts if not isinstance(f, type(None))), default=None)  # type: ignore[union-attr]
+    onset = min((f.at for f in facts if f is not None), default=None)  # type: ignore[union-attr]
     return Finding(
         because=distinct_events(told),
         culprits=culprits_of(timeline, intruders),
@@ -103,8 +103,10 @@ def _finding(timeline: Timeline, intruders: list[Actor], told: list[Event], conf
 
 RULE = Rule(
     summary="Two applications use one group.id.",
-    mechanism="The coordinator knows only the group. Members with other topics take part in every rebalance, get no partitions of the "
-    "others' topics, and disturb them with every start and stop.",
+    mechanism=(
+        "The coordinator knows only the group. Members with other topics take part in every rebalance, "
+        "get no partitions of the others' topics, and disturb them with every start and stop."
+    ),
     signs="Disjoint subscriptions, unlike client ids within one group.",
     remedy="A group.id per application; ACLs on group names keep it so.",
     usual="fault",

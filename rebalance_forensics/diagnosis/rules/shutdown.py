@@ -29,7 +29,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 RULE = Rule(
     summary="All members left the group in good order.",
-    mechanism="Each close sends LeaveGroup; the coordinator rebalances among those that are left until the group is Empty.",
+    mechanism=(
+        "Each close sends LeaveGroup; the coordinator rebalances among those that are left until the group is Empty."
+    ),
     signs="Leave reason 'the consumer is being closed' of every member, then 'Group … is now empty'.",
     remedy="Nothing to do. Offsets of an empty group expire after offsets.retention.minutes.",
     usual="benign",

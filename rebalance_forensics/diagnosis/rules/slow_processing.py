@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import Away, absences, distinct_events, runs, seconds, setting, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import PollTimeoutExpired
 from rebalance_forensics.timeline.build import Timeline
 
@@ -46,7 +47,9 @@ def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Findin
     back = [a for a in group if a.back_at is not None]
     away_ms = max(((a.back_at or 0) - a.at for a in back), default=0)
     who = f"{len(set(actors))} members" if everyone else culprits_of(timeline, actors)[0].name
-    because = [e for a in group for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)]
+    because: list[Event] = [
+        e for a in group for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)
+    ]
     because += [e for a in group for e in a.events()]
     return Finding(
         because=distinct_events(because),
@@ -85,12 +88,19 @@ def _advice(limit: int, away_ms: int) -> tuple[Advice, ...]:
 
 RULE = Rule(
     summary="A member took longer than max.poll.interval.ms between two calls of poll() and was out of the group.",
-    mechanism="The heartbeat thread of the client checks the time since the last poll(); past max.poll.interval.ms it sends "
-    "LeaveGroup by itself, the coordinator rebalances, and the member rejoins as a new one when it polls again: two "
-    "rebalances for one slow loop.",
-    signs="Client: 'consumer poll timeout has expired'. Broker from 3.2: the leave reason 'consumer poll timeout has expired.'. "
-    "Brokers before show only leaves and rejoins of the same client.",
-    remedy="Make the loop faster (max.poll.records, timeouts of calls it makes), or allow it more time (max.poll.interval.ms).",
+    mechanism=(
+        "The heartbeat thread of the client checks the time since the last poll(); past "
+        "max.poll.interval.ms it sends LeaveGroup by itself, the coordinator rebalances, and the member "
+        "rejoins as a new one when it polls again: two rebalances for one slow loop."
+    ),
+    signs=(
+        "Client: 'consumer poll timeout has expired'. Broker from 3.2: the leave reason 'consumer poll "
+        "timeout has expired.'. Brokers before show only leaves and rejoins of the same client."
+    ),
+    remedy=(
+        "Make the loop faster (max.poll.records, timeouts of calls it makes), or allow it more time "
+        "(max.poll.interval.ms)."
+    ),
     usual="fault",
     rank=20,
     diagnose=diagnose,

@@ -28,8 +28,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 RULE = Rule(
     summary="The group formed from empty; its first rebalances are its birth.",
-    mechanism="Members arrive at an Empty group. The coordinator waits group.initial.rebalance.delay.ms for more of them, "
-    "then creates the first generation; whoever comes later makes another one.",
+    mechanism=(
+        "Members arrive at an Empty group. The coordinator waits group.initial.rebalance.delay.ms for "
+        "more of them, then creates the first generation; whoever comes later makes another one."
+    ),
     signs="Arrivals in state Empty, old generation 0, or process starts of all members.",
     remedy="Nothing to do. Many small generations at start: raise group.initial.rebalance.delay.ms.",
     usual="benign",

@@ -21,19 +21,26 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         facts = away.facts()
         name = culprits_of(timeline, [away.actor], as_instance=True)[0].name
         yield Finding(
-            because=distinct_events([*(e for d in away.departures for e in d.events), *silence.own_lines, *away.events()]),
+            because=distinct_events(
+                [*(e for d in away.departures for e in d.events), *silence.own_lines, *away.events()]
+            ),
             culprits=culprits_of(timeline, [away.actor], as_instance=True),
             confidence=silence.confidence,
             severity="warning",
             claims=(*facts, *touched(timeline, facts)),
             core=tuple(away.departures),
-            narrative=f"Static member {name} stayed away longer than session.timeout.ms ({session} ms) and was removed.",
+            narrative=(
+                f"Static member {name} stayed away longer than session.timeout.ms ({session} ms) and was removed."
+            ),
             ruled_out=(RuledOut(cause="static-member-restart", why="it did not come back within the session timeout"),),
             advice=(
                 Advice(
                     action="Raise session.timeout.ms above the longest restart of a member.",
                     why=f"It had {seconds(session)} to come back.",
-                    cost="The partitions of a member that is really gone wait that long (group.max.session.timeout.ms bounds it).",
+                    cost=(
+                        "The partitions of a member that is really gone wait that long "
+                        "(group.max.session.timeout.ms bounds it)."
+                    ),
                 ),
             ),
         )
@@ -41,10 +48,15 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 RULE = Rule(
     summary="A static member stayed away beyond session.timeout.ms and the group rebalanced without it.",
-    mechanism="A static member sends no LeaveGroup when it closes. Its partitions wait for it, without a reader, until the "
-    "session expires; then the coordinator removes it and rebalances.",
+    mechanism=(
+        "A static member sends no LeaveGroup when it closes. Its partitions wait for it, without a "
+        "reader, until the session expires; then the coordinator removes it and rebalances."
+    ),
     signs="Heartbeat expiry of a member with a group.instance.id, no LeaveGroup.",
-    remedy="Restart faster, raise session.timeout.ms, or remove members for good with the admin client's removeMembersFromConsumerGroup.",
+    remedy=(
+        "Restart faster, raise session.timeout.ms, or remove members for good with the admin client's "
+        "removeMembersFromConsumerGroup."
+    ),
     usual="fault",
     rank=39,
     diagnose=diagnose,

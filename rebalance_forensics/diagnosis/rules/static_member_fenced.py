@@ -36,8 +36,10 @@ def _fenced_instance(event: Event) -> str | None:
             return i or _name(m) or _name(c)
         case InstanceFenced(instance_id=i):
             return i or event.speaker.instance_id
-        case JoinFailed(error="FENCED_INSTANCE_ID") | SyncFailed(error="FENCED_INSTANCE_ID") | HeartbeatFailed(
-            error="FENCED_INSTANCE_ID"
+        case (
+            JoinFailed(error="FENCED_INSTANCE_ID")
+            | SyncFailed(error="FENCED_INSTANCE_ID")
+            | HeartbeatFailed(error="FENCED_INSTANCE_ID")
         ):
             return getattr(event, "instance_id", None) or event.speaker.instance_id
     return None
@@ -81,8 +83,10 @@ def _facts(timeline: Timeline, actors: list[Actor], begin: int, end: int) -> tup
 
 RULE = Rule(
     summary="Two live members share one group.instance.id and fence each other.",
-    mechanism="The coordinator maps an instance id to one member. A second process that joins with it takes the place; the "
-    "first one's next request fails with FENCED_INSTANCE_ID, which is fatal for it.",
+    mechanism=(
+        "The coordinator maps an instance id to one member. A second process that joins with it takes the"
+        " place; the first one's next request fails with FENCED_INSTANCE_ID, which is fatal for it."
+    ),
     signs="FENCED_INSTANCE_ID on the client, 'is fenced by' on the coordinator.",
     remedy="Make instance ids unique: from the pod's ordinal, not from the image or a copied configuration.",
     usual="fault",

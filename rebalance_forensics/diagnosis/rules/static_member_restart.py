@@ -35,9 +35,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     }
     found = [_Return(r.actor, r.at, tuple(r.events), r) for r in timeline.returns if r.actor not in fenced]
     told = {(r.actor, r.at // 60_000) for r in found}
-    for again in _same_generation_again(timeline):
-        if (again.actor, again.at // 60_000) not in told and again.actor not in fenced:
-            found.append(again)
+    again = [r for r in _same_generation_again(timeline) if r.actor not in fenced]
+    found += [r for r in again if (r.actor, r.at // 60_000) not in told]
     for group in runs(found, lambda r: r.at, ONE_ROUND_MS):
         yield _finding(timeline, group)
 
@@ -62,7 +61,11 @@ def _finding(timeline: Timeline, group: list[_Return]) -> Finding:
     span = (min(r.at for r in group) - 60_000, max(r.at for r in group) + 5_000)
     facts: list[Fact] = [r.fact for r in group if r.fact is not None]
     facts += [a for a in timeline.arrivals if a.actor in actors and span[0] <= a.at <= span[1] and not a.first]
-    facts += [d for d in timeline.departures if d.actor in actors and span[0] <= d.at <= span[1] and d.why in ("closed", "vanished", "left")]
+    facts += [
+        d
+        for d in timeline.departures
+        if d.actor in actors and span[0] <= d.at <= span[1] and d.why in ("closed", "vanished", "left")
+    ]
     return Finding(
         because=distinct_events(e for r in group for e in r.events),
         culprits=culprits_of(timeline, actors, as_instance=True),
@@ -70,7 +73,10 @@ def _finding(timeline: Timeline, group: list[_Return]) -> Finding:
         severity="info",
         claims=tuple(facts),
         core=tuple(r.fact for r in group if r.fact is not None),
-        narrative=f"{len(actors)} static members came back within session.timeout.ms and got their old assignment: no rebalance.",
+        narrative=(
+            f"{len(actors)} static members came back within session.timeout.ms "
+            f"and got their old assignment: no rebalance."
+        ),
         ruled_out=(
             RuledOut(cause="static-member-fenced", why="nobody was fenced: the old process was gone"),
             RuledOut(cause="rolling-restart", why="no generation was created for it"),
@@ -80,9 +86,14 @@ def _finding(timeline: Timeline, group: list[_Return]) -> Finding:
 
 RULE = Rule(
     summary="A static member came back in time; the group did not rebalance.",
-    mechanism="A static member (group.instance.id) sends no LeaveGroup. When it joins again within session.timeout.ms the "
-    "coordinator replaces its member id and returns the cached assignment.",
-    signs="'Static member … Replacing previously mapped member', 'will not trigger rebalance', the same generation as before.",
+    mechanism=(
+        "A static member (group.instance.id) sends no LeaveGroup. When it joins again within "
+        "session.timeout.ms the coordinator replaces its member id and returns the cached assignment."
+    ),
+    signs=(
+        "'Static member … Replacing previously mapped member', 'will not trigger rebalance', the same "
+        "generation as before."
+    ),
     remedy="Nothing to do: this is what static membership is for.",
     usual="planned",
     rank=22,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule, fact_at
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.events.streams import FollowUpScheduled
 from rebalance_forensics.timeline.build import Timeline
@@ -22,11 +22,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         if event.kind != "endpoint" or actor is None or event.at is None:
             continue
         begin = event.at - BEFORE_MS
-        facts: list[Fact] = [
-            f
-            for f in (*timeline.departures, *timeline.arrivals, *timeline.returns, *timeline.stops)
-            if f.actor is actor and begin <= f.at <= event.at + 5_000
-        ]
+        facts: list[Fact] = [f for f in timeline.moves() if f.actor is actor and begin <= f.at <= event.at + 5_000]
+        facts += [r for r in timeline.returns if r.actor is actor and begin <= r.at <= event.at + 5_000]
         facts += [r for r in timeline.requests if event.at - 15_000 <= r.at <= event.at + 30_000]
         name = culprits_of(timeline, [actor])[0].name
         yield Finding(
@@ -34,18 +31,27 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             culprits=culprits_of(timeline, [actor]),
             confidence=CERTAIN,
             severity="info",
-            onset=min([event.at, *(f.at for f in facts if not hasattr(f, "started_at"))]),
+            onset=min([event.at, *(fact_at(f) for f in facts)]),
             claims=(*facts, *touched(timeline, facts)),
             followups=("endpoint",),
-            narrative=f"{name} came back with another application.server ({event.endpoint or 'unknown'}): one more rebalance told the others.",
-            ruled_out=(RuledOut(cause="static-member-restart", why="the restart alone needed no rebalance; its new endpoint did"),),
+            narrative=(
+                f"{name} came back with another application.server ({event.endpoint or 'unknown'}): "
+                "one more rebalance told the others."
+            ),
+            ruled_out=(
+                RuledOut(
+                    cause="static-member-restart", why="the restart alone needed no rebalance; its new endpoint did"
+                ),
+            ),
         )
 
 
 RULE = Rule(
     summary="An instance came back with another host info (application.server).",
-    mechanism="Instances tell each other where to query state. A static member that returns with another endpoint makes the group "
-    "rebalance once more, so that everybody learns it.",
+    mechanism=(
+        "Instances tell each other where to query state. A static member that returns with another "
+        "endpoint makes the group rebalance once more, so that everybody learns it."
+    ),
     signs="'Requested to schedule immediate rebalance to update group with new host endpoint'.",
     remedy="Nothing to do; a stable host name (StatefulSet) avoids it.",
     usual="planned",

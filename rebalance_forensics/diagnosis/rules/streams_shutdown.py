@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
@@ -27,7 +27,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     first = next((a for e in asking if (a := timeline.cast.of_speaker(e)) is not None), None)
     if first is None and wished:
         first = wished[0].actor
-    facts = [f for f in (*timeline.departures, *timeline.stops, *timeline.requests) if begin - 2_000 <= f.at <= begin + AFTER_MS]
+    facts: list[Fact] = [f for f in timeline.moves() if begin - 2_000 <= f.at <= begin + AFTER_MS]
+    facts += [r for r in timeline.requests if begin - 2_000 <= r.at <= begin + AFTER_MS]
     rebalances = [r for r in timeline.rebalances if begin - 2_000 <= r.started_at <= begin + AFTER_MS]
     errors = [e for e in timeline.of(ExceptionLogged, ThreadFailed) if begin - 5_000 <= (e.at or 0) <= begin + 500]
     culprits = culprits_of(timeline, [first]) if first is not None else ()
@@ -55,7 +56,9 @@ def _is_request(event: Event) -> bool:
         return True
     if isinstance(event, ThreadFailed):
         return "SHUTDOWN_APPLICATION" in (event.response or "").upper()
-    return isinstance(event, SourceTopicsMissing | StreamsStateChanged) and getattr(event, "after", "") == "PENDING_ERROR"
+    return (
+        isinstance(event, SourceTopicsMissing | StreamsStateChanged) and getattr(event, "after", "") == "PENDING_ERROR"
+    )
 
 
 def _is_asking(event: Event) -> bool:
@@ -64,9 +67,14 @@ def _is_asking(event: Event) -> bool:
 
 RULE = Rule(
     summary="An instance asked the whole Streams application to stop.",
-    mechanism="The uncaught exception handler answers SHUTDOWN_APPLICATION, or the leader misses source topics: the error code "
-    "travels in the subscription and the assignment, and every instance shuts down.",
-    signs="'sent shutdown request for the entire application', 'Detected that shutdown was requested', state PENDING_ERROR.",
+    mechanism=(
+        "The uncaught exception handler answers SHUTDOWN_APPLICATION, or the leader misses source topics:"
+        " the error code travels in the subscription and the assignment, and every instance shuts down."
+    ),
+    signs=(
+        "'sent shutdown request for the entire application', 'Detected that shutdown was requested', "
+        "state PENDING_ERROR."
+    ),
     remedy="Mend the exception or create the topics; restart all instances.",
     usual="fault",
     rank=9,

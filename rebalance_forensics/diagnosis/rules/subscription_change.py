@@ -32,7 +32,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         if any(r.actor is actor and abs(r.at - (event.at or 0)) < NEAR_MS for r in told):
             continue
         near = [r for r in timeline.requests if r.actor is actor and 0 <= r.at - (event.at or 0) < NEAR_MS]
-        yield _finding(timeline, actor, [event, *(e for r in near for e in r.events)], near[0] if near else None, PROBABLE)
+        yield _finding(
+            timeline, actor, [event, *(e for r in near for e in r.events)], near[0] if near else None, PROBABLE
+        )
 
 
 def _subscribed_again(timeline: Timeline) -> Iterator[tuple[Actor, Event]]:
@@ -51,16 +53,22 @@ def _subscribed_again(timeline: Timeline) -> Iterator[tuple[Actor, Event]]:
         now = (tuple(sorted(event.topics)), getattr(event, "topic_pattern", None), event.at)
         before = last.get(key)
         last[key] = now
-        restarted = before is not None and any(s.actor is actor and before[2] < s.at <= event.at for s in timeline.starts)
+        restarted = before is not None and any(
+            s.actor is actor and before[2] < s.at <= event.at for s in timeline.starts
+        )
         if before is not None and not restarted and before[:2] != now[:2]:
             yield actor, event
 
 
-def _finding(timeline: Timeline, actor: Actor, events: list[Event], request: Request | None, confidence: float) -> Finding:
+def _finding(
+    timeline: Timeline, actor: Actor, events: list[Event], request: Request | None, confidence: float
+) -> Finding:
     name = culprits_of(timeline, [actor])[0].name
     facts = (request,) if request is not None else ()
     at = events[0].at or 0
-    touching = touched(timeline, facts) if facts else tuple(r for r in timeline.rebalances if 0 <= r.started_at - at < NEAR_MS)
+    touching = (
+        touched(timeline, facts) if facts else tuple(r for r in timeline.rebalances if 0 <= r.started_at - at < NEAR_MS)
+    )
     return Finding(
         because=distinct_events(events),
         culprits=culprits_of(timeline, [actor]),
@@ -69,13 +77,17 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event], request: Req
         claims=(*facts, *touching),
         core=facts or touching,
         narrative=f"{name} changed its subscription.",
-        ruled_out=(RuledOut(cause="topic-metadata-change", why="the topics it asked for changed, not the topics themselves"),),
+        ruled_out=(
+            RuledOut(cause="topic-metadata-change", why="the topics it asked for changed, not the topics themselves"),
+        ),
     )
 
 
 RULE = Rule(
     summary="A member changed the topics it subscribes to.",
-    mechanism="The subscription travels in JoinGroup; a changed one makes the member rejoin and the whole group rebalance.",
+    mechanism=(
+        "The subscription travels in JoinGroup; a changed one makes the member rejoin and the whole group rebalance."
+    ),
     signs="'subscription has changed from … to …'; a second 'Subscribed to topic(s)' of the same process.",
     remedy="Change the subscription of all members together, in one deployment.",
     usual="planned",

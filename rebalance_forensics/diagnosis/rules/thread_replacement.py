@@ -52,9 +52,7 @@ def _swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
 def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: float) -> Finding:
     times = [e.at or 0 for e in events]
     facts: list[Fact] = [
-        f
-        for f in (*timeline.departures, *timeline.arrivals, *timeline.stops)
-        if f.actor is actor and any(-AROUND_MS <= f.at - t <= AROUND_MS for t in times)
+        f for f in timeline.moves() if f.actor is actor and any(-AROUND_MS <= f.at - t <= AROUND_MS for t in times)
     ]
     errors = [
         e
@@ -63,7 +61,9 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: 
     ]
     name = culprits_of(timeline, [actor])[0].name
     return Finding(
-        because=distinct_events([*errors[:3], *events, *errors[3:], *(e for f in facts for e in f.events[:2])]),
+        because=distinct_events(
+            [*errors[:3], *events, *errors[3:], *(e for f in facts for e in getattr(f, "events", [])[:2])]
+        ),
         culprits=culprits_of(timeline, [actor]),
         confidence=confidence,
         severity="critical" if len(events) > 2 else "warning",
@@ -72,7 +72,10 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: 
         ruled_out=(RuledOut(cause="member-left", why="the handler started a new thread in the same process"),),
         advice=(
             Advice(
-                action="Handle the record that kills the thread: a processing or deserialization exception handler that goes on.",
+                action=(
+                    "Handle the record that kills the thread: a processing or deserialization exception "
+                    "handler that goes on."
+                ),
                 why="A poison record kills the replacement as well.",
                 cost="Skipped records need a dead letter topic.",
             ),
@@ -82,8 +85,10 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: 
 
 RULE = Rule(
     summary="A Streams instance replaces threads that die.",
-    mechanism="The uncaught exception handler answers REPLACE_THREAD: the dying thread's consumer leaves, a new one joins; with a "
-    "poison record this repeats for ever.",
+    mechanism=(
+        "The uncaught exception handler answers REPLACE_THREAD: the dying thread's consumer leaves, a new"
+        " one joins; with a poison record this repeats for ever."
+    ),
     signs="'Replacing thread in the streams uncaught exception handler', threads with rising numbers.",
     remedy="Handle the exception where it arises; limit replacements.",
     usual="fault",

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.episodes import distinct_events, formed_at, runs, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_under_pattern
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
@@ -64,8 +64,8 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[Finding]:
 
 
 def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
-    facts = (*timeline.arrivals, *timeline.departures, *timeline.requests)
-    return any(abs(f.at - rebalance.started_at) < 3_000 for f in facts)
+    times = [f.at for f in timeline.moves()] + [r.at for r in timeline.requests]
+    return any(abs(at - rebalance.started_at) < 3_000 for at in times)
 
 
 def _finding(timeline: Timeline, group: list[Request], confidence: float, topics: list[Event]) -> Finding:
@@ -80,7 +80,9 @@ def _finding(timeline: Timeline, group: list[Request], confidence: float, topics
         severity="warning" if storm and confidence > GUESS else "info",
         claims=(*group, *touched(timeline, group)),
         core=tuple(group),
-        narrative=f"Topics or partitions changed under the subscription: {', '.join(names) or 'which ones, no line says'}.",
+        narrative=(
+            f"Topics or partitions changed under the subscription: {', '.join(names) or 'which ones, no line says'}."
+        ),
         ruled_out=(RuledOut(cause="subscription-change", why="the members asked for the same topics as before"),),
         advice=_advice(),
     )
@@ -123,9 +125,15 @@ def changed_topics(event: Event) -> list[str]:
 
 RULE = Rule(
     summary="Partitions or topics appeared or vanished under the subscription.",
-    mechanism="The leader compares the metadata it assigned with what it sees now; on a difference it rejoins and thereby "
-    "starts a rebalance. A pattern subscription also matches topics that nobody thought of.",
-    signs="'cached metadata has changed from … to …', the group leader rejoins; a topic was created or extended just before.",
+    mechanism=(
+        "The leader compares the metadata it assigned with what it sees now; on a difference it rejoins "
+        "and thereby starts a rebalance. A pattern subscription also matches topics that nobody thought "
+        "of."
+    ),
+    signs=(
+        "'cached metadata has changed from … to …', the group leader rejoins; a topic was created or "
+        "extended just before."
+    ),
     remedy="Create topics in batches; make pattern subscriptions as narrow as they can be.",
     usual="planned",
     rank=21,

@@ -42,13 +42,17 @@ def _is_followup(timeline: Timeline, generation: int) -> bool:
 
 
 def _received(timeline: Timeline, generation: int) -> list[AssignmentReceived]:
-    return [e for e in timeline.of(AssignmentReceived) if isinstance(e, AssignmentReceived) and e.generation == generation]
+    return [
+        e for e in timeline.of(AssignmentReceived) if isinstance(e, AssignmentReceived) and e.generation == generation
+    ]
 
 
 RULE = Rule(
     summary="Leadership moves at every rebalance without members changing.",
-    mechanism="The coordinator keeps the leader as long as it rejoins. A leader that is always late loses the role, and an "
-    "assignor with state in the leader starts anew each time.",
+    mechanism=(
+        "The coordinator keeps the leader as long as it rejoins. A leader that is always late loses the "
+        "role, and an assignor with state in the leader starts anew each time."
+    ),
     signs="Another leader in every generation, the same members.",
     remedy="Find why the leader rejoins late: slow poll loops, long rebalance listeners.",
     usual="fault",

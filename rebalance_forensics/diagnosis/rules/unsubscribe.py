@@ -25,7 +25,11 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             core=tuple(away.departures),
             narrative=f"{name} unsubscribed from all topics and left the group"
             + (", and subscribed again later." if away.back_at is not None else "."),
-            ruled_out=(RuledOut(cause="member-left", why="the consumer was not closed: the leave reason is the unsubscription"),),
+            ruled_out=(
+                RuledOut(
+                    cause="member-left", why="the consumer was not closed: the leave reason is the unsubscription"
+                ),
+            ),
         )
 
 
