@@ -140,7 +140,7 @@ def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence
     world = [(r.completed_at or r.ended_at()) - r.started_at for r in rebalances if timeline.mode == "eager"]
     return Impact(
         pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses),
-        members=len({(p.client_id, p.member_id) for p in pauses}),
+        members=len({p.client_id or p.member_id for p in pauses}),
         partitions=len({x for p in pauses for x in p.partitions}),
         rebalances=len(rebalances),
         stop_the_world_ms=sum(world),

@@ -57,7 +57,7 @@ class DelayedRebalance(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigOffsetBehind(Event):
-    """A worker is behind the assignment's config offset and reads the config topic to its end (benign, unless it fails)."""
+    """A worker behind the assignment's config offset reads the config topic to its end (benign, unless it fails)."""
 
     current: int | None = None
     wanted: int | None = None

@@ -18,7 +18,7 @@ class CoordinatorFound(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorLost(Event):
-    """A client gave up its coordinator. `cause` as written ("session timed out …", "error response NOT_COORDINATOR.")."""
+    """A client gave up its coordinator. `cause` as written ("session timed out …", "error response X.")."""
 
     coordinator: int | None = None
     node: str | None = None
@@ -38,7 +38,7 @@ class NodeDisconnected(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorElected(Event):
-    """This broker became the coordinator for one `__consumer_offsets` partition."""
+    """A broker became the coordinator for one `__consumer_offsets` partition."""
 
     partition: int
     epoch: int | None = None
@@ -46,7 +46,7 @@ class CoordinatorElected(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorResigned(Event):
-    """This broker stopped coordinating one `__consumer_offsets` partition."""
+    """A broker stopped coordinating one `__consumer_offsets` partition."""
 
     partition: int
     epoch: int | None = None
@@ -54,7 +54,7 @@ class CoordinatorResigned(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetsPartitionLoaded(Event):
-    """A coordinator loads (`phase` scheduled/started) or has loaded (finished/failed) a `__consumer_offsets` partition."""
+    """A coordinator loads (`phase` scheduled, started) or loaded (finished, failed) a `__consumer_offsets` partition."""
 
     partition: int
     phase: Literal["scheduled", "started", "finished", "failed"]

@@ -8,7 +8,14 @@ from typing import Literal
 from rebalance_forensics.events.base import Event
 
 LeaveReason = Literal[
-    "closed", "unsubscribed", "poll-timeout", "log-read-timeout", "enforced", "removed-by-admin", "not-provided", "other"
+    "closed",
+    "unsubscribed",
+    "poll-timeout",
+    "log-read-timeout",
+    "enforced",
+    "removed-by-admin",
+    "not-provided",
+    "other",
 ]
 FailureReason = Literal["session-expired", "rebalance-timeout", "sync-timeout", "revocation-timeout", "unknown"]
 

@@ -79,7 +79,7 @@ class FollowUpRequested(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUpScheduled(Event):
-    """A member learned of a follow-up (`scheduled_at` epoch ms; None: at once), or that none is wanted (`kind` None)."""
+    """A member learned of a follow-up (`scheduled_at` epoch ms; None: at once), or that none is due (`kind` None)."""
 
     kind: FollowUp | None = None
     scheduled_at: int | None = None

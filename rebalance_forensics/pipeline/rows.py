@@ -74,7 +74,7 @@ class Codec:
         return read
 
     def _tuple(self, arguments: tuple[Any, ...]) -> Decode:
-        if len(arguments) == 2 and arguments[1] is Ellipsis:  # noqa: PLR2004 - tuple[X, ...]
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
             one = self._decoder(arguments[0])
             return tuple if one is None else lambda value: tuple(map(one, value))
         parts = [self._decoder(a) for a in arguments]

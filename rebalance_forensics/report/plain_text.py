@@ -41,6 +41,6 @@ def _shown(found: re.Match[str]) -> str:
     if unicodedata.category(character) not in HARMFUL_CATEGORIES:
         return character
     code = ord(character)
-    if code <= 0xFF:  # noqa: PLR2004
+    if code <= 0xFF:
         return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -47,7 +47,7 @@ def duration(ms: int) -> str:
     if ms < MINUTE - 50:
         return f"{ms / SECOND:.1f} s".replace(".0 s", " s")
     seconds = round(ms / SECOND)
-    if seconds < 3600:  # noqa: PLR2004
+    if seconds < 3600:
         return f"{seconds // 60} min {seconds % 60:02d} s".replace(" 00 s", "")
     minutes = round(ms / MINUTE)
     if minutes < 24 * 60:

@@ -39,7 +39,7 @@ def size(number: int) -> str:
     """`812 B`, `4.2 kB`, `1.1 GB`."""
     value, unit = float(number), "B"
     for larger in ("kB", "MB", "GB", "TB"):
-        if value < 1000:  # noqa: PLR2004
+        if value < 1000:
             break
         value, unit = value / 1000, larger
     return f"{number} B" if unit == "B" else f"{value:.3g} {unit}"

@@ -10,6 +10,7 @@ from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.expecting import Peeler
 from rebalance_forensics.sources.line_by_line import long_line
+from rebalance_forensics.sources.marking import mark_in
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.recording import MAX_LINES, Framed
 from rebalance_forensics.sources.searchable import Relevant, hit_lines
@@ -29,6 +30,7 @@ class _Window:
     hits: list[int]
     starts: list[int] = field(default_factory=list)
     peeled: dict[int, Line | None] = field(default_factory=dict)
+    owned: bytes = b""
 
     def __post_init__(self) -> None:
         at = self.offset
@@ -58,9 +60,11 @@ class EnvelopeFramer:
     _windows: list[_Window] = field(default_factory=list)
     _done: set[int] = field(default_factory=set)
     _number: int = 1
+    _marks: list[bytes] = field(init=False)
 
     def __post_init__(self) -> None:  # noqa: D105
         self._peeler = Peeler(self.profile)
+        self._marks = list(self.profile.header_marks or ())
 
     def frame(self, blocks: Iterator[Block]) -> Iterator[Framed]:
         """The hit records that start in this split."""
@@ -94,8 +98,8 @@ class EnvelopeFramer:
         lines = block.data.count(b"\n", 0, owned) + (not block.data.endswith(b"\n", 0, owned))
         self.counts.lines += lines
         self.counts.bytes += owned + block.dropped
-        marks = self.profile.header_marks or ()
-        self.counts.records += sum(block.data.count(mark, 0, owned) for mark in marks) if marks else lines
+        window.owned = block.data[:owned] if owned < len(block.data) else block.data
+        self.counts.records += sum(map(window.owned.count, self._marks)) if self._marks else lines
         if block.dropped:
             size = len(window.lines[-1]) + 1 + block.dropped
             self.counts.complain(long_line(window.first_number + len(window.lines) - 1, size))
@@ -112,6 +116,7 @@ class EnvelopeFramer:
             offset = self._windows[head[0]].starts[head[1]]
             if offset not in self._done:
                 self._done.add(offset)
+                self._learn(head)
                 yield self._whole(head, step)
 
     def _see_edges(self, index: int) -> None:
@@ -121,6 +126,18 @@ class EnvelopeFramer:
             head = self._head((index, line), step)
             if head is not None and self._owned(head):
                 self.edge(self._framed(head))
+
+    def _learn(self, head: Place) -> None:
+        """Count another kind of header too from this window on: a stream of several hosts has several."""
+        window, line = self._windows[head[0]], self._line(head)
+        raw = window.lines[head[1]]
+        if not self._marks or line is None or any(mark in raw for mark in self._marks):
+            return
+        mark = mark_in(raw, line.text.encode(), len(self._marks[0]))
+        if mark:
+            self._marks.append(mark)
+            for known in self._windows:
+                self.counts.records += known.owned.count(mark)
 
     def _owned(self, place: Place) -> bool:
         offset = self._windows[place[0]].starts[place[1]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.sources.sample import Sample, Sampled
 
 _INSIDE = 3
+_RECOGNISED = 11
 _BEFORE = (9, 5, 3, 2)
 _MOST = 3
 
@@ -29,15 +30,21 @@ def _is_record(line: Sampled) -> bool:
 
 def _marks(headers: list[Sampled], before: int) -> tuple[bytes, ...] | None:
     """What is around the place where the content of each of these lines begins."""
-    found: set[str] = set()
+    found: set[bytes] = set()
     for line in headers:
-        at = line.raw.rfind(line.line.text[: _INSIDE + 8])
-        if at < 0 or line.line.fields is not None:
+        mark = mark_in(line.raw.encode(), line.line.text.encode(), before + _INSIDE)
+        if not mark or line.line.fields is not None:
             return None
-        found.add(line.raw[max(0, at - before) : at + _INSIDE])
+        found.add(mark)
         if len(found) > _MOST:
             return None
-    return tuple(sorted(mark.encode() for mark in found)) or None
+    return tuple(sorted(found)) or None
+
+
+def mark_in(raw: bytes, inside: bytes, length: int) -> bytes:
+    """The bytes of a raw line around the place where what it wraps begins; nothing when it is written in another way."""
+    at = raw.rfind(inside[:_RECOGNISED])
+    return raw[max(0, at - length + _INSIDE) : at + _INSIDE] if at >= 0 else b""
 
 
 def _tell(marks: tuple[bytes, ...], sample: Sample) -> bool:

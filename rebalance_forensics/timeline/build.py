@@ -146,9 +146,11 @@ def _replayed(
     bumps = epochs.finished()
     rebalances = [rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
     rebalances += [Rebalance(generation=None, started_at=p.at or 0, events=[p]) for p in classic.unfinished]
-    generations += generations_of(bumps)
+    at = {id(g): s.first_at() for g, s in zip(generations, slots, strict=True)}
+    epoch_generations = generations_of(bumps)
+    at |= {id(g): s.first_at or 0 for g, s in zip(epoch_generations, bumps, strict=True)}
+    generations = sorted([*generations, *epoch_generations], key=lambda g: (at[id(g)], g.generation))
     rebalances += rebalances_of(bumps)
-    generations.sort(key=lambda g: (g.started_at or g.completed_at or 0, g.generation))
     rebalances.sort(key=lambda r: (r.started_at, r.generation or 0))
     return lives, rebalances, generations
 

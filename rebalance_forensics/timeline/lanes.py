@@ -38,7 +38,6 @@ _NOTICES = (
     FollowUpTriggered,
 )  # fmt: skip
 _PLAIN = (GenerationStabilized, AssignmentReceived, SettingsReported)
-MOST_MARKS = 400
 
 
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
@@ -49,8 +48,7 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
         if mark is None:
             continue
         for name in _lane_names(timeline, event):
-            if len(marks[name]) < MOST_MARKS:
-                marks[name].append(mark)
+            marks[name].append(mark)
     members = sorted(timeline.actors(), key=lambda a: a.name)
     lanes = [
         Lane(name=a.name, kind=a.kind, spans=_spans(timeline, a), marks=tuple(marks.get(a.name, ()))) for a in members

@@ -1,0 +1,92 @@
+"""Stretches of time, the dates they touch, and what a set of them covers. Times are epoch ms, dates days since 1970."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+DAY_MS = 86_400_000
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Interval:
+    """From `since` up to, and without, `until`."""
+
+    since: int
+    until: int
+
+    @property
+    def days(self) -> range:
+        """The dates it touches."""
+        return range(self.since // DAY_MS, -(-self.until // DAY_MS))
+
+    def __contains__(self, at: int) -> bool:
+        """Whether a moment lies in it."""
+        return self.since <= at < self.until
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Intervals that neither overlap nor touch, in order."""
+
+    intervals: tuple[Interval, ...] = ()
+
+    @classmethod
+    def of(cls, intervals: Iterable[Interval]) -> Coverage:
+        """All of them, joined where they meet."""
+        joined: list[Interval] = []
+        for one in sorted(intervals):
+            if joined and one.since <= joined[-1].until:
+                joined[-1] = Interval(joined[-1].since, max(joined[-1].until, one.until))
+            else:
+                joined.append(one)
+        return cls(tuple(joined))
+
+    def __contains__(self, at: int) -> bool:
+        """Whether a moment is covered."""
+        return any(at in one for one in self.intervals)
+
+    @property
+    def days(self) -> frozenset[int]:
+        """The dates it touches."""
+        return frozenset(day for one in self.intervals for day in one.days)
+
+    @property
+    def end(self) -> int | None:
+        """Up to when it goes."""
+        return self.intervals[-1].until if self.intervals else None
+
+    def with_(self, added: Interval) -> Coverage:
+        """This and one more."""
+        return Coverage.of([*self.intervals, added])
+
+    def within(self, bounds: Interval) -> tuple[Interval, ...]:
+        """Its parts inside of some bounds."""
+        cut = (Interval(max(i.since, bounds.since), min(i.until, bounds.until)) for i in self.intervals)
+        return tuple(one for one in cut if one.since < one.until)
+
+    def days_that_gain(self, later: Coverage) -> frozenset[int]:
+        """The dates of which a later coverage covers more."""
+        return frozenset(day for day in later.days if self.within(whole(day)) != later.within(whole(day)))
+
+
+def whole(day: int) -> Interval:
+    """A date from midnight to midnight."""
+    return Interval(day * DAY_MS, (day + 1) * DAY_MS)
+
+
+def date_text(day: int) -> str:
+    """2026-11-20."""
+    return (_EPOCH + timedelta(days=day)).isoformat()
+
+
+def day_of(text: str) -> int:
+    """The date back from its text."""
+    return (date.fromisoformat(text) - _EPOCH).days
+
+
+def time_text(at: int) -> str:
+    """A moment as a person writes it."""
+    return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,193 @@
+"""Where tables and logs lie: a directory or an object store, by pyarrow's file systems."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+from urllib.parse import parse_qs, urlsplit
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from rebalance_forensics.pipeline.refusals import InputError
+
+ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
+"""Hadoop's names for stores that pyarrow knows under another."""
+SCHEMES = ("file", "s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFile:
+    """One file of a listing. `path` is relative to the store's root."""
+
+    path: str
+    size: int
+    mtime_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A directory in a file system, named by a URI or a local path; travels to workers as that name."""
+
+    uri: str
+
+    def place(self, path: str = "") -> tuple[Any, str]:
+        """The file system, and what it calls this path."""
+        system, root = _resolved(self.uri)
+        return system, f"{root.rstrip('/')}/{path}".rstrip("/") if path else root
+
+    def files(self, below: str = "") -> Sequence[StoredFile]:
+        """Every file below a directory, by path; none where there is no such directory."""
+        system, root = self.place()
+        _, start = self.place(below)
+        selector = pafs.FileSelector(start, recursive=True, allow_not_found=True)
+        found = (info for info in system.get_file_info(selector) if info.is_file)
+        return sorted((_stored(info, root) for info in found), key=lambda file: file.path)
+
+    def directories(self, below: str = "") -> Sequence[str]:
+        """The names of the directories right below one."""
+        system, start = self.place(below)
+        selector = pafs.FileSelector(start, allow_not_found=True)
+        return sorted(
+            info.base_name for info in system.get_file_info(selector) if info.type == pafs.FileType.Directory
+        )
+
+    def kind(self, path: str = "") -> str:
+        """`file`, `directory` or `nothing`."""
+        system, place = self.place(path)
+        kind = system.get_file_info(place).type
+        return {pafs.FileType.File: "file", pafs.FileType.Directory: "directory"}.get(kind, "nothing")
+
+    def read(self, path: str) -> bytes:
+        """A whole file."""
+        system, place = self.place(path)
+        with system.open_input_stream(place) as stream:
+            return cast("bytes", stream.read())
+
+    def open(self, path: str) -> BinaryIO:
+        """A file to read from anywhere in it, by byte ranges."""
+        system, place = self.place(path)
+        return cast("BinaryIO", system.open_input_file(place))
+
+    def write(self, path: str, data: bytes) -> None:
+        """A whole file; an object appears with all of its bytes, a local file by renaming."""
+        system, place = self.place(path)
+        _make_directory(system, place)
+        atomic = not isinstance(system, pafs.LocalFileSystem)
+        target = place if atomic else f"{place}.part"
+        with system.open_output_stream(target) as stream:
+            stream.write(data)
+        if not atomic:
+            Path(target).replace(place)
+
+    def create(self, path: str) -> Any:  # noqa: ANN401 - pyarrow has no types
+        """A stream to write a file of any size to."""
+        system, place = self.place(path)
+        _make_directory(system, place)
+        return system.open_output_stream(place)
+
+    def move(self, source: str, target: str) -> None:
+        """Give a file another name."""
+        system, place = self.place(target)
+        _make_directory(system, place)
+        system.move(self.place(source)[1], place)
+
+    def delete(self, path: str) -> None:
+        """Remove a file; one that is gone already is fine."""
+        system, place = self.place(path)
+        try:
+            system.delete_file(place)
+        except FileNotFoundError:
+            return
+
+    def delete_tree(self, path: str) -> None:
+        """Remove a directory with all below it."""
+        system, place = self.place(path)
+        system.delete_dir_contents(place, missing_dir_ok=True)
+        try:
+            system.delete_dir(place)
+        except OSError:
+            # An object store has no directory once its objects are gone.
+            return
+
+
+def checked_store(uri: str, *, role: str) -> Store:
+    """The store behind a URI; one sentence when it cannot be reached."""
+    try:
+        store = Store(uri)
+        store.kind()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError(f"{role} {uri} cannot be reached: {first_line(error)}.") from error
+    return store
+
+
+def first_line(error: BaseException) -> str:
+    """What went wrong, without the layers below."""
+    return (getattr(error, "strerror", None) or str(error)).strip().splitlines()[0].rstrip(".")
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is the URI of something that Python's own files cannot open."""
+    return "://" in path and not path.startswith("file://")
+
+
+def open_location(location: str) -> BinaryIO:
+    """A remote file by its whole URI."""
+    root, _, name = location.rpartition("/")
+    return Store(root).open(name)
+
+
+def _stored(info: Any, root: str) -> StoredFile:  # noqa: ANN401 - pyarrow has no types
+    mtime_ms = 0 if info.mtime_ns is None else info.mtime_ns // 1_000_000
+    return StoredFile(path=info.path[len(root.rstrip("/")) + 1 :], size=info.size or 0, mtime_ms=mtime_ms)
+
+
+def _make_directory(system: Any, place: str) -> None:  # noqa: ANN401
+    if isinstance(system, pafs.LocalFileSystem | pafs.HadoopFileSystem):
+        system.create_dir(place.rpartition("/")[0], recursive=True)
+
+
+@cache
+def _resolved(uri: str) -> tuple[Any, str]:
+    """The file system of a URI and the path in it; made once in each process."""
+    scheme, separator, _ = uri.partition("://")
+    if not separator:
+        return pafs.LocalFileSystem(), str(Path(uri).absolute())
+    known = ALIASES.get(scheme, scheme)
+    if known not in SCHEMES:
+        raise ValueError(f"{scheme}:// is not known; use a local path or one of {', '.join(SCHEMES)}")
+    if known == "s3":
+        return _s3(uri)
+    system, path = pafs.FileSystem.from_uri(known + uri[len(scheme) :])
+    return system, path
+
+
+def _s3(uri: str) -> tuple[Any, str]:
+    """Amazon's store or one that speaks like it; credentials come from where the AWS tools look for them."""
+    parts = urlsplit(uri)
+    asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    endpoint = asked.get("endpoint_override") or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    settings: dict[str, Any] = {"region": asked.get("region") or _environment("AWS_REGION", "AWS_DEFAULT_REGION")}
+    if endpoint:
+        scheme, _, host = endpoint.rpartition("://")
+        settings |= {"endpoint_override": host, "scheme": asked.get("scheme") or scheme or "https"}
+        settings["region"] = settings["region"] or "us-east-1"
+    elif settings["region"] is None:
+        settings["region"] = pafs.resolve_s3_region(parts.netloc)
+    return pafs.S3FileSystem(**settings), f"{parts.netloc}{parts.path}".rstrip("/")
+
+
+def _environment(*names: str) -> str | None:
+    return next(filter(None, map(os.environ.get, names)), None)
+
+
+def batches_of(store: Store, path: str) -> Iterator[pa.RecordBatch]:
+    """The rows of one Parquet file, some at a time."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - only where tables are read
+
+    with store.open(path) as stream:
+        yield from pq.ParquetFile(stream).iter_batches(batch_size=4096)
