@@ -54,7 +54,7 @@ class CoordinatorResigned(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetsPartitionLoaded(Event):
-    """A coordinator loads (`phase` scheduled, started) or loaded (finished, failed) a `__consumer_offsets` partition."""
+    """A coordinator loads (`phase` scheduled, started) or loaded (finished, failed) an offsets partition."""
 
     partition: int
     phase: Literal["scheduled", "started", "finished", "failed"]

@@ -9,7 +9,7 @@ from rebalance_forensics.events.base import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsAssigned(Event):
-    """ "Adding newly assigned partitions": under cooperative a delta, and empty is normal."""
+    """Says "Adding newly assigned partitions": under cooperative a delta, and empty is normal."""
 
     partitions: tuple[str, ...]
 
@@ -30,7 +30,7 @@ class PartitionsLost(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnershipGivenUp(Event):
-    """ "Giving away all assigned partitions as lost …": the generation was reset."""
+    """Says "Giving away all assigned partitions as lost …": the generation was reset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class AssignmentUpdated(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentNotified(Event):
-    """ "Notifying assignor about the new Assignment(…)": the full assignment of this member, any protocol [2.6+]."""
+    """Says "Notifying assignor about the new Assignment(…)": the full assignment of this member, any protocol [2.6+]."""
 
     partitions: tuple[str, ...]
 

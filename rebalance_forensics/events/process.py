@@ -10,7 +10,7 @@ from rebalance_forensics.events.base import Event, Pairs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionReported(Event):
-    """ "Kafka version: …" / "Kafka Streams version: …": a client, worker or broker object started."""
+    """Says "Kafka version: …" / "Kafka Streams version: …": a client, worker or broker object started."""
 
     version: str
     product: Literal["kafka", "streams", "other"] = "kafka"
@@ -18,14 +18,14 @@ class VersionReported(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartTimeReported(Event):
-    """ "Kafka startTimeMs: …": the same instant as epoch ms, which ties a local clock to UTC."""
+    """Says "Kafka startTimeMs: …": the same instant as epoch ms, which ties a local clock to UTC."""
 
     start_time_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterReported(Event):
-    """ "Cluster ID: …": which cluster a client is connected to."""
+    """Says "Cluster ID: …": which cluster a client is connected to."""
 
     cluster_id: str
 
