@@ -42,7 +42,7 @@ def _marks(headers: list[Sampled], before: int) -> tuple[bytes, ...] | None:
 
 
 def mark_in(raw: bytes, inside: bytes, length: int) -> bytes:
-    """The bytes of a raw line around the place where what it wraps begins; nothing when it is written otherwise."""
+    """The bytes of a raw line around where what it wraps begins; nothing when it is written in another way."""
     at = raw.rfind(inside[:_RECOGNISED])
     return raw[max(0, at - length + _INSIDE) : at + _INSIDE] if at >= 0 else b""
 
