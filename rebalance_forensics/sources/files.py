@@ -67,6 +67,18 @@ def discover(paths: Sequence[str]) -> Discovery:
     )
 
 
+def discover_stored(location: str, name: str, *, size: int, mtime_ms: int) -> Discovery:
+    """What one file of a store holds; `location` is its URI, `name` what the report calls it."""
+    search = _Search()
+    try:
+        with opened(location, ()) as stream:
+            _sort_out(InputFile(path=name, location=location, size=size, mtime_ms=mtime_ms), stream, 0, search)
+    except OSError as error:
+        why = (error.strerror or str(error)).strip().splitlines()[0]
+        search.errors.append((name, f"{location} cannot be read ({why}); check its permissions and that it is whole"))
+    return Discovery(files=tuple(search.files), errors=tuple(search.errors))
+
+
 def _root_names(paths: Sequence[str]) -> list[str]:
     """What stands before the paths under each root: nothing for one, else as much of its name as tells them apart."""
     unique = sorted(set(paths))

@@ -6,7 +6,7 @@ import atexit
 import io
 import tempfile
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -22,10 +22,23 @@ MAX_RATIO = 1_000
 _RATIO_FLOOR = 256 << 20
 _IN_MEMORY = 32 << 20
 _KEPT = 4
+_REMOTE: dict[str, Callable[[str], BinaryIO]] = {}
 
 
 class Bomb(Damage):
     """A stream that unpacks to far more than logs do."""
+
+
+def open_remote_with(opener: Callable[[str], BinaryIO]) -> None:
+    """How this process opens locations that are URIs; the stage that knows the stores says so."""
+    _REMOTE["opener"] = opener
+
+
+def _raw(location: str) -> BinaryIO:
+    """The outermost file, by byte ranges."""
+    if "://" in location and "opener" in _REMOTE:
+        return _REMOTE["opener"](location)
+    return cast("BinaryIO", Path(location).open("rb", buffering=0))
 
 
 def head_of(stream: BinaryIO) -> bytes:
@@ -142,7 +155,7 @@ class _Archives:
             codecs, chunks = layers(stream)
             if codecs or members:
                 return spooled(chunks)[0]
-        return Path(location).open("rb")
+        return _raw(location)
 
     def close(self) -> None:
         """Let go of all of them."""
@@ -158,8 +171,8 @@ atexit.register(_ARCHIVES.close)
 def opened(location: str, members: tuple[str, ...]) -> Iterator[BinaryIO]:
     """A file, or a member of an archive, as it lies there, still in its own wrapping."""
     if not members:
-        with Path(location).open("rb", buffering=0) as stream:
-            yield cast("BinaryIO", stream)
+        with _raw(location) as stream:
+            yield stream
         return
     archive = _ARCHIVES.get(location, members[:-1])
     kind = container_of(head_of(archive))

@@ -83,7 +83,7 @@ def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
 
 def _convincing(line: Line, depth: int = 1) -> bool:
     """Whether a wrapping is proven by what it held: a record's start, or an envelope that is proven so."""
-    if line.fields is not None or has_header(line.text):
+    if line.fields is not None or layouts.header_layout(line.text) is not None:
         return True
     for name, envelope in envelopes.by_name().items():
         if (

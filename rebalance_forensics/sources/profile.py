@@ -52,7 +52,8 @@ class FileProfile:
     def plain(self) -> bool:
         """Whether the file is simply text with a date in each header: nothing around it, oldest first."""
         return (
-            not self.envelopes
+            bool(self.starts)
+            and not self.envelopes
             and self.document is None
             and not self.newest_first
             and self.dated
@@ -154,7 +155,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         newest_first=_newest_first(sample, headers),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
-        starts=_starts(sample, tuple(dict.fromkeys(start for name in seen for start in known[name].starts))),
+        starts=_starts(headers, tuple(dict.fromkeys(start for name in seen for start in known[name].starts))),
         dated=_is_dated(headers),
     )
 
@@ -164,14 +165,13 @@ def _in_json(seen: Counter[str]) -> bool:
     return bool(seen) and seen.most_common(1)[0][0].startswith("json-")
 
 
-def _starts(sample: Sample, possible: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Of the ways in which headers may begin, those that do here; counting each costs a pass over the file."""
-    raw = b"\n" + sample.head
-    used = tuple(start for start in possible if b"\n" + start in raw)
-    return (
-        tuple(start for start in used if not any(other != start and start.startswith(other) for other in used))
-        or possible
-    )
+def _starts(headers: Sequence[Sampled], possible: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Of the ways in which headers may begin, those that do here: counting each costs a pass. None if some do not."""
+    raw = [line.raw.encode() for line in headers]
+    used = tuple(start for start in possible if any(line.startswith(start) for line in raw))
+    if sum(line.startswith(used) for line in raw) < len(raw):
+        return ()
+    return tuple(start for start in used if not any(other != start and start.startswith(other) for other in used))
 
 
 def _is_dated(headers: Sequence[Sampled]) -> bool:

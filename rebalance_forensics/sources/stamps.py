@@ -27,6 +27,7 @@ _SHAPES = tuple(
     re.compile(shape)
     for shape in (
         rf"(?P<year>\d{{4}})[-\u2013/.](?P<month>\d\d)[-\u2013/.](?P<day>\d\d)[T _]{_CLOCK}{_ZONE}",
+        rf"(?P<day>\d\d)(?:[-.]|(?P<slash>/))(?P<month>\d\d)[-./](?P<year>\d{{4}}),? {_CLOCK}{_ZONE}",
         rf"(?P<clock>){_CLOCK}{_ZONE}(?![\d/-])",
         (
             rf"{_MONTH_NAME} +(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}(?:\s?"
@@ -115,7 +116,10 @@ def _read(match: re.Match[str]) -> Stamp | None:
     month = _MONTHS.get((parts.get("name") or "").lower()) or int(parts.get("month") or 0)
     short = parts.get("short_year")
     year = int(parts.get("year") or (2000 + int(short) if short else 1972))
-    midnight = _midnight_ms(year, month, int(parts["day"] or 0))
+    day = int(parts["day"] or 0)
+    if parts.get("slash") and day <= _MONTHS_A_YEAR:  # 11/20/2026: with slashes the month usually stands first
+        month, day = day, month
+    midnight = _midnight_ms(year, month, day)
     if midnight is None:
         return None
     dated = "year" in parts or short

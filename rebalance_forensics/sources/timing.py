@@ -64,8 +64,10 @@ class Clock:
         self._last[host] = (time_of_day, days)
         return self.profile.midnight_ms + days * DAY_MS + time_of_day
 
-    def _with_year(self, local_ms: int, envelope_at: EpochMs | None) -> int:
-        year = datetime.fromtimestamp(envelope_at / 1000, UTC).year if envelope_at else (self.profile.year or _NO_YEAR)
+    def _with_year(self, local_ms: int, envelope_at: EpochMs | None) -> int | None:
+        year = datetime.fromtimestamp(envelope_at / 1000, UTC).year if envelope_at else self.profile.year
+        if year is None:
+            return None
         shift = datetime(year, 1, 1, tzinfo=UTC) - datetime(_NO_YEAR, 1, 1, tzinfo=UTC)
         after_february = local_ms >= 790 * DAY_MS  # the first of March 1972 is day 790 of the epoch
         leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)

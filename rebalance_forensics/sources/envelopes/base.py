@@ -9,20 +9,22 @@ from typing import Protocol
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
-from rebalance_forensics.sources.stamps import read_stamp
+from rebalance_forensics.sources.stamps import Stamp, read_stamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """One line as far as it is peeled: what it says now, and what its envelopes said.
 
-    `fields` is set while the content is a JSON object. `stream` tells lines apart that must not be
-    joined (a container's stdout and stderr). `partial` lines go on in the next of their stream.
+    `fields` is set while the content is a JSON object. `stream` tells lines apart that must not be joined
+    (a container's stdout and stderr). `partial` lines go on in the next of their stream. `local` is the time
+    of an envelope that names no zone.
     """
 
     text: str
     fields: Fields | None = None
     at: EpochMs | None = None
+    local: Stamp | None = None
     host: str | None = None
     file: str | None = None
     stream: str = ""
@@ -77,6 +79,7 @@ class TextEnvelope:
                 line,
                 text=parts["text"] or "",
                 at=instant(parts.get("time")) or line.at,
+                local=read_stamp(parts["local"]) if parts.get("local") else line.local,
                 host=parts.get("host") or parts.get("host2") or line.host,
                 stream=f"{line.stream}{parts.get('stream') or parts.get('stream2') or ''}",
                 partial=bool(parts.get("partial")),

@@ -10,7 +10,7 @@ from typing import Protocol
 from rebalance_forensics.sources.stamps import Stamp, read_stamp
 
 DATED = (
-    r"\d{4}[-\u2013/.]\d\d[-\u2013/.]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+    r"(?:\d{4}[-\u2013/.]\d\d[-\u2013/.]\d\d[T _]|\d\d[-/.]\d\d[-/.]\d{4},? )\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
     r"(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
 )
 CLOCK = r"\d\d:\d\d:\d\d[.,]\d{3,9}"

@@ -15,7 +15,7 @@ LAYOUT = TextLayout(
         rf"\[?(?P<level>{LEVEL})\s*\]?\s+\[?(?P<time>{DATED})\]?\s+"
         rf"(?:\[(?P<thread>[^\]\n]*)\]\s+(?P<logger>{LOGGER})(?::\d+)?(?: \w+)?(?: [-:]| - \w+=[^\n]*? -) "
         rf"(?:[\w.]+=[^\n]*? - )?"
-        rf"|(?P<logger2>{LOGGER}) (?:\d+ )+|)(?P<message>.*)"
+        rf"|(?P<logger2>{LOGGER}) (?:\d+ )+|(?P<logger3>{LOGGER}\.{LOGGER}): |)(?P<message>.*)"
     ),
     starts=(b"INFO", b"WARN", b"ERROR", b"DEBUG", b"[INFO", b"[WARN", b"[ERROR", b"[DEBUG", b"TRACE", b"FATAL"),
     rank=20,

@@ -18,7 +18,7 @@ _LINE = re.compile(
     r"%(?P<severity>[0-7])\|(?P<time>\d{10}(?:\.\d+)?)\|(?P<facility>[A-Z0-9_]+)\|(?P<name>[^|\n]*)\| ?(?P<message>.*)",
     re.DOTALL,
 )
-_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
+SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _THREAD = re.compile(r"\[thrd:(?P<thread>[^\]\n]*)\]: ")
 
 
@@ -45,7 +45,7 @@ class _Librdkafka:
         thread = _THREAD.match(match["message"])
         return Parsed(
             stamp=read_stamp(match["time"]),
-            level=level_of(_SEVERITY[int(match["severity"])]),
+            level=level_of(SEVERITY[int(match["severity"])]),
             logger="rdkafka",
             thread=thread["thread"] if thread else None,
             message=canonical(match["facility"], match["name"], match["message"]),

@@ -12,8 +12,10 @@ REJECT = "[2026-11-20 10:15:30,123] INFO [Consumer clientId=c, groupId=g] Revoke
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"\[(?P<thread>(?!\d{{4}}-)[^\]\n]*)\] (?P<level>{LEVEL})\s+(?P<logger>{LOGGER}) - (?P<message>.*)"
+        rf"(?:\[(?P<thread>(?!\d{{4}}-)[^\]\n]*)\] (?P<level>{LEVEL})"
+        rf"|(?P<level2>{LEVEL})(?:\s+\[(?P<thread2>[^\]\n]*)\])?)"
+        rf"\s+(?P<logger>{LOGGER}) - (?P<message>.*)"
     ),
-    starts=(b"[",),
+    starts=(b"[", b"INFO ", b"WARN ", b"ERROR ", b"DEBUG "),
     rank=22,
 )

@@ -13,7 +13,8 @@ REJECT = "2026-11-20 10:15:30,123 INFO [Consumer clientId=c, groupId=g] (Re-)joi
 LAYOUT = TextLayout(
     header=pattern(
         rf"\[?(?P<time>{DATED})\]?\s+\[?(?P<level>{LEVEL})\]?\s+(?:\[(?P<thread>[^\]\n]*)\]\s+)?"
-        rf"(?P<logger>{LOGGER})(?::\d+ -| ?[(\[][\w$]+\.(?:java|scala|kt)(?::\d+)?[)\]](?: -|:)?| -|\s+:) "
+        rf"(?P<logger>{LOGGER})"
+        rf"(?::\d+ -| ?[(\[][\w$]+\.(?:java|scala|kt)(?::\d+)?[)\]](?: -|:)?| -|\s+\[[^\]\n]*\] -|\s+:) "
         rf"(?P<message>.*)"
     ),
     starts=(b"20", b"[20"),

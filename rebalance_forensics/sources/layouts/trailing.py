@@ -9,7 +9,7 @@ from rebalance_forensics.sources.layouts.base import Parsed
 # A class has a dot in its name or begins with a capital: `(none)` at the end of a message is no logger.
 _LOGGER = re.compile(
     r" ?\((?P<logger>[\w$-]+(?:[./][\w$-]+)+|[A-Z][\w$]{3,})(?::\d+|:\?)?\)"
-    r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*))?[ \t]*\r?(?=\n|\Z)"
+    r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*))?(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)"
 )
 _BRACKETED = re.compile(r"   \[(?P<logger>[\w$.-]+)\][ \t]*\r?(?=\n|\Z)")
 

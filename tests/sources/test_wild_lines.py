@@ -1,0 +1,39 @@
+"""Lines as people paste and ship them, each read without knowing where it comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rebalance_forensics.sources.reading import parse_line
+
+WILD: list[dict[str, str]] = yaml.safe_load(Path(__file__).with_name("wild_lines.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("wild", WILD, ids=[wild["line"][:60] for wild in WILD])
+def test_a_line_is_taken_apart_whoever_wrote_it(wild: dict[str, str]) -> None:
+    record = parse_line(wild["line"])
+    read = {
+        "line": wild["line"],
+        "level": record.level,
+        "logger": (record.logger or "").rpartition(".")[2],
+        "thread": record.thread,
+        "host": record.host,
+        "message": record.message,
+    }
+    assert {key: text for key, text in read.items() if text} == wild
+
+
+def test_the_time_of_a_line_is_read_with_its_zone_where_it_names_one() -> None:
+    line = "{} [main] INFO  o.a.k.X - [Consumer clientId=c, groupId=g] msg"
+    times = [
+        "2024-01-02 03:04:05.678",
+        "2024-01-02T03:04:05,678Z",
+        "2024-01-02 08:34:05.678+0530",
+        "02-01-2024 03:04:05.678",
+    ]
+    read = [parse_line(line.format(time)) for time in times]
+    assert {record.at for record in read} == {1704164645678}
+    assert [record.zoned for record in read] == [False, True, True, False]
