@@ -86,13 +86,22 @@ def _of_the_start(arrival: Arrival, settled: int) -> bool:
 
 
 def somebody_in(timeline: Timeline, at: int) -> bool:
-    """Whether any member was in the group at that time, a second's margin given."""
-    last: dict[str, tuple[int, bool]] = {}
-    moves = [(a.at, True, a.member) for a in timeline.arrivals] + [(d.at, False, d.member) for d in timeline.departures]
-    for when, came, member in sorted((w, c, m or "") for w, c, m in moves if w <= at - 1_000):
-        last[member] = (when, came)
+    """Whether any member was in the group and its process was not closing at that time."""
+    moves: list[tuple[int, bool, str]] = [(a.at + 1_000, True, a.member or "") for a in timeline.arrivals]
+    moves += [(d.at - 500, False, d.member or "") for d in timeline.departures]
+    last = {member: came for when, came, member in sorted(moves) if when <= at}
     seen = {m.member_id for g in timeline.generations if (g.started_at or g.completed_at or 0) <= at for m in g.members}
-    return any(came for _, came in last.values()) or any(m and m not in last for m in seen) or not last
+    members = {m for m, came in last.items() if came} | {m for m in seen if m and m not in last}
+    if not last and not members:
+        return True
+    return any(not _is_closed(timeline, timeline.cast.of_member(m), at) for m in members)
+
+
+def _is_closed(timeline: Timeline, actor: Actor | None, at: int) -> bool:
+    """A Streams instance or a static member that closed stays a member until its session expires."""
+    stops = [s.at for s in timeline.stops if s.actor is actor and s.at <= at + 500]
+    starts = [s.at for s in timeline.starts if s.actor is actor and s.at <= at]
+    return bool(stops) and max(stops) > max(starts, default=0)
 
 
 def _nobody_before(timeline: Timeline, first: Arrival) -> bool:

@@ -58,8 +58,7 @@ def incident_of(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance
     severity = max((f.severity for f in draft.findings), key=lambda s: _WEIGHT[s])
     cause = _root_cause(timeline, draft)
     generations = tuple(sorted({r.generation for r, _ in mine if r.generation is not None}))
-    names = {"cooperative", "probing", "version-probing", "connect-delayed", "endpoint", "shutdown"}
-    followups = {t for _, t in mine if t in names} | {f for x in draft.findings for f in x.followups}
+    followups = {r.followup for r, t in mine if r.followup == t} | {f for x in draft.findings for f in x.followups}
     if any(isinstance(e, WorkerAssigned) and e.delay_ms and started <= (e.at or 0) <= ended for e in timeline.events):
         followups.add("connect-delayed")
     return Incident(
@@ -73,7 +72,7 @@ def incident_of(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance
         summary=draft.findings[0].narrative,
         root_causes=(cause,),
         ruled_out=_ruled_out(draft),
-        followups=tuple(sorted(followups)),
+        followups=tuple(sorted(f for f in followups if f)),
         generations=generations,
         impact=impact_of(timeline, started, ended, [r for r, _ in mine]),
         occurrences=len(draft.findings),

@@ -51,7 +51,9 @@ def _starting(cast: Cast, event: Event) -> list[Actor]:
                 return here
             client = settings.get("client.id")
             named = [a for a in here if client and client in a.client_ids]
-            return named or (here if len(here) == 1 else [])
+            return named or (here if len(here) == 1 and not client else [])
+        case VersionReported() | StartTimeReported() if event.speaker.task is not None:
+            return []
         case VersionReported() | StartTimeReported() | WorkerStarted():
             here = cast.at_place(event)
             return here if len(here) == 1 else []

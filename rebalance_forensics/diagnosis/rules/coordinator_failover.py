@@ -69,7 +69,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[_Move]:
             e
             for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded)
             if e.at is not None
-            and at - 60_000 <= e.at <= at + 2_000
+            and max(settled, at - 60_000) <= e.at <= at + 2_000
             and (e.group == timeline.group or f"broker-{getattr(e, 'broker', None) or e.speaker.broker}" == before)
         ]
         yield _Move(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, session_timeout_ms, touched
-from rebalance_forensics.diagnosis.finding import Finding, Rule
+from rebalance_forensics.diagnosis.finding import GUESS, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import Silence, silences
 from rebalance_forensics.timeline.build import Timeline
@@ -28,7 +28,7 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         because=distinct_events([*(e for d in away.departures for e in d.events), *silence.own_lines, *away.events()]),
         culprits=culprits_of(timeline, [away.actor]),
         confidence=silence.confidence,
-        severity="warning" if away.back_at is not None else "critical",
+        severity="critical" if away.back_at is None and silence.confidence > GUESS else "warning",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
         narrative=(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import closings
+from rebalance_forensics.diagnosis.comings import closings, startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import Away, distinct_events, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
@@ -23,7 +23,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     cycles: dict[Actor, list[Away]] = defaultdict(list)
     for away in closings(timeline):
         cycles[away.actor].append(away)
-    flapping = [a for a, aways in cycles.items() if len(aways) >= CYCLES and any(w.back_at for w in aways)]
+    born = {id(a) for run in startup_arrivals(timeline) for a in run}
+    added = Counter(a.actor for a in timeline.arrivals if id(a) not in born)
+    flapping = [a for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES]
     if not flapping or len(flapping) >= len(timeline.actors()):
         return
     aways = [w for a in flapping for w in cycles[a]]

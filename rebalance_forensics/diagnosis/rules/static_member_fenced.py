@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
@@ -16,7 +17,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import name_in_member_id
 
-AROUND_MS = 60_000
+AROUND_MS = 20_000
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -76,7 +77,8 @@ def _finding(timeline: Timeline, instance: str, events: list[Event]) -> Finding:
 
 def _facts(timeline: Timeline, actors: list[Actor], begin: int, end: int) -> tuple[Fact, ...]:
     found: list[Fact] = [d for d in timeline.departures if d.actor in actors and begin <= d.at <= end]
-    found += [a for a in timeline.arrivals if a.actor in actors and begin <= a.at <= end and not a.while_empty]
+    born = {id(a) for run in startup_arrivals(timeline) for a in run}
+    found += [a for a in timeline.arrivals if a.actor in actors and begin <= a.at <= end and id(a) not in born]
     found += [r for r in timeline.returns if r.actor in actors and begin <= r.at <= end]
     return tuple(found)
 

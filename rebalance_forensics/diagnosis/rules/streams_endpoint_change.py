@@ -11,7 +11,8 @@ from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.events.streams import FollowUpScheduled
 from rebalance_forensics.timeline.build import Timeline
 
-BEFORE_MS = 60_000
+BEFORE_MS = 15_000
+STOPPING_MS = 20_000
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -21,7 +22,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         actor = timeline.cast.of_speaker(event)
         if event.kind != "endpoint" or actor is None or event.at is None:
             continue
-        begin = event.at - BEFORE_MS
+        starts = [s.at for s in timeline.starts if s.actor is actor and s.at <= event.at]
+        begin = max(starts) - STOPPING_MS if starts else event.at - BEFORE_MS
         facts: list[Fact] = [f for f in timeline.moves() if f.actor is actor and begin <= f.at <= event.at + 5_000]
         facts += [r for r in timeline.returns if r.actor is actor and begin <= r.at <= event.at + 5_000]
         facts += [r for r in timeline.requests if event.at - 15_000 <= r.at <= event.at + 30_000]
