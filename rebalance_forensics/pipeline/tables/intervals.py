@@ -17,11 +17,6 @@ class Interval:
     since: int
     until: int
 
-    @property
-    def days(self) -> range:
-        """The dates it touches."""
-        return range(self.since // DAY_MS, -(-self.until // DAY_MS))
-
     def __contains__(self, at: int) -> bool:
         """Whether a moment lies in it."""
         return self.since <= at < self.until
@@ -48,10 +43,9 @@ class Coverage:
         """Whether a moment is covered."""
         return any(at in one for one in self.intervals)
 
-    @property
-    def days(self) -> frozenset[int]:
-        """The dates it touches."""
-        return frozenset(day for one in self.intervals for day in one.days)
+    def touches(self, day: int) -> bool:
+        """Whether any of a date is covered."""
+        return bool(self.within(whole(day)))
 
     @property
     def end(self) -> int | None:
@@ -59,7 +53,7 @@ class Coverage:
         return self.intervals[-1].until if self.intervals else None
 
     def with_(self, added: Interval) -> Coverage:
-        """This and one more."""
+        """Itself and one more."""
         return Coverage.of([*self.intervals, added])
 
     def within(self, bounds: Interval) -> tuple[Interval, ...]:
@@ -67,9 +61,9 @@ class Coverage:
         cut = (Interval(max(i.since, bounds.since), min(i.until, bounds.until)) for i in self.intervals)
         return tuple(one for one in cut if one.since < one.until)
 
-    def days_that_gain(self, later: Coverage) -> frozenset[int]:
-        """The dates of which a later coverage covers more."""
-        return frozenset(day for day in later.days if self.within(whole(day)) != later.within(whole(day)))
+    def gains(self, later: Coverage, day: int) -> bool:
+        """Whether a later coverage covers more of a date."""
+        return self.within(whole(day)) != later.within(whole(day))
 
 
 def whole(day: int) -> Interval:

@@ -25,7 +25,7 @@ def directory_of(table: str, day: int, cluster: str) -> str:
 def partition_of(path: str) -> tuple[str, int, str] | None:
     """Table, date and cluster of a file or directory of one; None for what is none."""
     parts = path.split("/")
-    if len(parts) < 3 or not parts[1].startswith("date=") or not parts[2].startswith("cluster="):  # noqa: PLR2004
+    if len(parts) < 3 or not parts[1].startswith("date=") or not parts[2].startswith("cluster="):
         return None
     return parts[0], day_of(parts[1].removeprefix("date=")), unquote(parts[2].removeprefix("cluster="))
 
@@ -40,6 +40,12 @@ def partition_files(store: Store, table: Table, days: Iterable[int] | None, scop
             if known and file.path.endswith(".parquet") and scope in (EVERY_CLUSTER, known[2]):
                 found.setdefault((known[1], known[2]), []).append(file.path)
     return found
+
+
+def dates_of(store: Store, table: Table) -> set[int]:
+    """The dates a table has rows of, whatever the cluster."""
+    names = store.directories(table.name)
+    return {day_of(name.removeprefix("date=")) for name in names if name.startswith("date=")}
 
 
 def work_of(scope: str, run: str) -> str:

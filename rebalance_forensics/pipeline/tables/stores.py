@@ -52,9 +52,7 @@ class Store:
         """The names of the directories right below one."""
         system, start = self.place(below)
         selector = pafs.FileSelector(start, allow_not_found=True)
-        return sorted(
-            info.base_name for info in system.get_file_info(selector) if info.type == pafs.FileType.Directory
-        )
+        return sorted(info.base_name for info in system.get_file_info(selector) if info.type == pafs.FileType.Directory)
 
     def kind(self, path: str = "") -> str:
         """`file`, `directory` or `nothing`."""

@@ -1,0 +1,38 @@
+"""What a run of the job is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.tables.layout import EVERY_CLUSTER
+
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOptions:
+    """The tables depend on the input, the interval, the clusters, zones, patterns and how far around is looked."""
+
+    inputs: tuple[str, ...]
+    output: str
+    since: int | None = None
+    until: int | None = None
+    """Epoch ms. Without `since` the job goes on where it stopped, without `until` it goes up to now."""
+    reading: AnalyzeOptions = field(default_factory=AnalyzeOptions)
+    table_format: Literal["parquet", "delta", "iceberg"] = "parquet"
+    lookback_ms: int = 24 * HOUR_MS
+    lookahead_ms: int = 2 * HOUR_MS
+    tasks: int | None = None
+    fail_on: str | None = None
+    reports_from: str | None = None
+    """The severity from which on incidents get a report of their own."""
+    webhooks: tuple[str, ...] = ()
+    alert_from: str = "critical"
+    metrics: str | None = None
+
+    @property
+    def scope(self) -> str:
+        """Whose partitions the run may touch: one cluster's, or with a cluster a directory those of all."""
+        return EVERY_CLUSTER if self.reading.cluster_per_directory else self.reading.cluster or "default"

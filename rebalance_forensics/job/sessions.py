@@ -1,0 +1,43 @@
+"""Which Spark a job runs on: whoever submitted it decides."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from rebalance_forensics.pipeline.session import active_session, cores, start_session
+from rebalance_forensics.pipeline.tables.engines import InProcess, JobEngine, OnSpark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "DATABRICKS_RUNTIME_VERSION")
+"""Set where something else has chosen the master."""
+
+
+def engine_of(name: str, *, tasks: int | None, java_home: str | None) -> JobEngine:
+    """The engine that a run asked for."""
+    if name == "local":
+        return InProcess(workers=tasks or 1)
+    session = _session(java_home)
+    return OnSpark(session=session, workers=tasks or _parallelism(session))
+
+
+def _session(java_home: str | None) -> SparkSession:
+    """The session that is there, or the one of spark-submit; only a bare shell gets a local one."""
+    running = active_session()
+    if running is not None:
+        return running
+    if any(os.environ.get(name) for name in _SUBMITTED):
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - Spark only where it is asked for
+
+        return SparkSession.builder.appName("rebalance-forensics").getOrCreate()
+    return start_session(java_home)
+
+
+def _parallelism(session: SparkSession) -> int:
+    """Tasks at once; Spark Connect does not tell, its shuffle partitions are the next best."""
+    try:
+        return int(session.sparkContext.defaultParallelism)
+    except Exception:  # noqa: BLE001 - Connect refuses in a class of its own, which plain Spark may lack
+        return int(session.conf.get("spark.sql.shuffle.partitions") or cores())

@@ -1,0 +1,73 @@
+"""Which dates a run writes anew: those that its interval adds, and those that changed files reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rebalance_forensics.pipeline.tables.dealing import Days
+from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval
+from rebalance_forensics.pipeline.tables.ledger import Entry, Identity
+from rebalance_forensics.pipeline.tables.scanning import Spans
+
+Reach = Iterable[tuple[int, int]]
+"""First and last moment of what changed, each pair within one date."""
+
+
+def changed_spans(spans: Spans, fresh: Mapping[str, Identity], replaced: Iterable[Entry]) -> set[tuple[int, int]]:
+    """Where events are new or may be gone. Of a log that only grew, what stood before is as it was."""
+    former = {entry.file_id: entry for entry in replaced}
+    found: set[tuple[int, int]] = set()
+    kept_until: dict[str, int] = {}
+    for path, identity in fresh.items():
+        entry = former.get(identity.file_id)
+        if entry is not None and entry.path == path and not entry.cells["errors"] and entry.cells["last"]:
+            kept_until[path] = _ms(entry.cells["last"]) // DAY_MS
+            del former[identity.file_id]
+    for path, days in spans.items():
+        found.update((a, b) for day, (a, b) in days.items() if int(day) >= kept_until.get(path, -1 << 60))
+    for entry in former.values():
+        found.update(_by_day(entry))
+    return found
+
+
+def chosen_days(
+    before: Coverage, interval: Interval, changed: Reach, held: Iterable[int], *, lookback_ms: int, lookahead_ms: int
+) -> Days:
+    """All dates with something to do; `held` are the dates of the events that are known."""
+    coverage = before.with_(interval)
+    changed = list(changed)
+    touched = {at // DAY_MS for span in changed for at in span}
+    seen = {
+        day
+        for known in touched.union(held)
+        for day in range((known * DAY_MS - lookahead_ms) // DAY_MS, ((known + 1) * DAY_MS + lookback_ms) // DAY_MS + 1)
+    }
+    gained = {day for day in seen if before.gains(coverage, day)}
+    near = {
+        day
+        for first, last in changed
+        for day in range((first - lookahead_ms) // DAY_MS, (last + lookback_ms) // DAY_MS + 1)
+    }
+    investigated = {day for day in gained | near if coverage.touches(day)}
+    return Days(
+        written=tuple(sorted(touched | gained | investigated)),
+        investigated=frozenset(investigated),
+        coverage=coverage,
+        lookback_ms=lookback_ms,
+        lookahead_ms=lookahead_ms,
+    )
+
+
+def _by_day(entry: Entry) -> Reach:
+    if entry.cells["first"] is None or entry.cells["last"] is None:
+        return
+    first, last = _ms(entry.cells["first"]), _ms(entry.cells["last"])
+    for day in range(first // DAY_MS, last // DAY_MS + 1):
+        yield max(first, day * DAY_MS), min(last, (day + 1) * DAY_MS - 1)
+
+
+def _ms(at: object) -> int:
+    """A time of a table row as epoch ms."""
+    stamp = getattr(at, "timestamp", None)
+    assert stamp is not None
+    return int(stamp() * 1000)

@@ -1,0 +1,100 @@
+"""The two steps of a job on Spark, or in this process: the same functions over the same Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rebalance_forensics.pipeline.schemas import spark_schema
+from rebalance_forensics.pipeline.tables.dealing import DEALT, DEALT_ORDER, Deal, deal_task
+from rebalance_forensics.pipeline.tables.investigating import Investigation, investigate_shards
+from rebalance_forensics.pipeline.tables.scanning import TOLD, Scan, scan_task
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+Told = list[tuple[str, str]]
+Batches = Iterable[pa.RecordBatch]
+Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+
+class JobEngine(Protocol):
+    """Runs the steps; what tasks tell comes back, and nothing else."""
+
+    @property
+    def workers(self) -> int:
+        """How many tasks run at once."""
+
+    def scan(self, scan: Scan) -> Told:
+        """Read all portions."""
+
+    def investigate(self, deal: Deal, what: Investigation) -> Told:
+        """Deal all events and investigate every group."""
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Everything one after another, for tests and machines without Java."""
+
+    workers: int = 1
+
+    def scan(self, scan: Scan) -> Told:
+        """Read all portions."""
+        return _told(batch for task in range(len(scan.plan.portions)) for batch in scan_task(scan, task))
+
+    def investigate(self, deal: Deal, what: Investigation) -> Told:
+        """Deal all events and investigate every group."""
+        dealt = (batch for task in range(len(deal.portions)) for batch in deal_task(deal, task))
+        table = pa.Table.from_batches(dealt, DEALT)
+        order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in DEALT_ORDER])
+        return _told(investigate_shards(table.take(order).to_batches(max_chunksize=4096), what))
+
+
+@dataclass(frozen=True, slots=True)
+class OnSpark:
+    """One Spark job a step, one shuffle in the second; DataFrames only, so it runs on Spark Connect too."""
+
+    session: SparkSession
+    workers: int
+
+    def scan(self, scan: Scan) -> Told:
+        """Read all portions."""
+        return self._collected(len(scan.plan.portions), _each_task(scan, scan_task))
+
+    def investigate(self, deal: Deal, what: Investigation) -> Told:
+        """Deal all events and investigate every group."""
+        from pyspark.sql import functions  # noqa: PLC0415 - Spark only where it is asked for
+
+        def investigate_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
+            return investigate_shards(batches, what)
+
+        tasks = len(deal.portions)
+        order = [functions.col(name).asc_nulls_last() for name in DEALT_ORDER]
+        dealt = self.session.range(0, tasks, 1, tasks).mapInArrow(_each_task(deal, deal_task), spark_schema(DEALT))
+        sorted_ = dealt.repartition(len(deal.shards), "shard").sortWithinPartitions(*order)
+        return _told(sorted_.mapInArrow(investigate_partition, spark_schema(TOLD)).toArrow().to_batches())
+
+    def _collected(self, tasks: int, stage: Stage) -> Told:
+        return _told(
+            self.session.range(0, tasks, 1, tasks).mapInArrow(stage, spark_schema(TOLD)).toArrow().to_batches()
+        )
+
+
+def _each_task(what: T, run: Callable[[T, int], Iterator[pa.RecordBatch]]) -> Stage:
+    """The stage that runs the tasks whose numbers come in."""
+
+    def stage(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield from run(what, task)
+
+    return stage
+
+
+def _told(batches: Batches) -> Told:
+    return [pair for b in batches for pair in zip(b.column(0).to_pylist(), b.column(1).to_pylist(), strict=True)]

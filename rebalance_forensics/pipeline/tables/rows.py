@@ -1,0 +1,117 @@
+"""What was found of a group as rows of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any
+
+from rebalance_forensics.diagnosis.model import Incident, RootCause
+from rebalance_forensics.timeline.model import Evidence, Generation, GroupHistory, Pause
+
+Cells = dict[str, Any]
+
+
+def hashed(*parts: object) -> str:
+    """A short name for a combination of things, the same in every run."""
+    return sha256("\0".join(map(str, parts)).encode(errors="replace")).hexdigest()[:16]
+
+
+def micros(at: int | None) -> int | None:
+    """Epoch ms as the tables hold times."""
+    return None if at is None else at * 1000
+
+
+def generation_row(history: GroupHistory, one: Generation) -> Cells:
+    """One row of `generations`."""
+    return {
+        "id": hashed(history.cluster, history.group, one.generation, one.started_at or one.completed_at),
+        "group": history.group,
+        "kind": history.kind,
+        "protocol": history.protocol,
+        "generation": one.generation,
+        "started_at": micros(one.started_at),
+        "completed_at": micros(one.completed_at),
+        "trigger": one.trigger,
+        "leader": one.leader,
+        "members": [asdict(member) for member in one.members],
+        "joined": list(one.joined),
+        "left": list(one.left),
+        "outcome": one.outcome,
+        "reason": one.reason,
+    }
+
+
+def pause_row(history: GroupHistory, one: Pause) -> Cells:
+    """One row of `pauses`."""
+    return {
+        "id": hashed(history.cluster, history.group, one.client_id, one.member_id, one.started_at, *one.partitions),
+        "group": history.group,
+        "client_id": one.client_id,
+        "member_id": one.member_id,
+        "started_at": micros(one.started_at),
+        "ended_at": micros(one.ended_at),
+        "ms": None if one.ended_at is None else one.ended_at - one.started_at,
+        "partitions": list(one.partitions),
+        "kind": one.kind,
+    }
+
+
+def incident_row(one: Incident) -> Cells:
+    """One row of `incidents`."""
+    cause = one.root_causes[0]
+    return {
+        "id": one.id,
+        "group": one.group,
+        "started_at": micros(one.started_at),
+        "ended_at": micros(one.ended_at),
+        "ongoing": one.ongoing,
+        "severity": one.severity,
+        "summary": one.summary,
+        "cause": cause.cause,
+        "confidence": cause.confidence,
+        "culprits": [culprit.name for culprit in cause.culprits],
+        "followups": list(one.followups),
+        "generations": list(one.generations),
+        "pause_ms": one.impact.pause_ms,
+        "members": one.impact.members,
+        "partitions": one.impact.partitions,
+        "rebalances": one.impact.rebalances,
+        "occurrences": one.occurrences,
+    }
+
+
+def finding_rows(one: Incident) -> Iterator[Cells]:
+    """The rows of `findings`, one a root cause."""
+    for rank, cause in enumerate(one.root_causes):
+        yield {
+            "id": f"{one.id}-{rank}",
+            "incident_id": one.id,
+            "group": one.group,
+            "rank": rank,
+            **_cause(cause),
+        }
+
+
+def _cause(cause: RootCause) -> Cells:
+    return {
+        "cause": cause.cause,
+        "confidence": cause.confidence,
+        "culprits": [asdict(culprit) for culprit in cause.culprits],
+        "narrative": cause.narrative,
+        "evidence": [_evidence(line) for line in cause.evidence],
+        "evidence_total": cause.evidence_total,
+        "advice": [{"action": each.action, "why": each.why} for each in cause.advice],
+        "known_bugs": [{"jira": b.jira, "title": b.title, "fixed_in": b.fixed_in} for b in cause.known_bugs],
+    }
+
+
+def _evidence(line: Evidence) -> Cells:
+    return {
+        "path": line.path,
+        "line": line.line,
+        "byte_offset": line.byte_offset,
+        "timestamp": micros(line.timestamp),
+        "text": line.text,
+    }

@@ -1,0 +1,86 @@
+"""First step of a job: the fresh files' events, as they are read, into waiting files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from rebalance_forensics.pipeline.planning import ReadPlan
+from rebalance_forensics.pipeline.schemas import ROWS, Kind
+from rebalance_forensics.pipeline.stages import read_portion
+from rebalance_forensics.pipeline.tables.intervals import DAY_MS
+from rebalance_forensics.pipeline.tables.stores import Store, open_location
+from rebalance_forensics.sources.opening import open_remote_with
+
+Spans = dict[str, dict[str, tuple[int, int]]]
+"""By path and date, the first and last time of its events."""
+TOLD = pa.schema([("what", pa.string()), ("text", pa.string())])
+"""What tasks tell the driver: little, and never events."""
+_COLUMNS = ("cluster", "group", "ts", "path", "byte_offset", "line", "event", "pattern", "payload")
+SCANNED = pa.schema([*(ROWS.field(name) for name in _COLUMNS), ("file_id", pa.string())])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """Everything a scanning task needs."""
+
+    plan: ReadPlan
+    store: Store
+    work: str
+    file_ids: Mapping[str, str]
+    """By path."""
+
+
+def scanned_file(work: str, task: int) -> str:
+    """Where a task leaves its events."""
+    return f"{work}/scanned/{task:06d}.parquet"
+
+
+def scan_task(scan: Scan, task: int) -> Iterator[pa.RecordBatch]:
+    """Read one portion; the counts of its splits, and the dates its events are of, go to the driver."""
+    open_remote_with(open_location)
+    spans: Spans = {}
+    events = undated = 0
+    told: list[tuple[str, str]] = []
+    with scan.store.create(scanned_file(scan.work, task)) as stream, pq.ParquetWriter(stream, SCANNED) as writer:
+        for batch in read_portion(scan.plan.portions[task], scan.plan.reading):
+            told.extend(("counts", text) for text in _counts(batch))
+            found = batch.filter(pc.not_equal(batch["kind"], int(Kind.COUNTS)))
+            dated = found.filter(pc.is_valid(found["ts"]))
+            events += dated.num_rows
+            undated += found.num_rows - dated.num_rows
+            _widen(spans, dated)
+            writer.write_batch(_scanned(dated, scan.file_ids))
+    told.append(("scan", json.dumps({"spans": spans, "events": events, "undated": undated})))
+    yield told_batch(told)
+
+
+def told_batch(told: list[tuple[str, str]]) -> pa.RecordBatch:
+    """What a task tells, as Arrow."""
+    columns: list[list[Any]] = [[what for what, _ in told], [text for _, text in told]]
+    return pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in columns], schema=TOLD)
+
+
+def _counts(batch: pa.RecordBatch) -> list[str]:
+    return [str(text) for text in batch.filter(pc.equal(batch["kind"], int(Kind.COUNTS)))["payload"].to_pylist()]
+
+
+def _widen(spans: Spans, dated: pa.RecordBatch) -> None:
+    """Take in the times of some events; keys are text, for they travel as JSON."""
+    times = dated["ts"].cast(pa.int64()).to_pylist()
+    for path, micros in zip(dated["path"].to_pylist(), times, strict=True):
+        at = micros // 1000
+        days = spans.setdefault(path, {})
+        first, last = days.get(str(at // DAY_MS), (at, at))
+        days[str(at // DAY_MS)] = (min(first, at), max(last, at))
+
+
+def _scanned(dated: pa.RecordBatch, file_ids: Mapping[str, str]) -> pa.RecordBatch:
+    ids = pa.array([file_ids[path] for path in dated["path"].to_pylist()], pa.string())
+    return pa.RecordBatch.from_arrays([*(dated[name] for name in _COLUMNS), ids], schema=SCANNED)
