@@ -138,7 +138,6 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
     seen = Counter(line.layout for line in headers)
     chain = Counter(line.line.envelopes for line in headers).most_common(1)
     envelopes = chain[0][0] if chain else ()
-    text = sample.text
     host = host_of(file.path) if not envelopes or len({line.line.host for line in headers}) != 1 else None
     by_host = _zones(headers, sample)
     known = layouts.by_name()
@@ -146,8 +145,8 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         layout=seen.most_common(1)[0][0] if seen else layouts.UNKNOWN,
         layouts=tuple(name for name, _ in seen.most_common()),
         envelopes=envelopes,
-        component=component_of(text),
-        kafka_version=release_of(text),
+        component=component_of("\n".join(line.raw for line in sample.lines)),
+        kafka_version=release_of(sample.text),
         host=host or (headers[0].line.host if headers else None) or host_of(file.path),
         zone=tz.zone_of(host or host_of(file.path), file.path) or _zone(headers, by_host),
         zones=tuple(sorted((name, tz.zone_of(name, file.path) or zone) for name, zone in by_host.items() if name)),
