@@ -1,0 +1,144 @@
+"""The same incident under another protocol: which of its pauses would not have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes import seconds
+from rebalance_forensics.diagnosis.model import WhatIf
+from rebalance_forensics.diagnosis.static_membership import every_client_tells, static_membership
+from rebalance_forensics.events.partitions import PartitionsAssigned
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.model import Pause
+
+COOPERATIVE = "cooperative rebalancing"
+KIP_848 = "the KIP-848 protocol (group.protocol=consumer)"
+SLACK_MS = 1_500
+PLANNED_WHOLE = frozenset({"startup", "shutdown", "offsets-expired"})
+"""Nobody keeps partitions when everybody comes or goes, so no protocol spares anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class PauseShare:
+    """One pause of the incident, and which of its partitions the same member got back at its end."""
+
+    pause: Pause
+    ms: int
+    kept: int
+    moved: int
+
+    def kept_ms(self) -> int:
+        """The part of the pause for partitions that only left to come back; all of it when none moved."""
+        whole = self.kept + self.moved
+        return round(self.ms * self.kept / whole) if whole else 0
+
+
+def alternatives(
+    timeline: Timeline, started: int, ended: int, causes: Sequence[str], rebalances: Sequence[Rebalance]
+) -> tuple[WhatIf, ...]:
+    """What cooperative rebalancing, static membership and KIP-848 would have spared; what is in use is left out."""
+    if not rebalances or PLANNED_WHOLE.issuperset(causes):
+        return ()
+    shares = pause_shares(timeline, started, ended)
+    static = static_membership(timeline, started, ended, rebalances, [s.pause for s in shares])
+    found = [static] if static is not None else []
+    plain = timeline.kind == "consumer" and timeline.protocol == "classic"
+    if plain and (shares or not every_client_tells(timeline)):
+        found.append(_kip_848(timeline, shares, rebalances))
+        if timeline.mode == "eager":
+            found.insert(0, _cooperative(shares, rebalances))
+    return tuple(found)
+
+
+def pause_shares(timeline: Timeline, started: int, ended: int) -> list[PauseShare]:
+    """The pauses that overlap the incident, each with what came back."""
+    mine = [p for p in timeline.pauses if p.started_at <= ended + SLACK_MS and (p.ended_at or ended) >= started]
+    times = {(p.client_id, p.ended_at) for p in mine}
+    given = {
+        (e.speaker.client_id, e.at): frozenset(e.partitions)
+        for e in timeline.of(PartitionsAssigned)
+        if isinstance(e, PartitionsAssigned) and (e.speaker.client_id, e.at) in times
+    }
+    return [_share(p, given.get((p.client_id, p.ended_at), frozenset()), ended) for p in mine]
+
+
+def _share(pause: Pause, given: frozenset[str], ended: int) -> PauseShare:
+    # A member that lost its partitions was out of the group: no protocol lets it keep them.
+    kept = len(given & set(pause.partitions)) if pause.kind == "revoked" else 0
+    ms = (pause.ended_at or max(ended, pause.started_at)) - pause.started_at
+    return PauseShare(pause, ms, kept, len(pause.partitions) - kept)
+
+
+def _cooperative(shares: Sequence[PauseShare], rebalances: Sequence[Rebalance]) -> WhatIf:
+    if not shares:
+        return WhatIf(alternative=COOPERATIVE, spared_pause_ms=None, explanation=_unseen(rebalances))
+    return WhatIf(
+        alternative=COOPERATIVE,
+        spared_pause_ms=sum(s.kept_ms() for s in shares),
+        explanation=f"{_kept_sentence(shares)} Partitions that move would wait for one more rebalance each time.",
+    )
+
+
+def _kip_848(timeline: Timeline, shares: Sequence[PauseShare], rebalances: Sequence[Rebalance]) -> WhatIf:
+    if not shares:
+        return WhatIf(alternative=KIP_848, spared_pause_ms=None, explanation=_unseen(rebalances))
+    kept = sum(s.kept_ms() for s in shares)
+    waited = sum(_waited(s, rebalances) for s in shares)
+    barrier = (
+        f" The rest of the pauses spent {seconds(waited)} waiting for other members to join, and KIP-848 has no join "
+        "barrier."
+        if waited
+        else " No pause of moved partitions waited in a join phase."
+    )
+    opening = _kept_sentence(shares) if timeline.mode == "eager" else f"{_counted(shares)}."
+    return WhatIf(alternative=KIP_848, spared_pause_ms=kept + waited, explanation=opening + barrier)
+
+
+def _waited(share: PauseShare, rebalances: Sequence[Rebalance]) -> int:
+    """How long the join barrier was the reason why moved or lost partitions stood still."""
+    begin, end = share.pause.started_at, share.pause.started_at + share.ms
+    inside = sum(
+        max(0, min(end, stop) - max(begin, start)) for start, stop in _merged(sorted(_join_phases(rebalances)))
+    )
+    whole = share.kept + share.moved
+    return round(inside * share.moved / whole) if whole else 0
+
+
+def _join_phases(rebalances: Sequence[Rebalance]) -> Iterator[tuple[int, int]]:
+    return ((r.started_at, r.stabilized_at) for r in rebalances if r.stabilized_at is not None)
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for start, stop in spans:
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], stop))
+        else:
+            found.append((start, stop))
+    return found
+
+
+def _kept_sentence(shares: Sequence[PauseShare]) -> str:
+    whole = [s for s in shares if s.kept and not s.moved]
+    partly = [s for s in shares if s.kept and s.moved]
+    total = sum(s.ms for s in shares)
+    if not whole and not partly:
+        return f"{_counted(shares)}; in none did the member get partitions of its own back."
+    text = f"{_counted(shares)}; in {len(whole)} the member got exactly its own partitions back"
+    if partly:
+        text += f" and in {len(partly)} some of them, counted by their share"
+    return f"{text}: {seconds(sum(s.kept_ms() for s in shares))} of {seconds(total)} would not have been."
+
+
+def _counted(shares: Sequence[PauseShare]) -> str:
+    return f"The logs show {len(shares)} {'pause' if len(shares) == 1 else 'pauses'}"
+
+
+def _unseen(rebalances: Sequence[Rebalance]) -> str:
+    known = [(r.completed_at or r.ended_at()) - r.started_at for r in rebalances]
+    return (
+        f"No client log shows partitions revoked or lost here, so no pause can be computed; the {len(known)} "
+        f"{'rebalance' if len(known) == 1 else 'rebalances'} took {seconds(sum(known))}."
+    )
