@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from rebalance_forensics.catalog.covering import cover, offers
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.holes import ANY, TYPES, HoleType
@@ -76,12 +77,7 @@ def compile_catalog(loaded: PatternSet) -> CompiledCatalog:
     fragments = [pattern for pattern in loaded.patterns if pattern.fragment]
     types = type_names((str(pattern.fragment) for pattern in fragments), loaded.errors)
     return CompiledCatalog(
-        entries=tuple(
-            compile_entry(pattern, template, types)
-            for pattern in loaded.patterns
-            if not pattern.fragment
-            for template in pattern.templates
-        ),
+        entries=tuple(_entries(loaded, types)),
         fragments={
             str(pattern.fragment): tuple(_program(pattern, template, types)[1] for template in pattern.templates)
             for pattern in fragments
@@ -89,6 +85,18 @@ def compile_catalog(loaded: PatternSet) -> CompiledCatalog:
         errors=loaded.errors,
         meanings={pattern.id: pattern.meaning for pattern in loaded.patterns},
     )
+
+
+def _entries(loaded: PatternSet, types: Types) -> Iterator[Entry]:
+    """Every template at work; what is looked for to find one also finds as many others as possible."""
+    templates = [(p, template) for p in loaded.patterns if not p.fragment for template in p.templates]
+    entries = [compile_entry(pattern, template, types) for pattern, template in templates]
+    offered = [
+        offers(literals_of(parse(template.text))) if entry.sought else frozenset[str]()
+        for entry, (_, template) in zip(entries, templates, strict=True)
+    ]
+    for entry, word in zip(entries, cover(offered), strict=True):
+        yield replace(entry, sought=word or entry.sought)
 
 
 def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:

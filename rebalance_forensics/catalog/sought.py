@@ -43,8 +43,13 @@ def sought_in(literals: Iterable[str]) -> str | None:
     return _best(said) or _best(words)
 
 
+def stretches_of(literals: Iterable[str]) -> list[str]:
+    """What of the literals stands in a file as it stands in the message, whatever is around it."""
+    return [stretch for literal in literals for stretch in _PLAIN.findall(literal)]
+
+
 def _best(literals: Iterable[str]) -> str | None:
-    stretches = [stretch for literal in literals for stretch in _PLAIN.findall(literal)]
+    stretches = stretches_of(literals)
     candidates = [stretch for stretch in stretches if len(stretch) >= SHORTEST and rarity(stretch) > 0]
     return max(map(_cut, candidates), key=rarity, default=None)
 
