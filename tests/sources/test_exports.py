@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,30 @@ def test_an_envelope_in_utc_tells_the_zone_of_the_local_times_inside(name: str, 
     assert told.zone == "-04:30"
     assert all(record.zoned for record in records)
     assert known(records) == [*plain(tmp_path, "broker-1"), *plain(tmp_path, "broker-2")]
+
+
+LONG = "[2026-11-20 10:15:30,123] INFO " + "x" * 40_000 + " rebalance (kafka.server.KafkaServer)"
+AFTER = "[2026-11-20 10:15:31,000] INFO after (kafka.server.KafkaServer)"
+
+
+def _cri(text: str, *, last: bool) -> str:
+    return f"2026-11-20T10:15:30.123456789Z stdout {'F' if last else 'P'} {text}\n"
+
+
+def _docker(text: str, *, last: bool) -> str:
+    ended = text + "\n" if last else text
+    return json.dumps({"log": ended, "stream": "stdout", "time": "2026-11-20T10:15:30.123456789Z"}) + "\n"
+
+
+@pytest.mark.parametrize("relevant", [None, every_line], ids=["all", "hits"])
+@pytest.mark.parametrize("write", [_cri, _docker], ids=["cri", "docker"])
+def test_a_long_line_that_a_container_runtime_cut_is_one_line_again(
+    write: Callable[..., str], relevant: Relevant | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "0.log"
+    pieces = [write(LONG[at : at + 16_384], last=at + 16_384 >= len(LONG)) for at in range(0, len(LONG), 16_384)]
+    path.write_text("".join(write(AFTER, last=True) for _ in range(5)) + "".join(pieces) + write(AFTER, last=True))
+    records, _, counts = read(path, relevant)
+    assert [len(record.message) for record in records] == [5] * 5 + [40_010, 5]
+    assert records[5].logger == "kafka.server.KafkaServer"
+    assert (counts.lines, counts.records) == (9, 7)
