@@ -70,7 +70,11 @@ def load_errors(path: Path) -> dict[str, Mapping[str, tuple[str, ...]]]:
 
 def load_pattern(path: Path, identifier: str) -> Pattern:
     """Read one file; PatternError says where it is not a pattern."""
-    return _Reading(path).pattern(identifier)
+    reading = _Reading(path)
+    try:
+        return reading.pattern(identifier)
+    except RecursionError as error:
+        raise reading.error(1, "the file contains itself (& and *), or brackets without end") from error
 
 
 class _Reading:

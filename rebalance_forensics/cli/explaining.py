@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rebalance_forensics.cli.options import PatternsOption
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
+from rebalance_forensics.cli.running import catalog_with
 from rebalance_forensics.pipeline.refusals import InputError
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def explain(
     line: Annotated[
         str | None, typer.Option("--line", metavar="LINE", help="One line of a log, quoted.", show_default=False)
     ] = None,
+    patterns: PatternsOption = [],  # noqa: B006 - typer reads the default and makes a new list
 ) -> None:
     """Explain a cause, or what one log line says.
 
@@ -33,7 +36,7 @@ def explain(
     """
     if (cause is None) == (line is None):
         raise InputError(f"explain takes a cause or --line; causes: {', '.join(_causes())}.")
-    say(_line_explained(line) if line is not None else _cause_explained(str(cause)))
+    say(_line_explained(line, catalog_with(patterns)) if line is not None else _cause_explained(str(cause)))
     leave(0)
 
 
@@ -64,11 +67,10 @@ def _cause_explained(cause: str) -> str:
     return render_explain(explanation, width=width(), color=colored())
 
 
-def _line_explained(line: str) -> str:
-    from rebalance_forensics.catalog.matcher import Catalog  # noqa: PLC0415
+def _line_explained(line: str, catalog: Catalog) -> str:
     from rebalance_forensics.sources.reading import parse_line  # noqa: PLC0415
 
-    catalog, record = Catalog.load(), parse_line(line)
+    record = parse_line(line)
     match = catalog.match(record.message, logger=record.logger, level=record.level)
     return "".join(f"{name:<12} {value}\n" for name, value in _facts(catalog, record, match))
 

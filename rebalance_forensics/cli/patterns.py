@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from rebalance_forensics.cli.options import PatternsOption
 from rebalance_forensics.cli.outcomes import FOUND, leave, say, warn
+from rebalance_forensics.cli.running import catalog_with
 from rebalance_forensics.pipeline.refusals import InputError
 
 app = typer.Typer(
@@ -20,14 +22,12 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_patterns() -> None:
+def list_patterns(patterns: PatternsOption = []) -> None:  # noqa: B006 - typer reads the default and makes a new list
     """List every pattern with the event it yields and what the line means.
 
     Example: rebalance-forensics patterns list | grep MemberFailed
     """
-    from rebalance_forensics.catalog.matcher import Catalog  # noqa: PLC0415
-
-    compiled = Catalog.load().compiled
+    compiled = catalog_with(patterns).compiled
     event_of = {entry.pattern: entry.event for entry in compiled.entries}
     for pattern, meaning in sorted(compiled.meanings.items()):
         if pattern in event_of:
@@ -63,17 +63,16 @@ def check(
 
 
 @app.command()
-def match() -> None:
+def match(patterns: PatternsOption = []) -> None:  # noqa: B006
     """Read raw log lines from standard input and say what each one is, as one line of JSON a line.
 
     `null` for a line no pattern knows; `event` is null for one that is known and says nothing about groups.
 
     Example: rebalance-forensics patterns match < server.log
     """
-    from rebalance_forensics.catalog.matcher import Catalog  # noqa: PLC0415
     from rebalance_forensics.sources.reading import parse_line  # noqa: PLC0415
 
-    catalog = Catalog.load()
+    catalog = catalog_with(patterns)
     for raw in sys.stdin.buffer:
         record = parse_line(raw.decode(errors="replace").rstrip("\r\n"))
         found = catalog.match(record.message, logger=record.logger, level=record.level)

@@ -12,6 +12,7 @@ from rebalance_forensics.cli.options import EngineName, SeverityName
 from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn_all
 
 if TYPE_CHECKING:
+    from rebalance_forensics.catalog.matcher import Catalog
     from rebalance_forensics.pipeline.options import AnalyzeOptions
     from rebalance_forensics.pipeline.run import Analysis, Progress
 
@@ -42,9 +43,20 @@ def options_of(
         zones=zone_rules(tz),
         cluster=cluster,
         cluster_per_directory=cluster_per_directory,
-        patterns=tuple(str(directory.resolve()) for directory in patterns),
+        patterns=_resolved(patterns),
         java_home=java_home,
     )
+
+
+def catalog_with(patterns: Sequence[Path]) -> Catalog:
+    """The catalog with the user's own patterns in it, checked."""
+    from rebalance_forensics.pipeline.catalogs import checked_catalog  # noqa: PLC0415
+
+    return checked_catalog(_resolved(patterns))
+
+
+def _resolved(directories: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(str(directory.resolve()) for directory in directories)
 
 
 def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = False) -> Analysis:

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from rebalance_forensics.catalog.checking import check
+from rebalance_forensics.catalog.loader import pattern_files
 from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.pipeline.refusals import InputError
 
 
 @cache
 def catalog_of(patterns: tuple[str, ...]) -> Catalog:
     """The shipped patterns and those of the user's directories; loaded once in each process."""
     return Catalog.load([Path(directory) for directory in patterns])
+
+
+def checked_catalog(patterns: Sequence[str]) -> Catalog:
+    """The same, once the user's patterns have passed the check that ours pass; the first problem refuses them."""
+    directories = [Path(directory) for directory in patterns]
+    for directory in directories:
+        if not directory.is_dir():
+            raise InputError(f"--patterns {directory}: no such directory.")
+        if not pattern_files([directory]):
+            raise InputError(f"--patterns {directory}: no pattern in it; a pattern is a file FOLDER/NAME.yaml.")
+    if directories and (problems := check(directories)):
+        more = f"; {len(problems) - 1} more" if len(problems) > 1 else ""
+        told = f"{str(problems[0]).rstrip('.')}{more}"
+        raise InputError(f"{told}; rebalance-forensics patterns check names every problem.")
+    return catalog_of(tuple(patterns))

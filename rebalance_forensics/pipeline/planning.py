@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rebalance_forensics.catalog.pattern import PatternError
-from rebalance_forensics.pipeline.catalogs import catalog_of
+from rebalance_forensics.pipeline.catalogs import checked_catalog
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
@@ -79,15 +78,7 @@ def refuse_missing(paths: Sequence[str]) -> None:
 
 def refuse_patterns(patterns: tuple[str, ...]) -> None:
     """A wrong pattern is named before anything is read; a right catalog is compiled once, here, for all workers."""
-    for directory in patterns:
-        if not Path(directory).is_dir():
-            raise InputError(f"--patterns {directory}: no such directory.")
-    try:
-        catalog_of(patterns)
-    except PatternError as error:
-        raise InputError(
-            f"{str(error).rstrip('.')}; rebalance-forensics patterns check names every problem."
-        ) from error
+    checked_catalog(patterns)
 
 
 def weight(split: Split) -> int:
