@@ -1,0 +1,31 @@
+"""Members that close their consumers in good order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.story import Story, clock, ms
+
+LEAVING = "Member {} sending LeaveGroup request to coordinator broker-2:9092 (id: 2147483645 rack: null) due to {}"
+CLOSED = "the consumer is being closed"
+APP_INFO = "org.apache.kafka.common.utils.AppInfoParser"
+
+
+def closes(story: Story, client: str, time: str, stay: Sequence[str], why: str = CLOSED) -> Story:
+    """One client leaves; the others rebalance, if there are any."""
+    old = story.id_of(client)
+    story.client(client, time, LEAVING.format(old, why))
+    if why == CLOSED:
+        story.line(f"{client}/app.log", time, f"App info kafka.consumer for {client} unregistered", logger=APP_INFO)
+    story.broker(time, story.words.left(old, why))
+    story.reborn(client)
+    if stay:
+        return story.rebalanced(time, story.words.leaving(old, why), stay)
+    story.broker(time, story.words.preparing(story.generation, story.words.leaving(old, why)))
+    return story.broker(time, story.words.empty(story.generation + 1))
+
+
+def comes(story: Story, client: str, time: str, members: Sequence[str]) -> Story:
+    """A process starts and joins the others."""
+    story.started(client, clock(ms(time) - 2_000))
+    return story.rebalanced(time, story.words.adding(story.id_of(client)), members)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from tests.diagnosis.expiries import evicted
+from tests.story import Story
+
+LOST = (
+    "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: "
+    "coordinator unavailable. isDisconnected: true. Rediscovery will be attempted."
+)
+
+
+def cut_off() -> Story:
+    story = evicted()
+    for time in ("01:09:20.000", "01:09:31.000", "01:09:42.000", "01:09:55.000", "01:10:07.000"):
+        story.client("c-3", time, "Node 2 disconnected.", logger="org.apache.kafka.clients.NetworkClient")
+        story.client("c-3", time.replace(".000", ".010"), LOST)
+    story.reborn("c-3")
+    return story.rebalanced("01:10:20.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+
+
+def test_a_log_that_goes_on_with_disconnects_shows_a_live_member_that_was_cut_off() -> None:
+    story = cut_off()
+    assert story.causes() == ["network-partition"]
+    assert story.blamed() == ["c-3"]
+
+
+def test_the_process_is_cleared_of_standing_still() -> None:
+    assert {"process-pause", "process-crash"} & {r.cause for r in cut_off().the_incident().ruled_out}
+
+
+def test_a_disconnect_without_an_eviction_is_no_incident() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.client("c-1", "01:05:00.000", "Node 2 disconnected.", logger="org.apache.kafka.clients.NetworkClient")
+    assert story.causes() == []

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnosis.expiries import evicted
+from tests.kafka_words import Release
+from tests.story import Story
+
+
+@pytest.mark.parametrize("release", [(1, 1), (2, 4), (2, 8), (3, 9), (4, 1)])
+def test_a_member_that_expires_and_is_never_heard_of_again_has_died(release: Release) -> None:
+    story = evicted(release)
+    assert "process-crash" in story.causes()
+    crash = next(i for i in story.incidents() if i.root_causes[0].cause == "process-crash")
+    assert [c.name for c in crash.root_causes[0].culprits] == ["c-3"]
+    assert crash.severity == "critical"
+    assert 2 in crash.generations
+
+
+def test_brokers_alone_are_less_sure_that_it_died() -> None:
+    both, alone = (evicted((3, 9), seen).the_incident().root_causes[0] for seen in ("both", "brokers"))
+    assert alone.cause == "process-crash"
+    assert alone.confidence < both.confidence
+
+
+def test_a_new_process_under_the_same_name_proves_the_crash() -> None:
+    story = evicted()
+    story.reborn("c-3").started("c-3", "01:10:05.000")
+    story.rebalanced("01:10:06.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    assert story.causes() == ["process-crash"]
+    assert story.the_incident().generations == (2, 3)
+
+
+def test_the_return_of_a_crashed_member_is_no_scale_out() -> None:
+    story = evicted()
+    story.reborn("c-3").started("c-3", "01:10:05.000")
+    story.rebalanced("01:10:06.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    assert "scale-out" not in story.causes()
+
+
+def test_a_member_that_says_goodbye_has_not_crashed() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    story.broker("01:10:00.000", story.words.left(story.id_of("c-3")))
+    story.rebalanced("01:10:00.001", story.words.leaving(story.id_of("c-3")), ["c-1", "c-2"])
+    assert "process-crash" not in story.causes()

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnosis.closings import closes, comes
+from tests.kafka_words import Release
+from tests.story import Side, Story
+
+
+@pytest.mark.parametrize("release", [(2, 4), (2, 8), (3, 9), (4, 1)])
+def test_members_that_close_and_stay_away_were_scaled_in(release: Release) -> None:
+    story = closes(Story(release=release).formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    assert story.causes() == ["scale-in"]
+    assert story.blamed() == ["c-3"]
+    assert story.the_incident().severity == "info"
+
+
+@pytest.mark.parametrize("seen", ["brokers", "clients"])
+def test_one_side_is_enough(seen: Side) -> None:
+    story = closes(Story(seen=seen).formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    assert story.causes() == ["scale-in"]
+
+
+def test_two_that_leave_soon_after_each_other_are_one_incident() -> None:
+    story = Story().formed("c-1", "c-2", "c-3", "c-4")
+    closes(story, "c-4", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    closes(story, "c-3", "01:10:09.000", ["c-1", "c-2"])
+    assert story.causes() == ["scale-in"]
+    assert story.blamed() == ["c-3", "c-4"]
+
+
+def test_a_member_that_comes_back_was_not_scaled_in() -> None:
+    story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    comes(story, "c-3", "01:10:08.000", ["c-1", "c-2", "c-3"])
+    assert "scale-in" not in story.causes()

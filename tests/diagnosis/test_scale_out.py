@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnosis.closings import closes, comes
+from tests.kafka_words import Release
+from tests.story import Side, Story
+
+
+@pytest.mark.parametrize("release", [(2, 4), (2, 8), (3, 9), (4, 1)])
+def test_a_newcomer_is_a_scale_out(release: Release) -> None:
+    story = comes(Story(release=release).formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    assert story.causes() == ["scale-out"]
+    assert story.blamed() == ["c-3"]
+    assert story.the_incident().severity == "info"
+    assert story.the_incident().generations == (2,)
+
+
+@pytest.mark.parametrize("seen", ["brokers", "clients"])
+def test_one_side_is_enough(seen: Side) -> None:
+    story = comes(Story(seen=seen).formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    assert story.causes() == ["scale-out"]
+
+
+def test_a_member_that_was_there_before_is_no_newcomer() -> None:
+    story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    comes(story, "c-3", "01:10:08.000", ["c-1", "c-2", "c-3"])
+    assert "scale-out" not in story.causes()
+
+
+def test_forming_from_empty_is_no_scale_out() -> None:
+    assert Story().formed("c-1", "c-2", "c-3").causes() == []

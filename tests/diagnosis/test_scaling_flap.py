@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from tests.diagnosis.closings import closes, comes
+from tests.story import Story
+
+
+def test_the_same_members_that_come_and_go_again_and_again_are_a_flap() -> None:
+    story = Story().formed("c-1", "c-2")
+    for minute in (10, 12, 14, 16):
+        comes(story, "c-3", f"01:{minute}:00.000", ["c-1", "c-2", "c-3"])
+        closes(story, "c-3", f"01:{minute + 1}:00.000", ["c-1", "c-2"])
+    assert story.causes() == ["scaling-flap"]
+    assert story.blamed() == ["c-3"]
+    assert story.the_incident().severity != "info"
+
+
+def test_out_once_and_in_once_is_no_flap() -> None:
+    story = comes(Story().formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    closes(story, "c-3", "01:40:00.000", ["c-1", "c-2"])
+    assert story.causes() == ["scale-out", "scale-in"]

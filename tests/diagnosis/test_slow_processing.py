@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.kafka_words import Release
+from tests.story import Side, Story
+
+EXPIRED = "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the "
+EXPIRED += "configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time processing "
+EXPIRED += "messages. You can address this either by increasing max.poll.interval.ms or by reducing the maximum size of "
+EXPIRED += "batches returned in poll() with max.poll.records."
+LEAVING = "Member {} sending LeaveGroup request to coordinator broker-2:9092 (id: 2147483645 rack: null) due to {}"
+SHORT = "consumer poll timeout has expired."
+
+
+def slow_member(release: Release, seen: Side = "both") -> Story:
+    story = Story(release=release, seen=seen).formed("c-1", "c-2", "c-3")
+    old = story.id_of("c-3")
+    if release >= (3, 0):
+        story.client("c-3", "01:10:00.000", EXPIRED, level="WARN")
+    if release >= (2, 4):
+        why = SHORT if release >= (3, 0) else EXPIRED
+        story.client("c-3", "01:10:00.001", LEAVING.format(old, why))
+    story.broker("01:10:00.010", story.words.left(old, SHORT))
+    story.rebalanced("01:10:00.011", story.words.leaving(old, SHORT), ["c-1", "c-2"])
+    story.reborn("c-3")
+    return story.rebalanced("01:10:12.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+
+
+@pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+@pytest.mark.parametrize("release", [(3, 9), (4, 1)])
+def test_either_side_tells_of_the_poll_timeout(release: Release, seen: Side) -> None:
+    story = slow_member(release, seen)
+    assert story.causes() == ["slow-processing"]
+    assert story.blamed() == ["c-3"]
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_clients_of_2_8_say_it_inside_the_leave(seen: Side) -> None:
+    story = slow_member((2, 8), seen)
+    assert story.causes() == ["slow-processing"]
+    assert story.the_incident().root_causes[0].confidence >= 0.9
+
+
+def test_brokers_before_3_2_show_a_leave_and_a_return_of_the_same_client_and_are_less_sure() -> None:
+    incident = slow_member((2, 8), "brokers").the_incident()
+    assert incident.root_causes[0].cause == "slow-processing"
+    assert incident.root_causes[0].confidence < 0.9
+
+
+def test_the_eviction_and_the_rejoin_are_one_incident() -> None:
+    assert slow_member((3, 9)).the_incident().generations == (2, 3)
+
+
+def test_a_member_that_never_polls_again_stops_work() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    story.client("c-3", "01:10:00.000", EXPIRED, level="WARN")
+    story.broker("01:10:00.010", story.words.left(story.id_of("c-3"), SHORT))
+    story.rebalanced("01:10:00.011", story.words.leaving(story.id_of("c-3"), SHORT), ["c-1", "c-2"])
+    assert story.the_incident().severity == "critical"
+
+
+def test_a_kip_848_member_says_it_with_its_epoch() -> None:
+    story = Story(release=(4, 1))
+    story.broker("01:00:00.000", "[GroupCoordinator id=2 topic=__consumer_offsets partition=13] [GroupId payments] "
+                 "Member aSm2rIdjTk6VlrTrO9vEqA joins the consumer group using the consumer protocol.")  # fmt: skip
+    story.broker("01:00:00.001", "[GroupCoordinator id=2 topic=__consumer_offsets partition=13] [GroupId payments] "
+                 "Bumped group epoch to 1 with metadata hash 77.")  # fmt: skip
+    manager = "org.apache.kafka.clients.consumer.internals.ConsumerMembershipManager"
+    for time, epoch, old, new in (("01:00:00.100", 1, "JOINING", "RECONCILING"), ("01:00:00.200", 1, "ACKNOWLEDGING", "STABLE")):
+        story.client("c-1", time, f"Member aSm2rIdjTk6VlrTrO9vEqA with epoch {epoch} transitioned from {old} to {new}.", logger=manager)
+    heartbeat = "org.apache.kafka.clients.consumer.internals.ConsumerHeartbeatRequestManager"
+    story.client("c-1", "01:05:00.200", "Consumer poll timeout has expired. This means the time between subsequent calls "
+                 "to poll() was longer than the configured max.poll.interval.ms, which typically implies that the poll "
+                 "loop is spending too much time processing messages. You can address this either by increasing "
+                 "max.poll.interval.ms or by reducing the maximum size of batches returned in poll() with "
+                 "max.poll.records.", level="WARN", logger=heartbeat)  # fmt: skip
+    story.client("c-1", "01:05:00.210", "Member aSm2rIdjTk6VlrTrO9vEqA with epoch 1 transitioned from STABLE to PREPARE_LEAVING.", logger=manager)
+    assert story.causes() == ["slow-processing"]
+    assert story.blamed() == ["c-1"]
+
+
+def test_a_close_in_good_order_is_no_poll_timeout() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    story.broker("01:10:00.010", story.words.left(story.id_of("c-3")))
+    story.rebalanced("01:10:00.011", story.words.leaving(story.id_of("c-3")), ["c-1", "c-2"])
+    assert "slow-processing" not in story.causes()
