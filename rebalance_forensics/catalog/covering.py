@@ -11,19 +11,19 @@ from rebalance_forensics.catalog.sought import SHORTEST, rarity, stretches_of
 
 _LONGEST = 32
 _WORDS_IN_A_ROW = 4
-_STEMS = tuple(
-    """
+_STEMS = (
+    *"""
     ebalanc oordinator ssignment ssignor ssigned eartbeat onnector eneration hutdown opology hangelog ejoining
     __consumer_offsets GroupId oinGroup eaveGroup yncGroup GroupHeartbeat OffsetCommit ConsumerGroup lassicGroup
     uto-commit ubscrib isconnect mbership econciliation evoking evocation emberId erminating Incarnation
     StreamThread KafkaStreams KafkaConsumer TaskManager MetadataManager MirrorMaker SRMSG182
     estoring estoration orrupted uthoriz uthentic dvertis standby
-    """.split()  # noqa: SIM905 - words read best as words
-) + (" group ", "group id", "oin group", "oin-group", "eave group", "ync group", "hutting down", "shut down", "roker: ") + (
-    " fenced", " uncaught", "Uncaught ", "imed out", "afka Connect", "afka version", "onfig values:", "ISR from",
-    "ersion updated to", "onsumer has", "onsumer stopped", "Herder ", "generic group",
-)  # fmt: skip
-"""Parts of words that lines about groups share and others hardly have; without the first letter, which may be a capital."""
+    """.split(),  # noqa: SIM905 - words read best as words
+    *(" group ", "group id", "oin group", "oin-group", "eave group", "ync group", "generic group", "roker: "),
+    *("hutting down", "shut down", " fenced", " uncaught", "Uncaught ", "imed out", "ISR from", "ersion updated to"),
+    *("afka Connect", "afka version", "onfig values:", "onsumer has", "onsumer stopped", "Herder "),
+)
+"""Parts of words that lines about groups share and others hardly have; the first letter, maybe a capital, left out."""
 
 _RARE = 34
 """Nine letters of rare words, or as much with common ones."""

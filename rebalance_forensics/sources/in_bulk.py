@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.blocks import Block
 from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.line_by_line import long_line
+from rebalance_forensics.sources.line_starts import LineStarts
 from rebalance_forensics.sources.peeling import has_header
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.recording import MAX_BYTES, MAX_LINES, Framed
@@ -19,7 +20,6 @@ from rebalance_forensics.sources.text import text_of
 Relevant = Callable[[bytes], Sequence[int]]
 
 _NEWLINE = 0x0A
-_DAY = len(b"[2026-11-20")
 # No line that goes on with another begins with a date and a time: such a line need not be parsed to be told.
 _DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _PROBES = 16
@@ -41,6 +41,7 @@ class BulkFramer:
     start: int = 0
     end: int | None = None
     _starts: tuple[bytes, ...] = ()
+    _line_starts: LineStarts = field(init=False)
     _lines: int = 0
     _headed: bool = False
 
@@ -110,12 +111,13 @@ class BulkFramer:
             stop = self._lead(data, owned)
         if not owned:
             return
-        lines = data.count(b"\n", 0, owned) + (data[owned - 1] != _NEWLINE)
+        self._line_starts = LineStarts(data)
+        lines = self._line_starts.newlines_before(owned) + (data[owned - 1] != _NEWLINE)
         self.counts.lines += lines
         self.counts.bytes += owned + dropped
         first = self._first_header(data, owned, lines)
         last = self._last_header(data, owned) if first < owned else owned
-        self.counts.records += self._headers(data, owned, lines, first, last)
+        self.counts.records += self._headers(data, owned, lines)
         if first < owned:
             self.edge(self._framed(offset, data, first, 0))
             self._headed = True
@@ -127,9 +129,9 @@ class BulkFramer:
             length = dropped + len(data) - data.rfind(b"\n", 0, len(data) - 1) - 1
             self.counts.complain(long_line(self._lines, length))
 
-    def _headers(self, data: bytes, owned: int, lines: int, first: int, last: int) -> int:
+    def _headers(self, data: bytes, owned: int, lines: int) -> int:
         """How many records start in a block, by how headers begin; other layouts are looked for on the way."""
-        found = self._count(data, owned, first, last)
+        found = self._count(owned)
         probes = _PROBES if found * _SUSPICIOUS >= lines else 16 * _PROBES
         before = self._starts
         for probe in range(probes):
@@ -138,7 +140,7 @@ class BulkFramer:
                 data, at, data.find(b"\n", at) + 1 or len(data)
             ):
                 self._learn(data, at)
-        return found if before == self._starts else self._count(data, owned, first, last)
+        return found if before == self._starts else self._count(owned)
 
     def _learn(self, data: bytes, at: int) -> None:
         """Count headers of another layout too from now on."""
@@ -148,14 +150,9 @@ class BulkFramer:
             used = tuple(start for start in starts if data.startswith(start, at))
             self._starts = (*self._starts, *(start for start in used if start not in self._starts))
 
-    def _count(self, data: bytes, owned: int, first: int, last: int) -> int:
-        """Count lines by their first bytes, together with the day when the first and the last record are of one day."""
-        found = 0
-        for start in self._starts:
-            day = data[first : first + _DAY]
-            needle = day if day.startswith(start) and data.startswith(day, last) and last > first else start
-            found += data.count(b"\n" + needle, 0, owned + len(needle) - 1) + data.startswith(needle)
-        return found
+    def _count(self, owned: int) -> int:
+        """Count lines by their first bytes."""
+        return self._line_starts.beginning_with(self._starts, owned)
 
     def _first_header(self, data: bytes, owned: int, lines: int) -> int:
         """Where the first record starts; lines before the first of the file, and blocks without any, are unparsed."""
@@ -166,7 +163,7 @@ class BulkFramer:
                 break
             skipped += bool(data[at:stop].strip())
             at = stop
-            if skipped > MAX_LINES and not self._count(data, owned, 0, 0):
+            if skipped > MAX_LINES and not self._count(owned):
                 at, skipped = owned, lines
         if (not self._headed and self.start == 0 and not self.profile.continued) or (
             at >= owned and skipped > MAX_LINES
@@ -180,7 +177,7 @@ class BulkFramer:
 
     def _hit_records(self, offset: int, data: bytes, first: int, owned: int, stop: int) -> Iterator[Framed]:
         """The records of a block that hold a hit, whole."""
-        done, counted, number = first, 0, self._lines + 1
+        done, number = first, self._lines + 1
         for hit in self.relevant(data):
             if hit < done:
                 continue
@@ -189,8 +186,7 @@ class BulkFramer:
             start = self._record_start(data, hit, done)
             if start >= owned:
                 return
-            number, counted = number + data.count(b"\n", counted, start), start
-            framed = self._framed(offset, data, start, number)
+            framed = self._framed(offset, data, start, number + self._line_starts.newlines_before(start))
             done = self._complete(framed, data, start, stop)
             yield framed
 
