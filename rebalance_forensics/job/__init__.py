@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from rebalance_forensics.job.arguments import parse
-from rebalance_forensics.job.running import REFUSED, exit_code, run_job
+from rebalance_forensics.job.running import REFUSED, check, exit_code, run_job
 from rebalance_forensics.job.sessions import engine_of
 from rebalance_forensics.pipeline.refusals import InputError
 
@@ -16,8 +16,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run once; the exit code is the one of contract and schedulers. The summary goes to standard output."""
     try:
         asked = parse(arguments)
-        engine = engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home)
-        outcome = run_job(asked.options, engine)
+        check(asked.options)
+        with engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine:
+            outcome = run_job(asked.options, engine)
     except InputError as refusal:
         _say(str(refusal))
         return REFUSED

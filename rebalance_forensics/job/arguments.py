@@ -137,7 +137,8 @@ def _problem(name: str, value: object) -> str | None:
         wanted = list, 'a list of texts, ["…"]'
     else:
         wanted = str, 'a text, "…"'
-    right = isinstance(value, wanted[0]) and (wanted[0] is not list or all(isinstance(v, str) for v in _items(value)))
+    right = isinstance(value, wanted[0]) and not (setting.number and isinstance(value, bool))
+    right = right and (wanted[0] is not list or all(isinstance(v, str) for v in _items(value)))
     return None if right else f"{name} = {value!r}: write {wanted[1]}"
 
 

@@ -95,12 +95,20 @@ class _Run:
     journal: Journal = field(default_factory=Journal)
 
 
-def run_job(options: JobOptions, engine: JobEngine) -> Outcome:
-    """Scan what is new, write the dates it touches and those the interval adds."""
+def check(options: JobOptions) -> Store:
+    """Refuse what cannot work before anything is started or touched; the store of the tables."""
+    if options.since is not None and options.until is not None:
+        _refuse_backwards(options.since, options.until)
     store = output_store(options.output)
     state.refuse_other_version(store, options.output)
     refuse_missing_inputs(options.inputs)
     refuse_patterns(options.reading.patterns)
+    return store
+
+
+def run_job(options: JobOptions, engine: JobEngine) -> Outcome:
+    """Scan what is new, write the dates it touches and those the interval adds."""
+    store = check(options)
     recover(store, options.scope)
     before = state.coverage_of(store, options.scope)
     run_id = uuid4().hex[:12]
@@ -145,11 +153,15 @@ def _interval(options: JobOptions, before: Coverage) -> Interval:
     until = options.until if options.until is not None else _now()
     if since is None:
         raise InputError("--since is missing and the tables cover nothing yet; say from when on the logs count.")
+    _refuse_backwards(since, until)
+    return Interval(since, until)
+
+
+def _refuse_backwards(since: int, until: int) -> None:
     if until <= since:
         raise InputError(
             f"the interval ends ({time_text(until)}) before it starts ({time_text(since)}); swap --since and --until."
         )
-    return Interval(since, until)
 
 
 def _scan(run: _Run, listing: Listing, found: Changes, entries: Sequence[Entry]) -> tuple[Scanned, Ledger]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rebalance_forensics.pipeline.session import active_session, cores, start_session
@@ -15,24 +17,29 @@ _SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLE
 """Set where something else has chosen the master."""
 
 
-def engine_of(name: str, *, tasks: int | None, java_home: str | None) -> JobEngine:
-    """The engine that a run asked for."""
+@contextmanager
+def engine_of(name: str, *, tasks: int | None, java_home: str | None) -> Iterator[JobEngine]:
+    """The engine that a run asked for; a session that was started for it ends with it."""
     if name == "local":
-        return InProcess(workers=tasks or 1)
-    session = _session(java_home)
-    return OnSpark(session=session, workers=tasks or _parallelism(session))
+        yield InProcess(workers=tasks or 1)
+        return
+    given = _given_session()
+    session = given or start_session(java_home)
+    try:
+        yield OnSpark(session=session, workers=tasks or _parallelism(session))
+    finally:
+        if given is None:
+            session.stop()
 
 
-def _session(java_home: str | None) -> SparkSession:
-    """The session that is there, or the one of spark-submit; only a bare shell gets a local one."""
+def _given_session() -> SparkSession | None:
+    """The session that is there, or the one of spark-submit; only a bare shell has none."""
     running = active_session()
-    if running is not None:
+    if running is not None or not any(os.environ.get(name) for name in _SUBMITTED):
         return running
-    if any(os.environ.get(name) for name in _SUBMITTED):
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - Spark only where it is asked for
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - Spark only where it is asked for
 
-        return SparkSession.builder.appName("rebalance-forensics").getOrCreate()
-    return start_session(java_home)
+    return SparkSession.builder.appName("rebalance-forensics").getOrCreate()
 
 
 def _parallelism(session: SparkSession) -> int:

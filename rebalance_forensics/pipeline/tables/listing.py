@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
+
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, deal, printable
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.layout import WORK
 from rebalance_forensics.pipeline.tables.stores import Store, checked_store, first_line, is_remote, open_location
 from rebalance_forensics.sources.files import InputFile, discover, discover_stored
 from rebalance_forensics.sources.opening import open_remote_with
@@ -98,4 +101,9 @@ def output_store(uri: str) -> Store:
     store = checked_store(uri, role="--output")
     if store.kind() == "file":
         raise InputError(f"--output {uri} is a file; name a directory.")
+    try:
+        store.write(f"{WORK}/probe", b"")
+        store.delete(f"{WORK}/probe")
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"--output {uri} cannot be written: {first_line(error)}; check its permissions.") from error
     return store

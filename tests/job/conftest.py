@@ -1,0 +1,51 @@
+"""The job in this process, and its tables as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+
+from rebalance_forensics.job.arguments import parse
+from rebalance_forensics.job.running import Outcome, run_job
+from rebalance_forensics.pipeline.tables.engines import InProcess, JobEngine
+from tests.job.days import week
+
+TABLES = ("events", "generations", "pauses", "incidents", "findings", "inputs", "_pending")
+Rows = dict[str, list[dict[str, Any]]]
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Three days of a broker."""
+    week(tmp_path / "logs" / "broker-1", days=3)
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def run(logs: Path, tmp_path: Path) -> Run:
+    """One run over an interval."""
+
+    def run(
+        since: str, until: str, *more: str, output: str | Path = tmp_path / "tables", engine: JobEngine | None = None
+    ) -> Outcome:
+        given = ["--input", str(logs), "--output", str(output), "--since", since, "--until", until, *more]
+        return run_job(parse(given).options, engine or InProcess())
+
+    return run
+
+
+def rows(output: str | Path, tables: Sequence[str] = TABLES) -> Rows:
+    """All rows of the tables, in one order."""
+    return {name: _sorted(Path(output) / name) for name in tables}
+
+
+def _sorted(directory: Path) -> list[dict[str, Any]]:
+    if not directory.is_dir():
+        return []
+    table = ds.dataset(directory, partitioning="hive", ignore_prefixes=["."]).to_table()
+    return sorted(table.to_pylist(), key=repr)

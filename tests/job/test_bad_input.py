@@ -1,0 +1,138 @@
+"""What cannot work is refused in one sentence and touches no table; what cannot be read is named, the rest written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.job import main
+from tests.job.conftest import Run, rows
+
+PARTIAL, REFUSED, FOUND, OK = 3, 2, 1, 0
+Told = tuple[int, str]
+Job = Callable[..., Told]
+
+
+@pytest.fixture
+def job(logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Job:
+    """The job as a scheduler calls it; its exit code and what it said."""
+
+    def job(*more: str, **changed: str) -> Told:
+        given = {"input": str(logs), "output": str(tmp_path / "tables"), "since": "2026-03-01", "until": "2026-03-04"}
+        named = [part for name, value in (given | changed).items() for part in (f"--{name}", value)]
+        code = main(["--engine", "local", *named, *more])
+        return code, capsys.readouterr().err
+
+    return job
+
+
+def test_a_run_that_finds_nothing_bad_enough_ends_with_0(job: Job) -> None:
+    assert job() == (OK, "")
+
+
+def test_a_run_that_finds_something_as_bad_as_asked_ends_with_1(job: Job) -> None:
+    assert job("--fail-on", "info")[0] == FOUND
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"until": "2026-02-01"}, "the interval ends (2026-02-01T00:00:00Z) before it starts (2026-03-01T00:00:00Z)"),
+        ({"input": "/no/such/logs"}, "--input /no/such/logs: no such file or directory."),
+        ({"output": "/proc/tables"}, "--output /proc/tables cannot be written"),
+        ({"output": "ftp://host/tables"}, "--output ftp://host/tables cannot be reached: ftp:// is not known"),
+        ({"since": "yesterday"}, "'yesterday' is no time"),
+        ({"table-format": "orc"}, "argument --table-format: invalid choice: 'orc'"),
+        ({"lookback": "2026-03-01"}, "'2026-03-01' is a point in time; write how long, like 24h."),
+    ],
+)
+def test_what_cannot_work_is_refused(job: Job, tmp_path: Path, changed: dict[str, str], sentence: str) -> None:
+    code, said = job(**changed)
+    assert code == REFUSED
+    assert sentence in said
+    assert len(said.splitlines()) == 1
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_an_option_that_is_missing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--output", "tables"]) == REFUSED
+    assert "--input is missing" in capsys.readouterr().err
+
+
+def test_logs_without_a_kafka_line_are_refused(job: Job, logs: Path, tmp_path: Path) -> None:
+    for path in (logs / "broker-1").iterdir():
+        path.write_text("2026-03-01 10:00:00 INFO hello\n")
+    code, said = job()
+    assert (code, "no Kafka line found in 3 file(s)" in said) == (REFUSED, True)
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_an_empty_directory_is_refused(job: Job, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert job(input=str(tmp_path / "empty"))[0] == REFUSED
+
+
+def test_tables_of_another_version_are_not_touched(job: Job, tmp_path: Path) -> None:
+    job()
+    (tmp_path / "tables" / "_schema.json").write_text('{"version": 99}')
+    before = rows(tmp_path / "tables")
+    code, said = job(until="2026-03-05")
+    assert (code, "schema version 99" in said) == (REFUSED, True)
+    assert rows(tmp_path / "tables") == before
+
+
+def test_a_damaged_file_is_named_and_the_rest_is_written(job: Job, logs: Path, tmp_path: Path) -> None:
+    damaged = logs / "broker-1" / "server.log.2026-03-02.gz"
+    damaged.write_bytes(b"\x1f\x8b\x08\x00")
+    (logs / "broker-1" / "core").write_bytes(bytes(range(256)) * 64)
+    code, said = job()
+    assert code == PARTIAL
+    assert "core is a binary file" in said
+    noted = {row["path"]: row["errors"] for row in rows(tmp_path / "tables")["inputs"] if row["errors"]}
+    assert any(path.endswith("core") for path in noted)
+    assert len(rows(tmp_path / "tables")["incidents"]) > 0
+    assert job()[0] == PARTIAL
+
+
+def test_a_file_that_can_be_read_again_is_no_longer_named(run: Run, logs: Path, tmp_path: Path) -> None:
+    core = logs / "broker-1" / "core"
+    core.write_bytes(bytes(range(256)) * 64)
+    run("2026-03-01", "2026-03-04")
+    core.write_text("a note\n")
+    run("2026-03-01", "2026-03-04")
+    noted = rows(tmp_path / "tables")["inputs"]
+    assert [row["errors"] for row in noted if row["path"].endswith("core")] == [[]]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('clutser = "blue"', "job.toml:3: clutser is no setting; did you mean cluster?"),
+        ('fail-on = "bad"', "job.toml:3: fail-on = 'bad': use one of info, warning, critical."),
+        ('tz = "UTC"', "job.toml:3: tz = 'UTC': write a list of texts"),
+        ("tasks = true", "job.toml:3: tasks = True: write a number"),
+        ("cluster =", "this is not TOML"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_line(job: Job, tmp_path: Path, line: str, sentence: str) -> None:
+    config = tmp_path / "job.toml"
+    config.write_text(f"# the nightly run\n\n{line}\n")
+    code, said = job("--config", str(config))
+    assert (code, sentence in said) == (REFUSED, True), said
+
+
+def test_settings_of_a_file_count_where_the_command_line_says_nothing(
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "job.toml"
+    output = tmp_path / "tables"
+    config.write_text(
+        f'input = ["{logs}"]\noutput = "{output}"\nsince = "2026-03-01"\nuntil = "2026-03-04"\n'
+        'engine = "local"\ncluster = "blue"\nfail-on = "info"\n'
+    )
+    assert main(["--config", str(config), "--cluster", "green"]) == FOUND
+    assert json.loads(capsys.readouterr().out)["incidents"] > 0
+    assert {row["cluster"] for row in rows(output)["incidents"]} == {"green"}
