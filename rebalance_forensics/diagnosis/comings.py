@@ -105,7 +105,7 @@ def _is_closed(timeline: Timeline, actor: Actor | None, at: int) -> bool:
 
 
 def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
-    known = [g for g in timeline.generations if g.members and (g.completed_at or g.started_at or 0) < first.at]
+    known = [g for g in timeline.generations if g.members and (g.completed_at or g.started_at or 0) < first.at - 5_000]
     if not known:
         return True
     last_left = max((d.at for d in timeline.departures if d.at <= first.at), default=None)

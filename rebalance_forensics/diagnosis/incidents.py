@@ -31,8 +31,12 @@ def assign_rebalances(
     last: Draft | None = None
     for rebalance in timeline.rebalances:
         mine = _facts_of(rebalance, facts, since)
-        finding = explained.get(id(rebalance)) or next((explained[id(f)] for f in mine if id(f) in explained), None)
-        if rebalance.followup and last is not None and not _begins_something(mine, explained, last, of_finding):
+        claimed = explained.get(id(rebalance))
+        finding = claimed or next((explained[id(f)] for f in mine if id(f) in explained), None)
+        if claimed is not None and rebalance in claimed.core:
+            last = of_finding[id(claimed)]
+            found[id(rebalance)] = (last, rebalance.followup or claimed.cause)
+        elif rebalance.followup and last is not None and not _begins_something(mine, explained, last, of_finding):
             found[id(rebalance)] = (last, rebalance.followup)
         elif finding is not None:
             last = of_finding[id(finding)]

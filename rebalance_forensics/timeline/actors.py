@@ -65,6 +65,8 @@ class Cast:
         """The actor behind a member id; a new one when nobody is known by it."""
         if not member_id:
             return None
+        if member_id.startswith("?"):
+            return next((a for a in self.actors if a.name == member_id[1:]), None)
         known = self._by_member.get(member_id)
         return known or self._met_by_member_id(member_id)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.absentees import absentees
 from rebalance_forensics.timeline.actors import Actor, Cast, cast_of, settings_of
 from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_clocks
 from rebalance_forensics.timeline.coordinators import coordinators_of
@@ -139,6 +140,8 @@ def _replayed(
             classic.hear(event, tuple(lives.live))
             epochs.hear(event, lives.live)
     slots = classic.finished()
+    last = max((e.at for e in events if e.at is not None), default=0)
+    lives.departures += absentees(slots, lives.departures, last)
     generations: list[Generation] = []
     for index, slot in enumerate(slots):
         following = slots[index + 1] if index + 1 < len(slots) else None

@@ -33,6 +33,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         confidence=LIKELY,
         severity="warning",
         claims=tuple(probing),
+        core=tuple(probing),
         narrative=(
             f"{len(probing)} probing rebalances, {seconds(interval)} apart, and the warm-ups still have not caught up."
         ),

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, RebalanceStarted
+from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, LeaderReplaced, RebalanceStarted
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure, Rebalance
@@ -56,7 +56,7 @@ def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
 
 def _finding(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> Iterator[Finding]:
     removed = _removed(timeline, rebalance)
-    last = [d.actor for d in removed] or _last_to_join(timeline, rebalance)
+    last = _replaced_leaders(timeline, rebalance) or [d.actor for d in removed] or _last_to_join(timeline, rebalance)
     culprits = tuple(sorted({culprit_of(a) for a in last}, key=lambda c: c.name))
     lines = [e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized)]
     joins = _join_lines(timeline, last, rebalance)
@@ -96,6 +96,17 @@ def _narrative(culprits: tuple[Culprit, ...], rebalance: Rebalance, open_ms: int
 def _removed(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
     end = (rebalance.stabilized_at or rebalance.started_at) + 200
     return [d for d in timeline.departures if d.why == "rebalance-timeout" and rebalance.started_at <= d.at <= end]
+
+
+def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Actor]:
+    """A leader that missed the rebalance timeout, by name."""
+    end = (rebalance.stabilized_at or rebalance.started_at) + 200
+    found = [
+        timeline.cast.of_member(e.member)
+        for e in timeline.of(LeaderReplaced)
+        if isinstance(e, LeaderReplaced) and e.at is not None and rebalance.started_at <= e.at <= end
+    ]
+    return [actor for actor in found if actor is not None]
 
 
 def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Actor]:

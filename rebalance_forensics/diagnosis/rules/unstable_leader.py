@@ -6,45 +6,59 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import the_group
 from rebalance_forensics.diagnosis.finding import PROBABLE, Finding, Rule
-from rebalance_forensics.events.rebalancing import AssignmentReceived
+from rebalance_forensics.events.rebalancing import AssignmentComputed, AssignmentReceived
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.model import Generation
 
 MOVES = 3
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """At least three moves in a row of the leadership between the same members."""
-    run: list[AssignmentReceived] = []
-    members: frozenset[str | None] | None = None
-    leader: str | None = None
+    run: list[Generation] = []
+    before: Generation | None = None
     for generation in timeline.generations:
-        now = frozenset(m.member_id for m in generation.members)
         if generation.leader is None:
             continue
-        moved = now == members and generation.leader != leader and not _is_followup(timeline, generation.generation)
-        run = [*run, *_received(timeline, generation.generation)] if moved else []
-        members, leader = now, generation.leader
-        if len(run) == MOVES:
-            claims: tuple[Rebalance, ...] = tuple(r for r in timeline.rebalances if any(e in run for e in r.events))
-            yield Finding(
-                because=tuple(run),
-                culprits=(the_group(timeline),),
-                confidence=PROBABLE,
-                severity="warning",
-                claims=claims,
-                narrative="The leader changed at every rebalance though no member came or went.",
-            )
+        if before is not None and _moved(timeline, before, generation):
+            run.append(generation)
+        else:
+            yield from _finding(timeline, run)
+            run = []
+        before = generation
+    yield from _finding(timeline, run)
+
+
+def _moved(timeline: Timeline, before: Generation, generation: Generation) -> bool:
+    """Another member leads though the members, by whatever id, are the same."""
+    same = _members(before) == _members(generation)
+    leaders = [timeline.cast.of_member(g.leader) for g in (before, generation)]
+    return same and leaders[0] is not leaders[1] and not _is_followup(timeline, generation.generation)
+
+
+def _members(generation: Generation) -> frozenset[str | None]:
+    return frozenset(m.instance_id or m.client_id or m.member_id for m in generation.members)
+
+
+def _finding(timeline: Timeline, run: list[Generation]) -> Iterator[Finding]:
+    numbers = {g.generation for g in run}
+    claims = tuple(r for r in timeline.rebalances if r.generation in numbers)
+    told = [e for r in claims for e in r.events if isinstance(e, AssignmentReceived | AssignmentComputed)]
+    if len(run) < MOVES or not told:
+        return
+    yield Finding(
+        because=tuple(told),
+        culprits=(the_group(timeline),),
+        confidence=PROBABLE,
+        severity="warning",
+        claims=claims,
+        core=claims,
+        narrative=f"The leader changed at {len(run)} rebalances in a row though no member came or went.",
+    )
 
 
 def _is_followup(timeline: Timeline, generation: int) -> bool:
     return any(r.followup for r in timeline.rebalances if r.generation == generation)
-
-
-def _received(timeline: Timeline, generation: int) -> list[AssignmentReceived]:
-    return [
-        e for e in timeline.of(AssignmentReceived) if isinstance(e, AssignmentReceived) and e.generation == generation
-    ]
 
 
 RULE = Rule(
