@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from tests.diagnosis.closings import comes
+from tests.kafka_words import member_id
+from tests.story import Story
+
+
+def late(seconds: int) -> Story:
+    story = Story().formed("c-1", "c-2")
+    story.started("c-3", "01:09:58.000")
+    words, joiner = story.words, story.id_of("c-3")
+    story.broker("01:09:59.980", words.introduced(joiner))
+    story.broker("01:10:00.000", words.preparing(1, words.adding(joiner)))
+    for client, second in (("c-1", 1), ("c-2", seconds - 1), ("c-3", 0)):
+        at = f"01:10:{second:02}.100"
+        if client != "c-3":
+            story.client(client, at, "Request joining group due to: group is already rebalancing")
+            story.client(client, at, f"Revoke previously assigned partitions {', '.join(story.holds[client])}")
+        story.client(client, at, "(Re-)joining group")
+    story.generation = 2
+    return story._assigned(3_600_000 + 1_772_323_200_000 + (600 + seconds) * 1000, ["c-1", "c-2", "c-3"])  # noqa: SLF001
+
+
+def test_the_last_to_rejoin_is_blamed_not_the_newcomer_that_triggered_it() -> None:
+    story = late(30)
+    assert story.causes() == ["rebalance-straggler"]
+    assert story.blamed() == ["c-2"]
+    assert story.the_incident().generations == (2,)
+
+
+def test_a_member_removed_at_the_rebalance_timeout_is_a_straggler() -> None:
+    story = Story(release=(3, 9), seen="brokers").formed("c-1", "c-2", "c-3")
+    words = story.words
+    story.broker("01:10:00.000", words.preparing(1, f"Updating metadata for member {member_id('c-1')} during Stable; client "
+                 "reason: subscription has changed"))  # fmt: skip
+    story.says("01:11:00.000", f"Group payments removed dynamic members who haven't joined: Set({member_id('c-3')})")
+    story.broker("01:11:00.001", words.stabilized(2, 2))
+    story.broker("01:11:00.020", words.assigned(2, 2, member_id("c-1")))
+    assert "rebalance-straggler" in story.causes()
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "rebalance-straggler")
+    assert [c.name for c in found.root_causes[0].culprits] == ["c-3"]
+
+
+def test_a_barrier_that_the_heartbeat_interval_explains_is_no_straggler() -> None:
+    assert "rebalance-straggler" not in late(4).causes()
+
+
+def test_a_quick_join_has_no_straggler() -> None:
+    assert "rebalance-straggler" not in comes(Story().formed("c-1"), "c-2", "01:10:00.000", ["c-1", "c-2"]).causes()

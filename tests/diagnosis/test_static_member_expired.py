@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from tests.diagnosis.expiries import evicted
+from tests.diagnosis.statics import static_group
+
+
+def test_a_static_member_that_stays_away_too_long_is_removed() -> None:
+    story = static_group("pod-1", "pod-2")
+    member = story.id_of("pod-2")
+    story.broker("01:10:00.000", story.words.failed(member))
+    story.broker("01:10:00.001", story.words.preparing(1, f"removing member {member} on heartbeat expiration"))
+    story.broker("01:10:00.500", story.words.stabilized(2, 1))
+    story.broker("01:10:00.510", story.words.assigned(2, 1, story.id_of("pod-1")))
+    assert story.causes() == ["static-member-expired"]
+    assert story.blamed() == ["pod-2"]
+    assert story.the_incident().generations == (2,)
+
+
+def test_the_expiry_of_a_dynamic_member_is_another_story() -> None:
+    assert "static-member-expired" not in evicted().causes()

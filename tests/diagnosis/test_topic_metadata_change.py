@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.kafka_words import Release, member_id
+from tests.story import Side, Story
+
+
+def more_partitions(release: Release = (3, 9), seen: Side = "both") -> Story:
+    story = Story(release=release, seen=seen).formed("c-1", "c-2")
+    before, after = ("NO_RACKS, NO_RACKS", "NO_RACKS, NO_RACKS, NO_RACKS") if release >= (3, 5) else ("2", "3")
+    bracket = ("[{}]" if release >= (3, 5) else "{}").format
+    change = f"(version2: {{orders={bracket(before)}}}) {{}} (version6: {{orders={bracket(after)}}})"
+    if release >= (3, 0):
+        story.client("c-1", "01:10:00.000", "Request joining group due to: cached metadata has changed from "
+                     + change.replace("{}", "at the beginning of the rebalance to"))  # fmt: skip
+        reason = f"Leader {member_id('c-1')} re-joining group during Stable; client reason: cached metadata has changed"
+    else:
+        story.client("c-1", "01:10:00.000", "Requesting to re-join the group and trigger rebalance since the assignment "
+                     "metadata has changed from " + change.replace("{}", "to"))  # fmt: skip
+        reason = f"leader {member_id('c-1')} re-joining group during Stable"
+    return story.rebalanced("01:10:00.010", reason, ["c-1", "c-2"])
+
+
+@pytest.mark.parametrize(("release", "seen"), [((2, 8), "both"), ((3, 9), "both"), ((3, 9), "clients")])
+def test_the_group_leader_sees_the_topic_change(release: Release, seen: Side) -> None:
+    story = more_partitions(release, seen)
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.blamed() == ["orders"]
+    assert story.the_incident().severity == "info"
+
+
+def test_the_client_reason_on_the_broker_is_enough() -> None:
+    assert more_partitions((3, 9), "brokers").causes() == ["topic-metadata-change"]
+
+
+def test_a_newcomer_changes_no_topic() -> None:
+    story = Story().formed("c-1").started("c-2", "01:09:58.000")
+    story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
+    assert "topic-metadata-change" not in story.causes()

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from tests.diagnosis.closings import closes
+from tests.story import Story
+
+
+def silent() -> Story:
+    story = Story(release=(1, 1), seen="brokers").formed("c-1", "c-2")
+    return story.rebalanced("01:30:00.000", "brokers before 2.1 do not print it", ["c-1", "c-2"])
+
+
+def test_a_rebalance_that_no_line_explains_is_called_so() -> None:
+    incident = silent().the_incident()
+    assert incident.root_causes[0].cause == "unexplained"
+    assert incident.root_causes[0].culprits == ()
+    assert incident.generations == (2,)
+
+
+def test_its_confidence_is_low_and_the_lines_that_were_found_are_shown() -> None:
+    cause = silent().the_incident().root_causes[0]
+    assert cause.confidence <= 0.5
+    assert cause.evidence
+
+
+def test_what_a_rule_explains_is_not_unexplained() -> None:
+    assert "unexplained" not in closes(Story().formed("c-1", "c-2"), "c-2", "01:10:00.000", ["c-1"]).causes()
