@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.culprits import the_group
 from rebalance_forensics.diagnosis.finding import GUESS, Fact, Finding, fact_at
 from rebalance_forensics.diagnosis.model import ChainLink, Culprit, Impact, Incident, RootCause, RuledOut, Severity
-from rebalance_forensics.diagnosis.proof import evidence_of, most_telling
+from rebalance_forensics.diagnosis.proof import evidence_of, most_telling, what_happened
 from rebalance_forensics.diagnosis.weighing import Draft
+from rebalance_forensics.diagnosis.what_if import alternatives
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.build import Timeline
@@ -79,6 +80,7 @@ def incident_of(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance
         followups=tuple(sorted(f for f in followups if f)),
         generations=generations,
         impact=impact_of(timeline, started, ended, [r for r, _ in mine]),
+        what_if=alternatives(timeline, started, ended, (draft.cause,), [r for r, _ in mine]),
         occurrences=len(draft.findings),
     )
 
@@ -100,7 +102,7 @@ def _root_cause(timeline: Timeline, draft: Draft) -> RootCause:
         evidence_total=total,
         advice=tuple(dict.fromkeys(a for f in draft.findings for a in f.advice)),
         chain=tuple(
-            ChainLink(at=e.at, what=type(e).__name__, evidence=evidence_of(e))
+            ChainLink(at=e.at, what=what_happened(e), evidence=evidence_of(e))
             for e in sorted(because, key=lambda e: (e.at or 0, e.origin.path, e.origin.byte_offset))[:40]
         ),
     )

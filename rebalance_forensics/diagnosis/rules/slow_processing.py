@@ -44,6 +44,7 @@ def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Findin
     facts = tuple(f for a in group for f in a.facts())
     everyone = len(set(actors)) > 1
     limit = setting(timeline, "max.poll.interval.ms", 300_000)
+    known = "max.poll.interval.ms" in timeline.settings
     back = [a for a in group if a.back_at is not None]
     away_ms = max(((a.back_at or 0) - a.at for a in back), default=0)
     who = f"{len(set(actors))} members" if everyone else culprits_of(timeline, actors)[0].name
@@ -59,8 +60,8 @@ def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Findin
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(d for a in group for d in a.departures),
         narrative=(
-            f"{who} did not call poll() for max.poll.interval.ms ({limit} ms where the log shows it) and left the group"
-            + (f"; it was back after {seconds(away_ms)}." if away_ms else ".")
+            f"{who} did not call poll() for max.poll.interval.ms ({limit} ms{'' if known else ' by default'}) "
+            "and left the group" + (f"; the longest absence took {seconds(away_ms)}." if away_ms else ".")
         ),
         ruled_out=(
             RuledOut(cause="process-pause", why="the heartbeat thread lived: the client itself sent LeaveGroup"),
