@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from tests.diagnosis.closings import comes
+from tests.kafka_words import member_id
+from tests.story import Story
+
+
+def throws(times: int) -> Story:
+    story = comes(Story().formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    words = story.words
+    reason = "rebalance failed due to 'weights do not add up' (IllegalStateException)"
+    for second in range(1, times + 1):
+        at = f"01:10:{second:02}"
+        story.client("c-1", f"{at}.000", f"Request joining group due to: {reason}")
+        story.broker(f"{at}.100", words.preparing(story.generation, f"Leader {member_id('c-1')} re-joining group during "
+                     f"CompletingRebalance; client reason: rebalance failed due to IllegalStateException"))  # fmt: skip
+        story.generation += 1
+        story.broker(f"{at}.300", words.stabilized(story.generation, 3))
+    return story
+
+
+def test_an_assignor_that_throws_again_and_again_is_the_leaders_fault() -> None:
+    story = throws(8)
+    assert "assignment-failure" in story.causes()
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "assignment-failure")
+    assert [c.name for c in found.root_causes[0].culprits] == ["c-1"]
+    assert found.severity == "critical"
+
+
+def test_one_lost_member_id_is_no_assignment_failure() -> None:
+    assert "assignment-failure" not in throws(0).causes()

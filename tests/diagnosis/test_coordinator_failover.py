@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from tests.story import Story
+
+GM = "kafka.coordinator.group.GroupMetadataManager"
+GC = "kafka.coordinator.group.GroupCoordinator"
+LOST = "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator "
+LOST += "unavailable. isDisconnected: true. Rediscovery will be attempted."
+FOUND = "Discovered group coordinator broker-3:9092 (id: 2147483644 rack: null)"
+
+
+def moved() -> Story:
+    story = Story().formed("c-1", "c-2")
+    for client in ("c-1", "c-2"):
+        story.client(client, "01:10:00.000", LOST)
+    story.broker("01:10:05.000", "[GroupCoordinator 3]: Elected as the group coordinator for partition 13 in epoch 4", 3, GC)
+    story.broker("01:10:05.001", "[GroupMetadataManager brokerId=3] Scheduling loading of offsets and group metadata from "
+                 "__consumer_offsets-13 for epoch 4", 3, GM)  # fmt: skip
+    story.broker("01:10:05.020", "[GroupCoordinator 3]: Loading group metadata for payments with generation 1", 3, GC)
+    for client in ("c-1", "c-2"):
+        story.client(client, "01:10:05.500", FOUND)
+    return story
+
+
+def test_a_coordinator_that_dies_is_blamed_though_no_generation_was_lost() -> None:
+    story = moved()
+    assert story.causes() == ["coordinator-failover"]
+    assert story.blamed() == ["broker-2"]
+    assert story.the_incident().generations == ()
+
+
+def test_the_group_has_two_coordinators_one_after_the_other() -> None:
+    assert [term.broker for term in moved().history().coordinators] == ["broker-2", "broker-3"]
+
+
+def test_clients_alone_notice_it() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2")
+    for client in ("c-1", "c-2"):
+        story.client(client, "01:10:00.000", LOST).client(client, "01:10:05.500", FOUND)
+    assert story.causes() == ["coordinator-failover"]
+    assert story.blamed() == ["broker-2"]
+
+
+def test_looking_for_the_coordinator_at_the_start_is_no_failover() -> None:
+    story = Story()
+    story.client("c-1", "00:59:58.500", "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)")
+    assert story.formed("c-1", "c-2").causes() == []

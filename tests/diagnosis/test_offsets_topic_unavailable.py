@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from tests.kafka_words import generation_of, member_id
+from tests.story import Story
+
+INSUFFICIENT = (
+    "[ReplicaManager broker=2] Error processing append operation on partition __consumer_offsets-13\n"
+    "org.apache.kafka.common.errors.NotEnoughReplicasException: The size of the current ISR Set(2) is insufficient to "
+    "satisfy the min.isr requirement of 2 for partition __consumer_offsets-13"
+)
+
+
+def cannot_write(rounds: int = 4) -> Story:
+    story = Story().formed("c-1", "c-2")
+    failure = f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {member_id('c-1')})"
+    for number in range(rounds):
+        at = f"01:10:{number:02}"
+        story.broker(f"{at}.100", INSUFFICIENT, logger="kafka.server.ReplicaManager")
+        for client in ("c-1", "c-2"):
+            story.client(client, f"{at}.110", "SyncGroup failed: The coordinator is not available. Marking coordinator unknown. "
+                         f"Sent generation was {generation_of(story.generation, member_id(client))}")  # fmt: skip
+        story.rebalanced(f"{at}.120", failure, ["c-1", "c-2"])
+    return story
+
+
+def test_an_assignment_that_cannot_be_stored_is_the_fault_of_the_offsets_topic() -> None:
+    story = cannot_write()
+    assert story.causes() == ["offsets-topic-unavailable"]
+    assert story.the_incident().severity == "critical"
+    assert set(story.the_incident().generations) >= {2, 3, 4, 5}
+
+
+def test_it_is_not_called_an_assignment_failure() -> None:
+    assert "assignment-failure" not in cannot_write().causes()
+
+
+def test_other_topics_that_lack_replicas_do_not_concern_the_group() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.broker("01:10:00.100", INSUFFICIENT.replace("__consumer_offsets-13", "orders-3"), logger="kafka.server.ReplicaManager")
+    assert story.causes() == []
