@@ -24,13 +24,13 @@ def failure(at: datetime, group: str, generation: int) -> list[tuple[datetime, s
         (0, f"Member {member} in group {group} has failed, removing it from the group"),
         (1, f"{prepare} {generation} {partition} (reason: removing member {member} on heartbeat expiration)"),
         (3000, f"Stabilized group {group} generation {generation + 1} {partition} with 1 members"),
-        (120_000, f"Dynamic member with unknown member id joins group {group} in Stable state. Created a new member id"
-                  f" {back} and request the member to rejoin with this id."),
-        (120_001, f"{prepare} {generation + 1} {partition} (reason: Adding new member {back} with group instance id "
-                  "None; client reason: not provided)"),
+        (120_000, (f"Dynamic member with unknown member id joins group {group} in Stable state. Created a new member id"
+                  f" {back} and request the member to rejoin with this id.")),
+        (120_001, (f"{prepare} {generation + 1} {partition} (reason: Adding new member {back} with group instance id "
+                  "None; client reason: not provided)")),
         (123_000, f"Stabilized group {group} generation {generation + 2} {partition} with 2 members"),
-        (123_050, f"Assignment received from leader {member} for group {group} for generation {generation + 2}. "
-                  "The group has 2 members, 0 of which are static."),
+        (123_050, (f"Assignment received from leader {member} for group {group} for generation {generation + 2}. "
+                  "The group has 2 members, 0 of which are static.")),
     ]  # fmt: skip
     return [(at + timedelta(milliseconds=ms), words) for ms, words in said]
 

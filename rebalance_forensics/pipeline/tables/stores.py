@@ -176,6 +176,8 @@ def _s3(uri: str) -> tuple[Any, str]:
         settings["region"] = settings["region"] or "us-east-1"
     elif settings["region"] is None:
         settings["region"] = pafs.resolve_s3_region(parts.netloc)
+    # Small files are sent in one request instead of three.
+    settings["allow_delayed_open"] = True
     return pafs.S3FileSystem(**settings), f"{parts.netloc}{parts.path}".rstrip("/")
 
 
