@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.kafka_words import member_id
+from tests.story import Story
+
+HERDER = "org.apache.kafka.connect.runtime.distributed.DistributedHerder"
+JOINED = (
+    "Joined group at generation {n} with protocol version 2 and got assignment: Assignment{{error=0, leader='{leader}', "
+    "leaderUrl='http://w1:8083/', offset={n}, connectorIds=[sink-a], taskIds=[sink-a-0], revokedConnectorIds=[], "
+    "revokedTaskIds=[], delay=0}} with rebalance delay: 0"
+)
+
+
+def worker_says(story: Story, time: str, message: str) -> None:
+    story.line("worker-1/connect.log", time, f"[Worker clientId=connect-w1:8083, groupId=kc] {message}", logger=HERDER)
+
+
+def cluster(*created: str) -> Story:
+    story = Story(group="kc")
+    leader = member_id("connect-w1:8083")
+    story.broker("00:59:59.980", story.words.introduced(leader))
+    for number, name in enumerate(["", *created]):
+        minute = f"01:{number:02}:00"
+        if name:
+            worker_says(story, f"{minute}.000", f"Connector {name} config updated")
+        reason = f"Updating metadata for member {leader} during Stable; client reason: connect config changed"
+        story.broker(f"{minute}.010", story.words.preparing(number, reason if name else story.words.adding(leader)))
+        worker_says(story, f"{minute}.011", "Rebalance started")
+        story.broker(f"{minute}.500", story.words.stabilized(number + 1, 1))
+        story.broker(f"{minute}.510", story.words.assigned(number + 1, 1, leader))
+        worker_says(story, f"{minute}.520", JOINED.format(n=number + 1, leader=leader))
+    return story
+
+
+def test_a_connector_whose_configuration_changes_rebalances_the_workers() -> None:
+    story = cluster("sink-a")
+    assert story.causes() == ["connect-config-change"]
+    assert story.blamed() == ["sink-a"]
+
+
+@pytest.mark.parametrize(("created", "severity"), [(["sink-a"], "info"), ([f"sink-{n}" for n in range(12)], "warning")])
+def test_one_change_is_planned_and_a_dozen_in_a_row_disturb(created: list[str], severity: str) -> None:
+    assert cluster(*created).the_incident().severity == severity
+
+
+def test_a_worker_that_starts_changes_no_configuration() -> None:
+    assert "connect-config-change" not in cluster().causes()

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from tests.diagnosis.threads import Application, shop
+from tests.kafka_words import member_id
+from tests.story import ms
+
+
+def probing(rounds: int, *, settles: bool = False) -> Application:
+    story = shop()
+    for number in range(rounds):
+        last = settles and number == rounds - 1
+        before, minute = f"01:{10 * number:02}:00", f"01:{10 * (number + 1):02}:00"
+        due = ms(f"{minute}.000")
+        story.by_assignor(1, 1, f"{before}.330", f"Requesting followup rebalance be scheduled by {member_id(story.consumer(1, 1))} "
+                          f"for {due} ms to probe for caught-up replica tasks.")  # fmt: skip
+        story.by_assignor(1, 1, f"{before}.331", "Finished unstable assignment of tasks, a followup rebalance will be scheduled.")
+        story.by_thread(1, 1, f"{minute}.000", f"Triggering the followup rebalance scheduled for {due} ms.")
+        story.round(f"{minute}.000", f"Updating metadata for member {member_id(story.consumer(1, 1))} during Stable; client "
+                    "reason: Scheduled probing rebalance")  # fmt: skip
+        if last:
+            story.by_assignor(1, 1, f"{minute}.331", "Finished stable assignment of tasks, no followup rebalances required.")
+    return story
+
+
+def test_probing_rebalances_that_never_end_are_a_loop() -> None:
+    story = probing(4)
+    assert "probing-loop" in story.causes()
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "probing-loop")
+    assert [c.kind for c in found.root_causes[0].culprits] == ["group"]
+    assert found.ongoing
+
+
+def test_each_of_them_is_known_as_a_probing_followup() -> None:
+    followups = [g.followup for g in probing(4).history().generations]
+    assert followups == [None, "probing", "probing", "probing", "probing"]
+
+
+def test_warmups_that_catch_up_end_the_loop() -> None:
+    assert "probing-loop" not in probing(3, settles=True).causes()
+
+
+def test_one_probing_rebalance_is_no_loop() -> None:
+    assert "probing-loop" not in probing(1).causes()

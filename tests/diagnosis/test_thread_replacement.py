@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from tests.diagnosis.threads import Application, shop
+from tests.kafka_words import member_id
+
+EXCEPTION = (
+    "\norg.apache.kafka.streams.errors.StreamsException: Exception caught in process. taskId=0_3, "
+    "processor=KSTREAM-SOURCE-0000000000, topic=orders, partition=3, offset=724"
+)
+
+
+def dying(thread_replaced: bool) -> Application:
+    story = shop()
+    for number in (1, 2, 3):
+        minute = f"01:{10 + number}:00"
+        if thread_replaced:
+            story.by_instance(2, f"{minute}.000", f"Replacing thread in the streams uncaught exception handler{EXCEPTION}", "ERROR")
+        story.by_thread(2, 1, f"{minute}.010", "State transition from RUNNING to PENDING_SHUTDOWN")
+        story.round(f"{minute}.100", story.words.adding(member_id(story.consumer(2, 1))))
+    return story
+
+
+def test_an_instance_that_replaces_dying_threads_is_blamed() -> None:
+    story = dying(thread_replaced=True)
+    assert "thread-replacement" in story.causes()
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "thread-replacement")
+    assert "node-2" in {n for c in found.root_causes[0].culprits for n in (c.name, *c.names)}
+    assert found.severity != "info"
+
+
+def test_threads_that_stop_without_an_exception_are_not_replaced() -> None:
+    assert "thread-replacement" not in dying(thread_replaced=False).causes()
