@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
+from rebalance_forensics.pipeline.archives import archive_for
 from rebalance_forensics.pipeline.java import find_java
 from rebalance_forensics.pipeline.refusals import InputError
 
@@ -23,7 +24,7 @@ class Check:
 
 def examine(java_home: str | None = None) -> Sequence[Check]:
     """Look at everything a run depends on; starts nothing."""
-    return [_java(java_home), _package("pyspark", needed=True), *_libraries(), *_accelerators()]
+    return [_java(java_home), *_archive(java_home), _package("pyspark", needed=True), *_libraries(), *_accelerators()]
 
 
 def _java(java_home: str | None) -> Check:
@@ -32,6 +33,16 @@ def _java(java_home: str | None) -> Check:
     except InputError as refusal:
         return Check(part="Java", finding=str(refusal), well=False, needed=True)
     return Check(part="Java", finding=f"{java.release} at {java.executable} ({java.source})", well=True, needed=True)
+
+
+def _archive(java_home: str | None) -> Sequence[Check]:
+    try:
+        archive = archive_for(find_java(java_home))
+    except InputError:
+        return []
+    kept = archive.path.is_file()
+    finding = f"archived in {archive.path}" if kept else "not archived; rebalance-forensics warmup halves the start"
+    return [Check(part="class archive", finding=finding, well=kept)]
 
 
 def _libraries() -> Sequence[Check]:

@@ -55,17 +55,15 @@ MODULE_OPTIONS = (
 
 
 _directories: list[Path] = []
-_running: list[subprocess.Popen[bytes]] = []
+_running: list[Booting] = []
 """Kept here, for a JVM ends when the pipe to it is collected."""
 
 
 @atexit.register
 def end_all() -> None:
     """End the JVMs of this process and wait for them."""
-    for process in _running:
-        if process.stdin:
-            process.stdin.close()
-        process.wait()
+    for jvm in _running:
+        jvm.end()
     _running.clear()
     forget_directories()
 
@@ -77,12 +75,36 @@ def forget_directories() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gateway:
-    """A running JVM that PySpark can talk to; it ends when this process does."""
+class Booting:
+    """A JVM on its way up; it ends when this process does."""
 
-    port: int
-    secret: str
+    java: Java
+    process: subprocess.Popen[bytes]
+    address: Path
     log: Path
+
+    def gateway(self) -> tuple[int, str]:
+        """Port and secret for PySpark, as soon as the JVM listens."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.address.is_file():
+                with self.address.open("rb") as told:
+                    return _integer(told), told.read(_integer(told)).decode()
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.01)
+        self.process.kill()
+        self.process.wait()
+        raise InputError(
+            f"Java {self.java.release} at {self.java.executable} ({self.java.source}) did not start Spark: "
+            f"{_last_words(self.log)}. Name another one with --java-home, or use --engine local: same report."
+        )
+
+    def end(self) -> None:
+        """Let the JVM go and wait for it, for an archive is written at the very end."""
+        if self.process.stdin:
+            self.process.stdin.close()
+        self.process.wait()
 
 
 def spark_jars() -> Path:
@@ -111,8 +133,8 @@ def command_line(java: Java, options: Sequence[str], *, heap: str) -> list[str]:
     ]
 
 
-def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Gateway:
-    """Start the JVM and wait until it listens."""
+def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Booting:
+    """Start the JVM and go on."""
     directory = Path(tempfile.mkdtemp(prefix="rebalance-forensics-"))
     _directories.append(directory)
     address, log = directory / "gateway", directory / "jvm.log"
@@ -137,30 +159,13 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Gate
             # Ctrl-C is for the command; the JVM ends when its standard input does.
             preexec_fn=_ignore_interrupts if os.name == "posix" else None,  # noqa: PLW1509
         )
-    _running.append(process)
-    port, secret = _address(process, address, log, java)
-    return Gateway(port=port, secret=secret, log=log)
+    booting = Booting(java=java, process=process, address=address, log=log)
+    _running.append(booting)
+    return booting
 
 
 def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _address(process: subprocess.Popen[bytes], address: Path, log: Path, java: Java) -> tuple[int, str]:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if address.is_file():
-            with address.open("rb") as told:
-                return _integer(told), told.read(_integer(told)).decode()
-        if process.poll() is not None:
-            break
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    raise InputError(
-        f"Java {java.release} at {java.executable} ({java.source}) did not start Spark: {_last_words(log)}. "
-        "Name another one with --java-home, or use --engine local: same report."
-    )
 
 
 def _integer(told: BinaryIO) -> int:

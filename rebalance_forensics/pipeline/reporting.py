@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rebalance_forensics import __version__
 from rebalance_forensics.diagnosis.case import GroupCase
@@ -70,8 +69,8 @@ def last_line(failure: Failure) -> str:
 
 def payloads(rows: pa.Table, kind: Kind) -> list[str]:
     """The payloads of the rows of one kind."""
-    chosen = rows.filter(pc.equal(rows["kind"], int(kind)))
-    return [str(text) for text in chosen["payload"].to_pylist()]
+    held = zip(rows["kind"].to_pylist(), rows["payload"].to_pylist(), strict=True)
+    return [payload for of, payload in held if of == kind]
 
 
 def within(report: Report, options: AnalyzeOptions) -> Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Told how many bytes are done, and of how many."""
+
+
+PAYS_TO_COMPILE = 2 << 30
+"""From so many bytes on the JVM's optimizing compiler earns its keep."""
 
 
 def no_progress(done: int, total: int) -> None:
@@ -79,6 +84,15 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None
     )
 
 
+def bytes_below(paths: Sequence[str]) -> int:
+    """About how much there is to read, known in milliseconds; archives count as they are, URIs as large."""
+    if any("://" in path for path in paths):
+        return PAYS_TO_COMPILE
+    roots = [Path(path) for path in paths if path != "-"]
+    files = (file for root in roots for file in (root.rglob("*") if root.is_dir() else [root]))
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -98,7 +112,8 @@ def _on_spark(
     refuse_missing(paths)
     ready = session or sessions.active_session()
     with ThreadPoolExecutor(1) as boot:
-        booting = None if ready else boot.submit(sessions.start_session, options.java_home)
+        small = bytes_below(paths) < PAYS_TO_COMPILE
+        booting = None if ready else boot.submit(sessions.start_session, options.java_home, small=small)
         workers = ready.sparkContext.defaultParallelism if ready else sessions.cores()
         plan = plan_reading(paths, options, workers=workers)
         ready = ready or (booting.result() if booting else None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 
@@ -69,6 +71,8 @@ _DDL = {
     pa.timestamp("us", tz="UTC"): "timestamp",
 }
 
+_WIDTHS = {pa.int8(): "<i1", pa.int32(): "<i4", pa.int64(): "<i8", pa.timestamp("us", tz="UTC"): "<i8"}
+
 
 def spark_schema(schema: pa.Schema = ROWS) -> str:
     """The same schema in Spark's words."""
@@ -77,9 +81,21 @@ def spark_schema(schema: pa.Schema = ROWS) -> str:
 
 def batch_of(rows: list[Row]) -> pa.RecordBatch:
     """Rows as one Arrow batch of the schema ROWS."""
-    columns = zip(*rows, strict=True) if rows else ([] for _ in ROWS)
-    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, ROWS, strict=True)]
+    columns = zip(*rows, strict=True) if rows else (() for _ in ROWS)
+    arrays = [_array(column, field.type) for column, field in zip(columns, ROWS, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
+
+
+def _array(values: Sequence[str | int | None], kind: pa.DataType) -> pa.Array:
+    """What `pa.array` does, which would import pandas first: a third of a second in every worker."""
+    if pa.types.is_string(kind):
+        strings = pa.lib.StringBuilder()
+        strings.append_values(values)
+        return strings.finish()
+    known = np.array([value is not None for value in values], dtype=np.bool_)
+    numbers = np.array([value or 0 for value in values], dtype=_WIDTHS[kind])
+    present = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [present, pa.py_buffer(numbers)])
 
 
 def rows_of(batch: pa.RecordBatch) -> list[Row]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rebalance_forensics.pipeline.archives import archive_for
 from rebalance_forensics.pipeline.java import find_java
-from rebalance_forensics.pipeline.launching import launch
+from rebalance_forensics.pipeline.launching import Booting, launch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,20 +54,34 @@ def active_session() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
-def start_session(java_home: str | None = None, workers: int | None = None) -> SparkSession:
-    """A local session on a JVM of our own; the terminal stays quiet."""
-    gateway = launch(find_java(java_home))
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - imported while nobody waits for it elsewhere
+def start_session(java_home: str | None = None, workers: int | None = None, *, small: bool = False) -> SparkSession:
+    """A local session on a JVM of our own; the terminal stays quiet. `small` input is read before a JIT pays."""
+    java = find_java(java_home)
+    return session_on(launch(java, (*jvm_options(small=small), *archive_for(java).options())), workers or cores())
 
+
+def jvm_options(*, small: bool) -> tuple[str, ...]:
+    """What the JVM is told besides what Spark needs."""
+    # One short job on few cores: a parallel collector only takes time to set up. The optimizing compiler pays
+    # off when the JVM shuffles millions of rows, and delays it while it runs a few thousand.
+    return ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1") if small else ("-XX:+UseSerialGC",)
+
+
+def session_on(jvm: Booting, workers: int) -> SparkSession:
+    """The session of a JVM that is on its way up."""
+    import pandas  # noqa: F401, ICN001, PLC0415 - PySpark asks for it; imported while the JVM boots
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    port, secret = jvm.gateway()
     with _environment(
-        PYSPARK_GATEWAY_PORT=str(gateway.port),
-        PYSPARK_GATEWAY_SECRET=gateway.secret,
+        PYSPARK_GATEWAY_PORT=str(port),
+        PYSPARK_GATEWAY_SECRET=secret,
         # Workers run this interpreter; Spark would take the first python3 of the PATH.
         PYSPARK_PYTHON=sys.executable,
         PYSPARK_DRIVER_PYTHON=sys.executable,
     ):
         builder = SparkSession.builder
-        for name, value in local_settings(workers or cores()).items():
+        for name, value in local_settings(workers).items():
             builder = builder.config(name, value)
         return builder.getOrCreate()
 
