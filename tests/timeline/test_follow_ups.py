@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.kafka_words import Release, member_id
+from tests.story import Side, Story
+
+
+def handed_over(release: Release = (3, 9), seen: Side = "both") -> Story:
+    story = Story(release=release, seen=seen).formed("c-1", "c-2")
+    story.started("c-3", "01:09:58.000")
+    story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    why = "need to revoke partitions [orders-1] as indicated by the current assignment and re-join"
+    told = f"Request joining group due to: {why}" if release >= (3, 0) else "Need to revoke partitions [orders-1] and re-join the group"
+    story.client("c-1", "01:10:00.520", told)
+    reason = f"Leader {member_id('c-1')} re-joining group during Stable"
+    return story.rebalanced("01:10:00.530", reason + (f"; client reason: {why}" if release >= (3, 2) else ""), ["c-1", "c-2", "c-3"])
+
+
+@pytest.mark.parametrize(("release", "seen"), [((2, 8), "both"), ((3, 9), "both"), ((3, 9), "brokers"), ((3, 9), "clients")])
+def test_the_second_rebalance_of_a_cooperative_hand_over_is_a_followup(release: Release, seen: Side) -> None:
+    assert [g.followup for g in handed_over(release, seen).history().generations] == [None, None, "cooperative"]
+
+
+def test_it_belongs_to_the_incident_that_made_it_necessary() -> None:
+    story = handed_over()
+    assert story.causes() == ["scale-out"]
+    assert story.the_incident().generations == (2, 3)
+    assert story.the_incident().followups == ("cooperative",)
+
+
+def test_the_round_trip_for_a_member_id_is_benign() -> None:
+    story = Story().formed("c-1", "c-2")
+    assert [g.followup for g in story.history().generations] == [None]
+    assert story.causes() == []
