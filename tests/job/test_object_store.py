@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(SERVER is None, reason="the S3 server versitygw 
 def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The directory behind the bucket `lake` of a server of the test's own."""
     root = tmp_path / "s3"
-    sidecar = tmp_path / "s3-sidecar"
+    sidecar = tmp_path / "meta"
     sidecar.mkdir()
     (root / "lake").mkdir(parents=True)
     with socket.socket() as free:
@@ -45,7 +45,10 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     command = [SERVER, "--access", "test-key", "--secret", "test-secret", "--port", f"127.0.0.1:{port}"]
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     with subprocess.Popen(
-        [*command, "posix", "--sidecar", str(sidecar), str(root)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env
+        [*command, "posix", "--sidecar", str(sidecar), str(root)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=env,
     ) as server:
         _wait_for(port)
         yield root / "lake"

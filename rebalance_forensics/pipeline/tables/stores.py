@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -105,12 +106,15 @@ class Store:
     def delete_tree(self, path: str) -> None:
         """Remove a directory with all below it."""
         system, place = self.place(path)
-        system.delete_dir_contents(place, missing_dir_ok=True)
-        try:
-            system.delete_dir(place)
-        except OSError:
-            # An object store has no directory once its objects are gone.
-            return
+        found = system.get_file_info(pafs.FileSelector(place, recursive=True, allow_not_found=True))
+        for info in found:
+            if info.is_file:
+                system.delete_file(info.path)
+        below = sorted((info.path for info in found if not info.is_file), key=len, reverse=True)
+        for directory in (*below, place):
+            # An object store has no directory once its objects are gone, or a marker that may as well stay.
+            with suppress(OSError):
+                system.delete_dir(directory)
 
 
 def checked_store(uri: str, *, role: str) -> Store:
