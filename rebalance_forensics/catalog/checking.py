@@ -27,17 +27,18 @@ def check(paths: Sequence[Path]) -> list[Problem]:
     asked = {identifier: path for path, identifier in _asked(paths)}
     shipped = {identifier: path for path, identifier in pattern_files([shipped_patterns()])}
     loaded = Loaded({**shipped, **asked})
-    proof = Proof(loaded.catalog())
+    catalog = loaded.catalog()
+    proof = Proof(catalog)
     mine = [pattern for pattern in loaded.sound if pattern.id in asked]
     files = set(asked.values())
     problems = [problem for problem in loaded.problems if problem.path in files]
     problems += [problem for pattern in mine for problem in proof.problems(pattern)]
-    problems += _false_claims(loaded, mine)
+    problems += _false_claims(loaded, mine, catalog)
     return sorted(set(problems), key=lambda problem: (str(problem.path), problem.line, problem.sentence))
 
 
-def _false_claims(loaded: Loaded, mine: Sequence[Pattern]) -> Iterator[Problem]:
-    """Samples of other patterns that one of these claims, too."""
+def _false_claims(loaded: Loaded, mine: Sequence[Pattern], catalog: Catalog) -> Iterator[Problem]:
+    """Samples of other patterns that one of these claims, too, alone and beside all others."""
     paths = {pattern.id: pattern.path for pattern in mine}
     fragments = tuple(pattern for pattern in loaded.sound if pattern.fragment and pattern.id not in paths)
     claimants = Catalog(compile_catalog(PatternSet((*mine, *fragments), loaded.errors)))
@@ -45,9 +46,11 @@ def _false_claims(loaded: Loaded, mine: Sequence[Pattern]) -> Iterator[Problem]:
         if pattern.id in paths or pattern.fragment:
             continue
         for sample in pattern.samples:
-            for match in claimants.matches(sample.message):
-                claim = f"this claims the sample {sample.name!r} of {pattern.id}, too."
-                yield Problem(paths[match.pattern], 1, claim)
+            claims = {match.pattern for match in claimants.matches(sample.message)}
+            for match in catalog.matches(sample.message) if claims else ():
+                if match.pattern in claims:
+                    claim = f"this claims the sample {sample.name!r} of {pattern.id}, too."
+                    yield Problem(paths[match.pattern], 1, claim)
 
 
 def _asked(paths: Iterable[Path]) -> list[tuple[Path, str]]:
