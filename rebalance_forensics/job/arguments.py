@@ -54,6 +54,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(name="webhook", metavar="KIND=URL", repeated=True, help="slack=…, pagerduty=KEY or generic=…"),
     Setting(name="alert-from", choices=SEVERITIES, help="severity from which on webhooks are called (critical)"),
     Setting(name="metrics", metavar="FILE", help="write metrics of the run as Prometheus text"),
+    Setting(name="log", choices=("text", "json"), help="how standard error is written (text)"),
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
@@ -65,6 +66,7 @@ class Invocation:
     options: JobOptions
     engine: str
     java_home: str | None
+    log: str = "text"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -177,7 +179,12 @@ def _invocation(told: Mapping[str, Any]) -> Invocation:
         alert_from=told.get("alert-from", "critical"),
         metrics=told.get("metrics"),
     )
-    return Invocation(options=options, engine=told.get("engine", "spark"), java_home=told.get("java-home"))
+    return Invocation(
+        options=options,
+        engine=told.get("engine", "spark"),
+        java_home=told.get("java-home"),
+        log=told.get("log", "text"),
+    )
 
 
 def _moment(text: str | None) -> int | None:

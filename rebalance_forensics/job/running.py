@@ -12,8 +12,10 @@ from uuid import uuid4
 from rebalance_forensics import __version__
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.job.alerting import OUTBOX, outbox_text, webhook_of
 from rebalance_forensics.job.entries import Ledger, entries_of
 from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.job.publishing import REPORTS, add_reports
 from rebalance_forensics.pipeline.planning import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.rows import Codec
@@ -23,10 +25,17 @@ from rebalance_forensics.pipeline.tables import state
 from rebalance_forensics.pipeline.tables.choosing import changed_spans, chosen_days
 from rebalance_forensics.pipeline.tables.dealing import Days, Deal
 from rebalance_forensics.pipeline.tables.engines import JobEngine
-from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval, time_text
+from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval, date_text, time_text
 from rebalance_forensics.pipeline.tables.investigating import Investigation
-from rebalance_forensics.pipeline.tables.journal import Journal, commit, recover
-from rebalance_forensics.pipeline.tables.layout import dates_of, directory_of, partition_files, work_of
+from rebalance_forensics.pipeline.tables.journal import FILES, Journal, commit, recover
+from rebalance_forensics.pipeline.tables.layout import (
+    EVERY_CLUSTER,
+    dates_of,
+    directory_of,
+    partition_files,
+    partition_of,
+    work_of,
+)
 from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, changes, read_ledger
 from rebalance_forensics.pipeline.tables.listing import (
     Listing,
@@ -103,6 +112,8 @@ def check(options: JobOptions) -> Store:
     state.refuse_other_version(store, options.output)
     refuse_missing_inputs(options.inputs)
     refuse_patterns(options.reading.patterns)
+    for webhook in options.webhooks:
+        webhook_of(webhook)
     return store
 
 
@@ -137,6 +148,7 @@ def _run(run: _Run, before: Coverage) -> Outcome:
     outcome = _investigate(run, days, scanned, found)
     outcome.errors = [*(sentence for _, sentence in listing.errors), *ledger.scan_errors]
     _write_findings(run, outcome)
+    _add_publications(run, outcome, days)
     outcome.summary = _summary(run, outcome, listing, found, scanned, days)
     ledger_changed = ledger.write(PartWriter(run.store, run.work, run.id), run.journal, run.work)
     if ledger_changed or days.written:
@@ -269,6 +281,30 @@ def _write_findings(run: _Run, outcome: Outcome) -> None:
     put_all(run.journal, run.work, writer.finished)
 
 
+def _add_publications(run: _Run, outcome: Outcome, days: Days) -> None:
+    """Reports and messages become visible together with the tables."""
+    options, store = run.options, run.store
+    if options.reports_from:
+        dated = [f"{REPORTS}/date={date_text(day)}" for day in sorted(days.investigated)]
+        pages = [file.path.rpartition("/")[0] for directory in dated for file in store.files(directory)]
+        run.journal.replace(page for page in pages if _in_scope(page, options.scope))
+        add_reports(store, run.journal, run.work, outcome.cases, severities_from(options.reports_from))
+    if options.webhooks and outcome.incidents:
+        path = f"{run.work}/{FILES}/{OUTBOX}/{run.id}/messages.json"
+        store.write(path, outbox_text(outcome.cases, severities_from(options.alert_from)).encode())
+        run.journal.put(f"{OUTBOX}/{run.id}", path)
+
+
+def _in_scope(directory: str, scope: str) -> bool:
+    known = partition_of(f"{directory}/")
+    return known is not None and scope in (EVERY_CLUSTER, known[2])
+
+
+def severities_from(lowest: str) -> tuple[str, ...]:
+    """A severity and all that are worse."""
+    return SEVERITIES[SEVERITIES.index(lowest) :]
+
+
 def _write_run(run: _Run, outcome: Outcome) -> None:
     """The summary row, beside those of the date's other runs."""
     day = run.interval.since // DAY_MS
@@ -307,7 +343,7 @@ def exit_code(outcome: Outcome, fail_on: str | None) -> int:
     """3 when something could not be read, else 1 when an incident is as bad as `fail_on`, else 0."""
     if outcome.errors or outcome.failures:
         return PARTIAL
-    bad = SEVERITIES[SEVERITIES.index(fail_on) :] if fail_on else ()
+    bad = severities_from(fail_on) if fail_on else ()
     return FOUND if any(incident.severity in bad for incident in outcome.incidents) else OK
 
 

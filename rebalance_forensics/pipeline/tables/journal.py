@@ -14,7 +14,7 @@ from rebalance_forensics.pipeline.tables.layout import directory_of, unfinished_
 from rebalance_forensics.pipeline.tables.stores import Store
 
 _JOURNAL = "journal.json"
-_FILES = "files"
+FILES = "files"
 
 
 @dataclass(slots=True)
@@ -35,12 +35,12 @@ class Journal:
 
 def staged(work: str, table: str, day: int, cluster: str, name: str) -> str:
     """Where a file waits before it is put in its place."""
-    return f"{work}/{_FILES}/{directory_of(table, day, cluster)}/{name}"
+    return f"{work}/{FILES}/{directory_of(table, day, cluster)}/{name}"
 
 
 def target_of(work: str, file: str) -> str:
     """Where a waiting file belongs."""
-    return file.removeprefix(f"{work}/{_FILES}/")
+    return file.removeprefix(f"{work}/{FILES}/")
 
 
 def commit(store: Store, work: str, journal: Journal) -> None:

@@ -1,0 +1,152 @@
+"""Webhooks: what is to be said is decided with the tables, said after them, and never twice for one state.
+
+The messages of a run become visible together with its tables. Whatever a run could not send, because it was killed
+or nobody answered, the next one sends; a mark for each message that got through keeps it from being sent again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_forensics import __version__
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.rows import hashed
+from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.report.exports import pagerduty, slack
+from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.model import Report
+
+OUTBOX = "_alerts"
+SENT = "_alerts/sent"
+PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"
+TIMEOUT_S = 10.0
+PAUSES_S = (1.0, 2.0, 4.0, 8.0)
+"""Before each further attempt."""
+TOO_MANY, SERVER_ERROR = 429, 500
+_KINDS = ("slack", "pagerduty", "generic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook:
+    """Somebody to tell. `key` is PagerDuty's routing key."""
+
+    kind: str
+    url: str
+    key: str = ""
+
+    @property
+    def name(self) -> str:
+        """Tells webhooks apart in marks, without giving their secrets away."""
+        return hashed(self.kind, self.url, self.key)
+
+
+def webhook_of(text: str) -> Webhook:
+    """`slack=URL`, `generic=URL`, `pagerduty=ROUTING-KEY` or `pagerduty=ROUTING-KEY@URL`."""
+    kind, _, rest = text.partition("=")
+    key, at, url = rest.partition("@") if kind == "pagerduty" else ("", "", rest)
+    url = url if at or kind != "pagerduty" else PAGERDUTY
+    if kind not in _KINDS or not url.startswith(("http://", "https://")):
+        raise InputError(f"--webhook {kind}=…: write slack=URL, generic=URL or pagerduty=KEY, URL with https://.")
+    return Webhook(kind=kind, url=url, key=key)
+
+
+def state_of(incident: Incident) -> str:
+    """What about an incident is worth a new message when it changes."""
+    causes = [(cause.cause, *(culprit.name for culprit in cause.culprits)) for cause in incident.root_causes]
+    return hashed(incident.severity, incident.ongoing, causes)
+
+
+def outbox_text(cases: Sequence[GroupCase], severities: Sequence[str]) -> str:
+    """The messages about all incidents of these severities."""
+    return json.dumps(
+        [_message(case, one) for case in cases for one in case.incidents if one.severity in severities],
+        sort_keys=True,
+    )
+
+
+def report_of(case: GroupCase, incident: Incident) -> Report:
+    """A report of one incident and its group."""
+    return Report(
+        tool_version=__version__, inputs=(), groups=(case.history,), incidents=(incident,), gaps=tuple(case.gaps)
+    )
+
+
+def _message(case: GroupCase, incident: Incident) -> dict[str, Any]:
+    report = report_of(case, incident)
+    state = state_of(incident)
+    told = json.loads(to_json(report))["incidents"][0]
+    return {
+        "id": incident.id,
+        "state": state,
+        "slack": [slack.export(report)],
+        "pagerduty": pagerduty.export(report).splitlines(),
+        "generic": [json.dumps({"dedup_key": incident.id, "state": state, "incident": told}, sort_keys=True)],
+    }
+
+
+def deliver(
+    store: Store, webhooks: Sequence[Webhook], *, pauses_s: Sequence[float] = PAUSES_S, timeout_s: float = TIMEOUT_S
+) -> list[str]:
+    """Send what waits; a sentence for each webhook that could not be reached. What failed waits for the next run."""
+    problems: list[str] = []
+    for run in (name for name in store.directories(OUTBOX) if name != "sent"):
+        waiting = f"{OUTBOX}/{run}/messages.json"
+        if store.kind(waiting) != "file":
+            continue
+        messages = json.loads(store.read(waiting))
+        failed = [p for hook in webhooks for p in _tell(store, hook, messages, pauses_s, timeout_s)]
+        problems.extend(failed)
+        if not failed:
+            store.delete_tree(f"{OUTBOX}/{run}")
+    return list(dict.fromkeys(problems))
+
+
+def _tell(
+    store: Store, hook: Webhook, messages: Sequence[dict[str, Any]], pauses_s: Sequence[float], timeout_s: float
+) -> Iterator[str]:
+    for message in messages:
+        mark = f"{SENT}/{hook.name}-{message['id']}-{message['state']}"
+        if store.kind(mark) == "file":
+            continue
+        for text in message[hook.kind]:
+            problem = _post(hook, text, pauses_s, timeout_s)
+            if problem:
+                # Whoever does not answer one message will not answer the next hundred either.
+                yield f"the {hook.kind} webhook was not told of incident {message['id']}: {problem}; the next run will."
+                return
+        store.write(mark, b"")
+
+
+def _post(hook: Webhook, text: str, pauses_s: Sequence[float], timeout_s: float) -> str | None:
+    """Send one message; None when it got through, else what was wrong at last."""
+    body = json.dumps({**json.loads(text), "routing_key": hook.key}) if hook.kind == "pagerduty" else text
+    request = urllib.request.Request(  # noqa: S310 - the scheme was checked
+        hook.url, body.encode(), {"Content-Type": "application/json"}, method="POST"
+    )
+    problem: str | None = None
+    for pause in (*pauses_s, None):
+        problem, lasting = _attempt(lambda: urllib.request.urlopen(request, timeout=timeout_s))  # noqa: S310
+        if problem is None or lasting or pause is None:
+            break
+        time.sleep(pause)
+    return problem
+
+
+def _attempt(send: Callable[[], Any]) -> tuple[str | None, bool]:
+    """What was wrong with one attempt, and whether another would be no better."""
+    try:
+        with send():
+            return None, False
+    except urllib.error.HTTPError as error:
+        with error:
+            return f"it answered {error.code}", error.code < SERVER_ERROR and error.code != TOO_MANY
+    except OSError as error:
+        return str(getattr(error, "reason", None) or error), False

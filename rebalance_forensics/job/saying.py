@@ -1,0 +1,26 @@
+"""What the job says on standard error: sentences, or one line of JSON each with the fields of Spark's own logger."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+
+LOGGER = "rebalance_forensics.job"
+
+
+class Voice:
+    """Speaks as text or as JSON."""
+
+    def __init__(self, form: str = "text") -> None:
+        self._form = form
+
+    def say(self, level: str, sentence: str, **context: object) -> None:
+        """One message; as text only warnings and errors are worth a line."""
+        if self._form == "json":
+            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            told = {"ts": now, "level": level, "logger": LOGGER, "msg": sentence, "context": context}
+            sys.stderr.write(json.dumps(told, default=str) + "\n")
+        elif level != "INFO":
+            sys.stderr.write(f"rebalance-forensics: {sentence}\n")
+        sys.stderr.flush()
