@@ -35,14 +35,13 @@ class Archive:
 def archive_for(java: Java) -> Archive:
     """The archive for this very Java and these very jars: another one would be refused, noisily."""
     path = directory() / f"classes-{_key(java)}"
-    quiet = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
     if java.release >= FIRST_WITH_AHEAD_OF_TIME_CACHE:
         cache = path.with_suffix(".aot")
         return Archive(
-            path=cache, training=(f"-XX:AOTCacheOutput={cache}",), dumping=(), using=(f"-XX:AOTCache={cache}", *quiet)
+            path=cache, training=(f"-XX:AOTCacheOutput={cache}",), dumping=(), using=(f"-XX:AOTCache={cache}",)
         )
     archive = path.with_suffix(".jsa")
-    using = (f"-XX:SharedArchiveFile={archive}", *quiet)
+    using = (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto")
     if _has_base_archive(java):
         return Archive(path=archive, training=(f"-XX:ArchiveClassesAtExit={archive}",), dumping=(), using=using)
     classes = path.with_suffix(".classes")

@@ -174,5 +174,6 @@ def _integer(told: BinaryIO) -> int:
 
 def _last_words(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if "Error" in line or "Exception" in line] or lines
-    return telling[0].rstrip(".")[:300] if telling else "it said nothing"
+    first = next((at for at, line in enumerate(lines) if "Error" in line or "Exception" in line), 0)
+    # The JVM names what failed on one line and why on the next.
+    return ": ".join(line.rstrip(".:") for line in lines[first : first + 2])[:300] or "it said nothing"

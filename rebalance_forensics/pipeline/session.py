@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rebalance_forensics.pipeline.archives import archive_for
 from rebalance_forensics.pipeline.java import find_java
 from rebalance_forensics.pipeline.launching import Booting, launch
+from rebalance_forensics.pipeline.refusals import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,8 +57,15 @@ def active_session() -> SparkSession | None:
 
 def start_session(java_home: str | None = None, workers: int | None = None, *, small: bool = False) -> SparkSession:
     """A local session on a JVM of our own; the terminal stays quiet. `small` input is read before a JIT pays."""
-    java = find_java(java_home)
-    return session_on(launch(java, (*jvm_options(small=small), *archive_for(java).options())), workers or cores())
+    java, workers = find_java(java_home), workers or cores()
+    archive = archive_for(java)
+    if archive.options():
+        try:
+            return session_on(launch(java, (*jvm_options(small=small), *archive.options())), workers)
+        except InputError:
+            # An archive that was cut short or is not for this machine must not stand in the way of Spark.
+            archive.path.unlink(missing_ok=True)
+    return session_on(launch(java, jvm_options(small=small)), workers)
 
 
 def jvm_options(*, small: bool) -> tuple[str, ...]:
