@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.episodes import Away, absences, session_timeo
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.rebalancing import SyncFailed
 from rebalance_forensics.timeline.build import Timeline
 
 Verdict = Literal["crash", "pause", "partition", "closed", "static"]
@@ -35,6 +36,9 @@ def silences(timeline: Timeline) -> list[Silence]:
 
 
 def _judged(timeline: Timeline, away: Away) -> Silence:
+    if all(isinstance(e, SyncFailed) for d in away.departures for e in d.events):
+        # A member that waited for its assignment too long is unknown as well; nothing says that it was silent.
+        return Silence(away=away, verdict="pause", confidence=GUESS)
     if away.actor.has_log:
         return _by_its_log(timeline, away)
     if away.actor.instance_ids:

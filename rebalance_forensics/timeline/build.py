@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.absentees import absentees
 from rebalance_forensics.timeline.actors import Actor, Cast, cast_of, settings_of
@@ -136,7 +137,7 @@ def _replayed(
     lives, classic, epochs = Lives(cast, starts), Generations(cast), GroupEpochs(cast)
     for event in events:
         lives.replay((event,))
-        if event.group is not None:
+        if event.group is not None or isinstance(event, StreamsParticipants):
             classic.hear(event, tuple(lives.live))
             epochs.hear(event, lives.live)
     slots = classic.finished()

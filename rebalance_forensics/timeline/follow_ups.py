@@ -20,7 +20,8 @@ def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event]) ->
     previous: Rebalance | None = None
     for rebalance in rebalances:
         since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
-        until = rebalance.stabilized_at or rebalance.started_at
+        known = any(isinstance(e, RebalanceStarted) for e in rebalance.events)
+        until = rebalance.started_at + 100 if known else rebalance.stabilized_at or rebalance.started_at
         rebalance.followup = _kind(told, min(since, rebalance.started_at - 50), until)
         previous = rebalance
 

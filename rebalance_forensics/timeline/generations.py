@@ -20,6 +20,7 @@ from rebalance_forensics.events.rebalancing import (
     SyncFailed,
     SyncSucceeded,
 )
+from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
@@ -109,8 +110,19 @@ class Generations:
                 self.unfinished.clear()
             case AssignmentNotStored(generation=n) if n is not None:
                 self._slot(n, event).not_stored = event
+            case StreamsParticipants():
+                self._led_by_thread(event)
             case _:
                 self._client_said(event, live)
+
+    def _led_by_thread(self, event: StreamsParticipants) -> None:
+        """Only a leader lists the participants: the thread that logs them leads the generation it joined last."""
+        thread = event.speaker.thread or ""
+        for slot in reversed(self.slots):
+            member = next((m for m in slot.joined if thread and m.startswith(thread)), None)
+            if member is not None:
+                slot.leader = slot.leader or member
+                return
 
     def _client_said(self, event: Event, live: Sequence[str]) -> None:
         actor = self.cast.of_speaker(event)

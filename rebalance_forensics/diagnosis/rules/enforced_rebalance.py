@@ -73,7 +73,7 @@ RULE = Rule(
     signs="'rebalance enforced by user', or the text the application gave.",
     remedy="Ask the application's owners why; a periodic call is rarely needed.",
     usual="planned",
-    rank=21,
+    rank=23,
     diagnose=diagnose,
     kips=("KIP-568", "KIP-800"),
 )

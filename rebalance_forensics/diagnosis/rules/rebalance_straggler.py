@@ -159,7 +159,7 @@ RULE = Rule(
     ),
     remedy="Make that member poll: a rebalance is only as fast as its slowest member.",
     usual="fault",
-    rank=24,
+    rank=21,
     diagnose=diagnose,
     settings=("max.poll.interval.ms", "heartbeat.interval.ms", "group.initial.rebalance.delay.ms"),
     kips=("KIP-62",),

@@ -91,6 +91,6 @@ RULE = Rule(
     signs="'subscription has changed from … to …'; a second 'Subscribed to topic(s)' of the same process.",
     remedy="Change the subscription of all members together, in one deployment.",
     usual="planned",
-    rank=21,
+    rank=23,
     diagnose=diagnose,
 )

@@ -136,7 +136,7 @@ RULE = Rule(
     ),
     remedy="Create topics in batches; make pattern subscriptions as narrow as they can be.",
     usual="planned",
-    rank=21,
+    rank=23,
     diagnose=diagnose,
     settings=("metadata.max.age.ms",),
 )
