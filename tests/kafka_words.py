@@ -68,7 +68,9 @@ class CoordinatorWords:
         """The leader's assignment arrived; it is named from 3.0 on."""
         who = f" {leader}" if self.release >= (3, 0) else ""
         counted = f". The group has {members} members, 0 of which are static." if self.release >= (2, 8) else ""
-        return self.said(f"Assignment received from leader{who} for group {self.group} for generation {generation}{counted}")
+        return self.said(
+            f"Assignment received from leader{who} for group {self.group} for generation {generation}{counted}"
+        )
 
     def empty(self, generation: int) -> str:
         """The last member left."""

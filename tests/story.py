@@ -84,14 +84,16 @@ class Story:
         record = replace(parse_line(raw), origin=Origin(path=path, byte_offset=number * 1000, line=number))
         match = shipped().match(record.message, logger=record.logger, level=record.level) or exception_in(record, role)
         assert match is not None, f"the catalog does not know: {raw}"
-        event = event_of(match, record, cluster="default", host=path.split("/")[0], component=role)
+        event = event_of(match, record, cluster="default", host=path.partition("/")[0], component=role)
         if event is not None:
             self.events.append(replace(event, zoned=True))
         return self
 
     def broker(self, time: str, message: str, number: int | None = None, logger: str | None = None) -> Story:
         """A line of a broker's server.log, the coordinator's unless another is named."""
-        return self.line(f"broker-{number or self.coordinator}/server.log", time, message, logger=logger or self.words.logger)
+        return self.line(
+            f"broker-{number or self.coordinator}/server.log", time, message, logger=logger or self.words.logger
+        )
 
     def says(self, time: str, message: str) -> Story:
         """The coordinator says something."""
@@ -105,7 +107,12 @@ class Story:
         """A consumer process starts and prints its configuration."""
         values = {"client.id": client, "group.id": self.group} | {k.replace("_", "."): v for k, v in settings.items()}
         dump = "".join(f"\n\t{name} = {value}" for name, value in values.items())
-        self.line(f"{client}/app.log", time, f"ConsumerConfig values: {dump}\n", logger="org.apache.kafka.clients.consumer.ConsumerConfig")
+        self.line(
+            f"{client}/app.log",
+            time,
+            f"ConsumerConfig values: {dump}\n",
+            logger="org.apache.kafka.clients.consumer.ConsumerConfig",
+        )
         release = ".".join(map(str, self.release)) + ".0"
         version = f"Kafka version : {release}" if self.release < (2, 2) else f"Kafka version: {release}"
         return self.line(f"{client}/app.log", time, version, logger="org.apache.kafka.common.utils.AppInfoParser")
@@ -127,7 +134,7 @@ class Story:
                 self._unprefixed(member, clock(begin + 100), self.of(member).revoking(self.holds[member]))
             self._unprefixed(member, clock(begin + 110), self.of(member).joining())
         self.generation += 1
-        return self._assigned(begin + takes_ms, members)
+        return self.assigned(begin + takes_ms, members)
 
     def _introduced(self, client: str, begin: int) -> None:
         """The round trip of a newcomer that is given its member id first (KIP-394, told from 3.0 on)."""
@@ -136,7 +143,7 @@ class Story:
         self.broker(clock(begin - 20), self.words.introduced(self.id_of(client)))
         self._unprefixed(client, clock(begin - 10), self.of(client).introduced(self.id_of(client)))
 
-    def _assigned(self, at: int, members: Sequence[str]) -> Story:
+    def assigned(self, at: int, members: Sequence[str]) -> Story:
         """The join barrier opens, the leader (the first) assigns, everybody is given two partitions."""
         ids = {m: self.id_of(m) for m in members}
         given = {m: (f"orders-{2 * i}", f"orders-{2 * i + 1}") for i, m in enumerate(members)}

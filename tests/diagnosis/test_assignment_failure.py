@@ -12,8 +12,14 @@ def throws(times: int) -> Story:
     for second in range(1, times + 1):
         at = f"01:10:{second:02}"
         story.client("c-1", f"{at}.000", f"Request joining group due to: {reason}")
-        story.broker(f"{at}.100", words.preparing(story.generation, f"Leader {member_id('c-1')} re-joining group during "
-                     f"CompletingRebalance; client reason: rebalance failed due to IllegalStateException"))  # fmt: skip
+        story.broker(
+            f"{at}.100",
+            words.preparing(
+                story.generation,
+                f"Leader {member_id('c-1')} re-joining group during "
+                f"CompletingRebalance; client reason: rebalance failed due to IllegalStateException",
+            ),
+        )
         story.generation += 1
         story.broker(f"{at}.300", words.stabilized(story.generation, 3))
     return story

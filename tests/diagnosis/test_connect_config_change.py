@@ -7,7 +7,8 @@ from tests.story import Story
 
 HERDER = "org.apache.kafka.connect.runtime.distributed.DistributedHerder"
 JOINED = (
-    "Joined group at generation {n} with protocol version 2 and got assignment: Assignment{{error=0, leader='{leader}', "
+    "Joined group at generation {n} with protocol version 2 and got assignment: Assignment{{error=0, "
+    "leader='{leader}', "
     "leaderUrl='http://w1:8083/', offset={n}, connectorIds=[sink-a], taskIds=[sink-a-0], revokedConnectorIds=[], "
     "revokedTaskIds=[], delay=0}} with rebalance delay: 0"
 )

@@ -4,7 +4,9 @@ from tests.story import Story
 
 GM = "kafka.coordinator.group.GroupMetadataManager"
 GC = "kafka.coordinator.group.GroupCoordinator"
-LOST = "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator "
+LOST = (
+    "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator "
+)
 LOST += "unavailable. isDisconnected: true. Rediscovery will be attempted."
 FOUND = "Discovered group coordinator broker-3:9092 (id: 2147483644 rack: null)"
 
@@ -13,9 +15,16 @@ def moved() -> Story:
     story = Story().formed("c-1", "c-2")
     for client in ("c-1", "c-2"):
         story.client(client, "01:10:00.000", LOST)
-    story.broker("01:10:05.000", "[GroupCoordinator 3]: Elected as the group coordinator for partition 13 in epoch 4", 3, GC)
-    story.broker("01:10:05.001", "[GroupMetadataManager brokerId=3] Scheduling loading of offsets and group metadata from "
-                 "__consumer_offsets-13 for epoch 4", 3, GM)  # fmt: skip
+    story.broker(
+        "01:10:05.000", "[GroupCoordinator 3]: Elected as the group coordinator for partition 13 in epoch 4", 3, GC
+    )
+    story.broker(
+        "01:10:05.001",
+        "[GroupMetadataManager brokerId=3] Scheduling loading of offsets and group metadata from "
+        "__consumer_offsets-13 for epoch 4",
+        3,
+        GM,
+    )
     story.broker("01:10:05.020", "[GroupCoordinator 3]: Loading group metadata for payments with generation 1", 3, GC)
     for client in ("c-1", "c-2"):
         story.client(client, "01:10:05.500", FOUND)

@@ -6,15 +6,24 @@ FULL = "JoinGroup failed due to fatal error: The consumer group has reached its 
 
 
 def test_a_member_too_many_is_turned_away() -> None:
-    story = Story().formed("c-1", "c-2").started("c-3", "01:10:00.000").client("c-3", "01:10:00.500", FULL, level="ERROR")
+    story = (
+        Story().formed("c-1", "c-2").started("c-3", "01:10:00.000").client("c-3", "01:10:00.500", FULL, level="ERROR")
+    )
     assert story.causes() == ["group-max-size"]
     assert story.blamed() == ["c-3"]
     assert story.the_incident().severity == "warning"
 
 
 def test_its_close_is_the_effect_not_the_cause() -> None:
-    story = Story().formed("c-1", "c-2").started("c-3", "01:10:00.000").client("c-3", "01:10:00.500", FULL, level="ERROR")
-    story.line("c-3/app.log", "01:10:00.600", "App info kafka.consumer for c-3 unregistered", logger="org.apache.kafka.common.utils.AppInfoParser")
+    story = (
+        Story().formed("c-1", "c-2").started("c-3", "01:10:00.000").client("c-3", "01:10:00.500", FULL, level="ERROR")
+    )
+    story.line(
+        "c-3/app.log",
+        "01:10:00.600",
+        "App info kafka.consumer for c-3 unregistered",
+        logger="org.apache.kafka.common.utils.AppInfoParser",
+    )
     assert story.causes() == ["group-max-size"]
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from tests.story import Story
 
 REFUSED = (
-    "JoinGroup failed due to fatal error: The group member's supported protocols are incompatible with those of existing "
+    "JoinGroup failed due to fatal error: The group member's supported protocols are incompatible with those of "
+    "existing "
     "members or first group member tried to join with empty protocol type or empty protocol list."
 )
 

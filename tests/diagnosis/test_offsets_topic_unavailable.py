@@ -12,13 +12,19 @@ INSUFFICIENT = (
 
 def cannot_write(rounds: int = 4) -> Story:
     story = Story().formed("c-1", "c-2")
-    failure = f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {member_id('c-1')})"
+    failure = (
+        f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {member_id('c-1')})"
+    )
     for number in range(rounds):
         at = f"01:10:{number:02}"
         story.broker(f"{at}.100", INSUFFICIENT, logger="kafka.server.ReplicaManager")
         for client in ("c-1", "c-2"):
-            story.client(client, f"{at}.110", "SyncGroup failed: The coordinator is not available. Marking coordinator unknown. "
-                         f"Sent generation was {generation_of(story.generation, member_id(client))}")  # fmt: skip
+            story.client(
+                client,
+                f"{at}.110",
+                "SyncGroup failed: The coordinator is not available. Marking coordinator unknown. "
+                f"Sent generation was {generation_of(story.generation, member_id(client))}",
+            )
         story.rebalanced(f"{at}.120", failure, ["c-1", "c-2"])
     return story
 
@@ -36,5 +42,7 @@ def test_it_is_not_called_an_assignment_failure() -> None:
 
 def test_other_topics_that_lack_replicas_do_not_concern_the_group() -> None:
     story = Story().formed("c-1", "c-2")
-    story.broker("01:10:00.100", INSUFFICIENT.replace("__consumer_offsets-13", "orders-3"), logger="kafka.server.ReplicaManager")
+    story.broker(
+        "01:10:00.100", INSUFFICIENT.replace("__consumer_offsets-13", "orders-3"), logger="kafka.server.ReplicaManager"
+    )
     assert story.causes() == []

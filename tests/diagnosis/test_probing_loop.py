@@ -11,14 +11,26 @@ def probing(rounds: int, *, settles: bool = False) -> Application:
         last = settles and number == rounds - 1
         before, minute = f"01:{10 * number:02}:00", f"01:{10 * (number + 1):02}:00"
         due = ms(f"{minute}.000")
-        story.by_assignor(1, 1, f"{before}.330", f"Requesting followup rebalance be scheduled by {member_id(story.consumer(1, 1))} "
-                          f"for {due} ms to probe for caught-up replica tasks.")  # fmt: skip
-        story.by_assignor(1, 1, f"{before}.331", "Finished unstable assignment of tasks, a followup rebalance will be scheduled.")
+        story.by_assignor(
+            1,
+            1,
+            f"{before}.330",
+            f"Requesting followup rebalance be scheduled by {member_id(story.consumer(1, 1))} "
+            f"for {due} ms to probe for caught-up replica tasks.",
+        )
+        story.by_assignor(
+            1, 1, f"{before}.331", "Finished unstable assignment of tasks, a followup rebalance will be scheduled."
+        )
         story.by_thread(1, 1, f"{minute}.000", f"Triggering the followup rebalance scheduled for {due} ms.")
-        story.round(f"{minute}.000", f"Updating metadata for member {member_id(story.consumer(1, 1))} during Stable; client "
-                    "reason: Scheduled probing rebalance")  # fmt: skip
+        story.round(
+            f"{minute}.000",
+            f"Updating metadata for member {member_id(story.consumer(1, 1))} during Stable; client "
+            "reason: Scheduled probing rebalance",
+        )
         if last:
-            story.by_assignor(1, 1, f"{minute}.331", "Finished stable assignment of tasks, no followup rebalances required.")
+            story.by_assignor(
+                1, 1, f"{minute}.331", "Finished stable assignment of tasks, no followup rebalances required."
+            )
     return story
 
 

@@ -6,13 +6,18 @@ from tests.diagnosis.expiries import evicted
 from tests.kafka_words import Release
 from tests.story import Side
 
-UNKNOWN = "Attempt to heartbeat with {} and group instance id Optional.empty failed due to UNKNOWN_MEMBER_ID, resetting generation"
+UNKNOWN = "Attempt to heartbeat with {} and group instance id Optional.empty failed due to UNKNOWN_MEMBER_ID, "
+"resetting generation"
 
 
 @pytest.mark.parametrize("release", [(2, 8), (3, 9), (4, 1)])
 def test_a_process_that_stood_still_and_comes_back_to_an_unknown_member_id_was_paused(release: Release) -> None:
     story = evicted(release)
-    story.client("c-3", "01:10:20.000", UNKNOWN.format(f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"))
+    story.client(
+        "c-3",
+        "01:10:20.000",
+        UNKNOWN.format(f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"),
+    )
     story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     assert story.causes() == ["process-pause"]
     assert story.blamed() == ["c-3"]
@@ -32,8 +37,12 @@ def test_brokers_alone_cannot_tell_a_pause_from_a_partition_and_say_so(seen: Sid
 def test_a_client_that_logged_disconnects_all_along_did_not_stand_still() -> None:
     story = evicted((3, 9))
     for second in range(0, 18, 3):
-        story.client("c-3", f"01:09:{42 + second}.000" if second < 18 else "", "Group coordinator broker-2:9092 (id: 2147483645 "
-                     "rack: null) is unavailable or invalid due to cause: session timed out without receiving a heartbeat "
-                     "response. isDisconnected: false. Rediscovery will be attempted.")  # fmt: skip
+        story.client(
+            "c-3",
+            f"01:09:{42 + second}.000" if second < 18 else "",
+            "Group coordinator broker-2:9092 (id: 2147483645 "
+            "rack: null) is unavailable or invalid due to cause: session timed out without receiving a heartbeat "
+            "response. isDisconnected: false. Rediscovery will be attempted.",
+        )
     story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     assert "process-pause" not in story.causes()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.diagnosis.closings import comes
 from tests.kafka_words import member_id
-from tests.story import Story
+from tests.story import Story, ms
 
 
 def late(seconds: int) -> Story:
@@ -18,7 +18,7 @@ def late(seconds: int) -> Story:
             story.client(client, at, f"Revoke previously assigned partitions {', '.join(story.holds[client])}")
         story.client(client, at, "(Re-)joining group")
     story.generation = 2
-    return story._assigned(3_600_000 + 1_772_323_200_000 + (600 + seconds) * 1000, ["c-1", "c-2", "c-3"])  # noqa: SLF001
+    return story.assigned(ms(f"01:10:{seconds:02}.000"), ["c-1", "c-2", "c-3"])
 
 
 def test_the_last_to_rejoin_is_blamed_not_the_newcomer_that_triggered_it() -> None:
@@ -31,8 +31,12 @@ def test_the_last_to_rejoin_is_blamed_not_the_newcomer_that_triggered_it() -> No
 def test_a_member_removed_at_the_rebalance_timeout_is_a_straggler() -> None:
     story = Story(release=(3, 9), seen="brokers").formed("c-1", "c-2", "c-3")
     words = story.words
-    story.broker("01:10:00.000", words.preparing(1, f"Updating metadata for member {member_id('c-1')} during Stable; client "
-                 "reason: subscription has changed"))  # fmt: skip
+    story.broker(
+        "01:10:00.000",
+        words.preparing(
+            1, f"Updating metadata for member {member_id('c-1')} during Stable; client reason: subscription has changed"
+        ),
+    )
     story.says("01:11:00.000", f"Group payments removed dynamic members who haven't joined: Set({member_id('c-3')})")
     story.broker("01:11:00.001", words.stabilized(2, 2))
     story.broker("01:11:00.020", words.assigned(2, 2, member_id("c-1")))

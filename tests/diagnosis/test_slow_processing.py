@@ -5,9 +5,15 @@ import pytest
 from tests.kafka_words import Release
 from tests.story import Side, Story
 
-EXPIRED = "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the "
-EXPIRED += "configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time processing "
-EXPIRED += "messages. You can address this either by increasing max.poll.interval.ms or by reducing the maximum size of "
+EXPIRED = (
+    "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the "
+)
+EXPIRED += (
+    "configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time processing "
+)
+EXPIRED += (
+    "messages. You can address this either by increasing max.poll.interval.ms or by reducing the maximum size of "
+)
 EXPIRED += "batches returned in poll() with max.poll.records."
 LEAVING = "Member {} sending LeaveGroup request to coordinator broker-2:9092 (id: 2147483645 rack: null) due to {}"
 SHORT = "consumer poll timeout has expired."
@@ -62,20 +68,45 @@ def test_a_member_that_never_polls_again_stops_work() -> None:
 
 def test_a_kip_848_member_says_it_with_its_epoch() -> None:
     story = Story(release=(4, 1))
-    story.broker("01:00:00.000", "[GroupCoordinator id=2 topic=__consumer_offsets partition=13] [GroupId payments] "
-                 "Member aSm2rIdjTk6VlrTrO9vEqA joins the consumer group using the consumer protocol.")  # fmt: skip
-    story.broker("01:00:00.001", "[GroupCoordinator id=2 topic=__consumer_offsets partition=13] [GroupId payments] "
-                 "Bumped group epoch to 1 with metadata hash 77.")  # fmt: skip
+    story.broker(
+        "01:00:00.000",
+        "[GroupCoordinator id=2 topic=__consumer_offsets partition=13] [GroupId payments] "
+        "Member aSm2rIdjTk6VlrTrO9vEqA joins the consumer group using the consumer protocol.",
+    )
+    story.broker(
+        "01:00:00.001",
+        "[GroupCoordinator id=2 topic=__consumer_offsets partition=13] [GroupId payments] "
+        "Bumped group epoch to 1 with metadata hash 77.",
+    )
     manager = "org.apache.kafka.clients.consumer.internals.ConsumerMembershipManager"
-    for time, epoch, old, new in (("01:00:00.100", 1, "JOINING", "RECONCILING"), ("01:00:00.200", 1, "ACKNOWLEDGING", "STABLE")):
-        story.client("c-1", time, f"Member aSm2rIdjTk6VlrTrO9vEqA with epoch {epoch} transitioned from {old} to {new}.", logger=manager)
+    for time, epoch, old, new in (
+        ("01:00:00.100", 1, "JOINING", "RECONCILING"),
+        ("01:00:00.200", 1, "ACKNOWLEDGING", "STABLE"),
+    ):
+        story.client(
+            "c-1",
+            time,
+            f"Member aSm2rIdjTk6VlrTrO9vEqA with epoch {epoch} transitioned from {old} to {new}.",
+            logger=manager,
+        )
     heartbeat = "org.apache.kafka.clients.consumer.internals.ConsumerHeartbeatRequestManager"
-    story.client("c-1", "01:05:00.200", "Consumer poll timeout has expired. This means the time between subsequent calls "
-                 "to poll() was longer than the configured max.poll.interval.ms, which typically implies that the poll "
-                 "loop is spending too much time processing messages. You can address this either by increasing "
-                 "max.poll.interval.ms or by reducing the maximum size of batches returned in poll() with "
-                 "max.poll.records.", level="WARN", logger=heartbeat)  # fmt: skip
-    story.client("c-1", "01:05:00.210", "Member aSm2rIdjTk6VlrTrO9vEqA with epoch 1 transitioned from STABLE to PREPARE_LEAVING.", logger=manager)
+    story.client(
+        "c-1",
+        "01:05:00.200",
+        "Consumer poll timeout has expired. This means the time between subsequent calls "
+        "to poll() was longer than the configured max.poll.interval.ms, which typically implies that the poll "
+        "loop is spending too much time processing messages. You can address this either by increasing "
+        "max.poll.interval.ms or by reducing the maximum size of batches returned in poll() with "
+        "max.poll.records.",
+        level="WARN",
+        logger=heartbeat,
+    )
+    story.client(
+        "c-1",
+        "01:05:00.210",
+        "Member aSm2rIdjTk6VlrTrO9vEqA with epoch 1 transitioned from STABLE to PREPARE_LEAVING.",
+        logger=manager,
+    )
     assert story.causes() == ["slow-processing"]
     assert story.blamed() == ["c-1"]
 

@@ -8,8 +8,11 @@ def fenced() -> Story:
     story = static_group("pod-1", "pod-2")
     old = story.id_of("pod-2")
     replaced(story, "pod-2", "01:10:00.000")
-    return story.says("01:10:01.000", f"Request memberId={old} for static member with groupInstanceId=pod-2 is fenced by current "
-                      f"memberId={story.id_of('pod-2')} during operation heartbeat")  # fmt: skip
+    return story.says(
+        "01:10:01.000",
+        f"Request memberId={old} for static member with groupInstanceId=pod-2 is fenced by current "
+        f"memberId={story.id_of('pod-2')} during operation heartbeat",
+    )
 
 
 def test_a_second_process_with_the_same_instance_id_fences_the_first() -> None:
@@ -20,8 +23,13 @@ def test_a_second_process_with_the_same_instance_id_fences_the_first() -> None:
 
 def test_the_client_alone_says_it_too() -> None:
     story = Story(seen="clients")
-    story.line("node-2/app.log", "01:10:01.000", "[Consumer instanceId=pod-2, clientId=c-2, groupId=payments] Caught fenced "
-               "group.instance.id Optional[pod-2] error in heartbeat thread", level="ERROR")  # fmt: skip
+    story.line(
+        "node-2/app.log",
+        "01:10:01.000",
+        "[Consumer instanceId=pod-2, clientId=c-2, groupId=payments] Caught fenced "
+        "group.instance.id Optional[pod-2] error in heartbeat thread",
+        level="ERROR",
+    )
     assert story.causes() == ["static-member-fenced"]
 
 

@@ -6,14 +6,28 @@ from tests.kafka_words import member_id
 
 def told_to_stop() -> Application:
     story = shop()
-    story.by_instance(1, "01:10:00.000", "Encountered the following exception during processing and sent shutdown request for the "
-                      "entire application.\norg.apache.kafka.streams.errors.StreamsException: Exception caught in process. "
-                      "taskId=0_3, processor=KSTREAM-SOURCE-0000000000, topic=orders, partition=3, offset=724", "ERROR")  # fmt: skip
+    story.by_instance(
+        1,
+        "01:10:00.000",
+        "Encountered the following exception during processing and sent shutdown request for the "
+        "entire application.\norg.apache.kafka.streams.errors.StreamsException: Exception caught in process. "
+        "taskId=0_3, processor=KSTREAM-SOURCE-0000000000, topic=orders, partition=3, offset=724",
+        "ERROR",
+    )
     story.by_consumer(1, 1, "01:10:00.100", "Request joining group due to: Shutdown requested")
-    story.round("01:10:00.200", f"Updating metadata for member {member_id(story.consumer(1, 1))} during Stable; client reason: "
-                "Shutdown requested")  # fmt: skip
+    story.round(
+        "01:10:00.200",
+        f"Updating metadata for member {member_id(story.consumer(1, 1))} during Stable; client reason: "
+        "Shutdown requested",
+    )
     for node in (1, 2):
-        story.by_thread(node, 1, "01:10:01.000", "Detected that shutdown was requested. All clients in this app will now begin to shutdown", "WARN")
+        story.by_thread(
+            node,
+            1,
+            "01:10:01.000",
+            "Detected that shutdown was requested. All clients in this app will now begin to shutdown",
+            "WARN",
+        )
     return story
 
 

@@ -8,16 +8,28 @@ from tests.story import Side, Story
 
 def subscribes_to_more(release: Release = (3, 9), seen: Side = "both") -> Story:
     story = Story(release=release, seen=seen).formed("c-1", "c-2")
-    story.client("c-2", "01:09:59.999", "Subscribed to topic(s): orders, refunds",
-                 logger="org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer")  # fmt: skip
+    story.client(
+        "c-2",
+        "01:09:59.999",
+        "Subscribed to topic(s): orders, refunds",
+        logger="org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer",
+    )
     if release >= (3, 0):
-        story.client("c-2", "01:10:00.000", "Request joining group due to: subscription has changed from [orders] at the "
-                     "beginning of the rebalance to [orders, refunds]")  # fmt: skip
+        story.client(
+            "c-2",
+            "01:10:00.000",
+            "Request joining group due to: subscription has changed from [orders] at the "
+            "beginning of the rebalance to [orders, refunds]",
+        )
     told = "; client reason: subscription has changed" if release >= (3, 2) else ""
-    return story.rebalanced("01:10:00.010", f"Updating metadata for member {member_id('c-2')} during Stable{told}", ["c-1", "c-2"])
+    return story.rebalanced(
+        "01:10:00.010", f"Updating metadata for member {member_id('c-2')} during Stable{told}", ["c-1", "c-2"]
+    )
 
 
-@pytest.mark.parametrize(("release", "seen"), [((3, 9), "both"), ((3, 9), "clients"), ((3, 9), "brokers"), ((4, 1), "both")])
+@pytest.mark.parametrize(
+    ("release", "seen"), [((3, 9), "both"), ((3, 9), "clients"), ((3, 9), "brokers"), ((4, 1), "both")]
+)
 def test_a_member_that_subscribes_to_more_rebalances_the_group(release: Release, seen: Side) -> None:
     story = subscribes_to_more(release, seen)
     assert story.causes() == ["subscription-change"]
@@ -27,6 +39,10 @@ def test_a_member_that_subscribes_to_more_rebalances_the_group(release: Release,
 
 def test_the_first_subscription_is_no_change() -> None:
     story = Story()
-    story.client("c-1", "00:59:59.000", "Subscribed to topic(s): orders",
-                 logger="org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer")  # fmt: skip
+    story.client(
+        "c-1",
+        "00:59:59.000",
+        "Subscribed to topic(s): orders",
+        logger="org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer",
+    )
     assert story.formed("c-1", "c-2").causes() == []

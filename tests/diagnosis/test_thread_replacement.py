@@ -9,12 +9,14 @@ EXCEPTION = (
 )
 
 
-def dying(thread_replaced: bool) -> Application:
+def dying(*, thread_replaced: bool) -> Application:
     story = shop()
     for number in (1, 2, 3):
         minute = f"01:{10 + number}:00"
         if thread_replaced:
-            story.by_instance(2, f"{minute}.000", f"Replacing thread in the streams uncaught exception handler{EXCEPTION}", "ERROR")
+            story.by_instance(
+                2, f"{minute}.000", f"Replacing thread in the streams uncaught exception handler{EXCEPTION}", "ERROR"
+            )
         story.by_thread(2, 1, f"{minute}.010", "State transition from RUNNING to PENDING_SHUTDOWN")
         story.round(f"{minute}.100", story.words.adding(member_id(story.consumer(2, 1))))
     return story

@@ -12,12 +12,20 @@ def more_partitions(release: Release = (3, 9), seen: Side = "both") -> Story:
     bracket = ("[{}]" if release >= (3, 5) else "{}").format
     change = f"(version2: {{orders={bracket(before)}}}) {{}} (version6: {{orders={bracket(after)}}})"
     if release >= (3, 0):
-        story.client("c-1", "01:10:00.000", "Request joining group due to: cached metadata has changed from "
-                     + change.replace("{}", "at the beginning of the rebalance to"))  # fmt: skip
+        story.client(
+            "c-1",
+            "01:10:00.000",
+            "Request joining group due to: cached metadata has changed from "
+            + change.replace("{}", "at the beginning of the rebalance to"),
+        )
         reason = f"Leader {member_id('c-1')} re-joining group during Stable; client reason: cached metadata has changed"
     else:
-        story.client("c-1", "01:10:00.000", "Requesting to re-join the group and trigger rebalance since the assignment "
-                     "metadata has changed from " + change.replace("{}", "to"))  # fmt: skip
+        story.client(
+            "c-1",
+            "01:10:00.000",
+            "Requesting to re-join the group and trigger rebalance since the assignment "
+            "metadata has changed from " + change.replace("{}", "to"),
+        )
         reason = f"leader {member_id('c-1')} re-joining group during Stable"
     return story.rebalanced("01:10:00.010", reason, ["c-1", "c-2"])
 

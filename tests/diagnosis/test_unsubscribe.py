@@ -9,7 +9,9 @@ from tests.story import Side, Story
 UNSUBSCRIBED = "the consumer unsubscribed from all topics"
 
 
-@pytest.mark.parametrize(("release", "seen"), [((3, 9), "both"), ((3, 9), "brokers"), ((2, 8), "clients"), ((4, 1), "brokers")])
+@pytest.mark.parametrize(
+    ("release", "seen"), [((3, 9), "both"), ((3, 9), "brokers"), ((2, 8), "clients"), ((4, 1), "brokers")]
+)
 def test_the_leave_reason_says_so(release: Release, seen: Side) -> None:
     story = closes(Story(release=release, seen=seen).formed("c-1", "c-2"), "c-2", "01:10:00.000", ["c-1"], UNSUBSCRIBED)
     assert story.causes() == ["unsubscribe"]

@@ -27,22 +27,36 @@ class Application(Story):
 
     def by_instance(self, node: int, time: str, message: str, level: str = "INFO") -> Application:
         """The KafkaStreams object speaks."""
-        self.line(f"node-{node}/app.log", time, f"stream-client [{PROCESS[node]}] {message}", level=level, logger=STREAMS)
+        self.line(
+            f"node-{node}/app.log", time, f"stream-client [{PROCESS[node]}] {message}", level=level, logger=STREAMS
+        )
         return self
 
     def by_thread(self, node: int, number: int, time: str, message: str, level: str = "INFO") -> Application:
         """A stream thread speaks."""
-        self.line(f"node-{node}/app.log", time, f"stream-thread [{self.thread(node, number)}] {message}", level=level, logger=THREAD)
+        self.line(
+            f"node-{node}/app.log",
+            time,
+            f"stream-thread [{self.thread(node, number)}] {message}",
+            level=level,
+            logger=THREAD,
+        )
         return self
 
     def by_assignor(self, node: int, number: int, time: str, message: str) -> Application:
         """The assignor of a thread's consumer speaks."""
-        self.line(f"node-{node}/app.log", time, f"stream-thread [{self.consumer(node, number)}] {message}", logger=ASSIGNOR)
+        self.line(
+            f"node-{node}/app.log", time, f"stream-thread [{self.consumer(node, number)}] {message}", logger=ASSIGNOR
+        )
         return self
 
     def by_consumer(self, node: int, number: int, time: str, message: str) -> Application:
         """A thread's consumer speaks."""
-        self.line(f"node-{node}/app.log", time, f"[Consumer clientId={self.consumer(node, number)}, groupId={self.group}] {message}")
+        self.line(
+            f"node-{node}/app.log",
+            time,
+            f"[Consumer clientId={self.consumer(node, number)}, groupId={self.group}] {message}",
+        )
         return self
 
     def round(self, time: str, reason: str, *, leader: int = 1) -> Application:
@@ -56,8 +70,14 @@ class Application(Story):
             self.by_consumer(node, 1, f"{minute}.100", "(Re-)joining group")
             self.by_consumer(node, 1, f"{minute}.310", f"Successfully joined group with generation {generation}")
             self.by_consumer(node, 1, f"{minute}.360", f"Successfully synced group in generation {generation}")
-        self.by_assignor(leader, 1, f"{minute}.320", "2 client nodes and 2 consumers participating in this rebalance: \n"
-                         + "".join(f"{PROCESS[n].removeprefix('shop-')}: [{member_id(self.consumer(n, 1))}]\n" for n in (1, 2)) + ".")  # fmt: skip
+        self.by_assignor(
+            leader,
+            1,
+            f"{minute}.320",
+            "2 client nodes and 2 consumers participating in this rebalance: \n"
+            + "".join(f"{PROCESS[n].removeprefix('shop-')}: [{member_id(self.consumer(n, 1))}]\n" for n in (1, 2))
+            + ".",
+        )
         self.broker(f"{minute}.350", self.words.assigned(self.generation, 2, member_id(self.consumer(leader, 1))))
         return self
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -54,8 +55,8 @@ class Sample:
 def read_sample(folder: Path) -> Sample:
     """A folder with its incident.yaml; an unknown or missing key is refused."""
     told = yaml.safe_load((folder / "incident.yaml").read_text())
-    expected = {"generations": None} | told.pop("expected")
-    lists = {key: tuple(value) if isinstance(value, list) else value for key, value in expected.items()}
+    expected: dict[str, Any] = {"generations": None} | told.pop("expected")
+    lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in expected.items()}
     return Sample(folder=folder, expected=Expected(**lists), **told)
 
 

@@ -11,13 +11,21 @@ def handed_over(release: Release = (3, 9), seen: Side = "both") -> Story:
     story.started("c-3", "01:09:58.000")
     story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     why = "need to revoke partitions [orders-1] as indicated by the current assignment and re-join"
-    told = f"Request joining group due to: {why}" if release >= (3, 0) else "Need to revoke partitions [orders-1] and re-join the group"
+    told = (
+        f"Request joining group due to: {why}"
+        if release >= (3, 0)
+        else "Need to revoke partitions [orders-1] and re-join the group"
+    )
     story.client("c-1", "01:10:00.520", told)
     reason = f"Leader {member_id('c-1')} re-joining group during Stable"
-    return story.rebalanced("01:10:00.530", reason + (f"; client reason: {why}" if release >= (3, 2) else ""), ["c-1", "c-2", "c-3"])
+    return story.rebalanced(
+        "01:10:00.530", reason + (f"; client reason: {why}" if release >= (3, 2) else ""), ["c-1", "c-2", "c-3"]
+    )
 
 
-@pytest.mark.parametrize(("release", "seen"), [((2, 8), "both"), ((3, 9), "both"), ((3, 9), "brokers"), ((3, 9), "clients")])
+@pytest.mark.parametrize(
+    ("release", "seen"), [((2, 8), "both"), ((3, 9), "both"), ((3, 9), "brokers"), ((3, 9), "clients")]
+)
 def test_the_second_rebalance_of_a_cooperative_hand_over_is_a_followup(release: Release, seen: Side) -> None:
     assert [g.followup for g in handed_over(release, seen).history().generations] == [None, None, "cooperative"]
 

@@ -43,7 +43,11 @@ def test_a_generation_that_the_next_one_overtakes_before_its_assignment_is_super
     story.broker("01:10:00.510", words.preparing(2, words.adding(member_id("c-4"))))
     story.broker("01:10:01.000", words.stabilized(3, 3))
     story.broker("01:10:01.010", words.assigned(3, 3, member_id("c-1")))
-    assert [(g.generation, g.outcome) for g in story.history().generations] == [(1, "stable"), (2, "superseded"), (3, "stable")]
+    assert [(g.generation, g.outcome) for g in story.history().generations] == [
+        (1, "stable"),
+        (2, "superseded"),
+        (3, "stable"),
+    ]
 
 
 def test_a_generation_whose_sync_fails_names_the_failure() -> None:
@@ -51,8 +55,12 @@ def test_a_generation_whose_sync_fails_names_the_failure() -> None:
     generation = "Generation{generationId=2, memberId='c-1-00000001-0000-4000-8000-00000000cafe', protocol='range'}"
     story.client("c-1", "01:10:00.000", "(Re-)joining group")
     story.client("c-1", "01:10:00.300", f"Successfully joined group with generation {generation}")
-    story.client("c-1", "01:10:00.310", "SyncGroup failed: The group began another rebalance. Need to re-join the group. "
-                 f"Sent generation was {generation}")  # fmt: skip
+    story.client(
+        "c-1",
+        "01:10:00.310",
+        "SyncGroup failed: The group began another rebalance. Need to re-join the group. "
+        f"Sent generation was {generation}",
+    )
     story.generation = 2
     story.rebalanced("01:10:01.000", "of no interest to clients", ["c-1", "c-2"])
     by_number = {g.generation: g for g in story.history().generations}

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.timeline.build import Timeline
+from tests.diagnosis.expiries import evicted
+from tests.kafka_words import member_id
+from tests.story import Story, ms
+
+
+def off_by(shift_ms: int) -> Timeline:
+    """The story of an eviction, c-1's clock off by some milliseconds."""
+    story = evicted()
+    story.events = [e if e.speaker.file != "c-1/app.log" else _shifted(e, shift_ms) for e in story.events]
+    return story.timeline()
+
+
+def _shifted(event: Event, shift_ms: int) -> Event:
+    return replace(event, at=(event.at or 0) + shift_ms)
+
+
+def skews(timeline: Timeline) -> dict[str, int | None]:
+    return {clock.path: clock.skew_ms for clock in timeline.clocks}
+
+
+def test_a_clock_that_is_fast_is_measured_against_the_broker() -> None:
+    assert abs((skews(off_by(2_500))["c-1/app.log"] or 0) - 2_500) <= 50
+
+
+def test_a_clock_that_is_slow_is_measured_too() -> None:
+    assert abs((skews(off_by(-4_000))["c-1/app.log"] or 0) + 4_000) <= 50
+
+
+def test_its_lines_are_moved_onto_the_brokers_clock() -> None:
+    straight, crooked = off_by(0), off_by(2_500)
+    assert [g.completed_at for g in crooked.generations] == [g.completed_at for g in straight.generations]
+    assert abs(crooked.pauses[0].started_at - straight.pauses[0].started_at) <= 50
+
+
+def test_clocks_that_agree_are_left_alone() -> None:
+    assert all(abs(skew or 0) <= 50 for skew in skews(off_by(0)).values())
+
+
+def local_time_logs(tmp_path: Path, hours: int) -> Report:
+    """A broker in UTC and a client of Spring Boot 2 that logs local time."""
+    member = member_id("c-1")
+    broker = Story().words
+    lines = {
+        "broker-2/server.log": [
+            f"[2026-03-01 01:00:00,000] INFO {broker.preparing(0, broker.adding(member))} ({broker.logger})",
+            f"[2026-03-01 01:00:03,000] INFO {broker.stabilized(1, 1)} ({broker.logger})",
+            f"[2026-03-01 01:00:03,020] INFO {broker.assigned(1, 1, member)} ({broker.logger})",
+        ],
+        "c-1/app.log": [
+            f"2026-03-01 {1 + hours:02}:00:02.{at}  INFO 6 --- [           main] {text}"
+            for at, text in (
+                ("100", "o.a.kafka.common.utils.AppInfoParser     : Kafka version: 3.9.1"),
+                ("101", f"o.a.kafka.common.utils.AppInfoParser     : Kafka startTimeMs: {ms('01:00:02.101')}"),
+                ("990", f"o.a.k.c.c.internals.ConsumerCoordinator  : {Story().of('c-1').joined(1, member)}"),
+            )
+        ],
+    }
+    for path, content in lines.items():
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text("\n".join(content) + "\n")
+    return analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
+
+
+def test_the_zone_of_local_times_is_read_from_a_start_time_in_epoch_ms(tmp_path: Path) -> None:
+    report = local_time_logs(tmp_path, hours=2)
+    assert {i.path: i.zone for i in report.inputs}["c-1/app.log"] == "+02:00"
+    (generation,) = report.groups[0].generations
+    assert generation.started_at == ms("01:00:00.000")

@@ -1,0 +1,98 @@
+"""The three tips of "How to Read a Rebalance", answered for its own example: leaders, timing, membership."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.diagnosis.tips import Tips, tips
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.event_rows import event_of
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.planning import plan_reading
+from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.pipeline.schemas import Kind, rows_of
+from rebalance_forensics.pipeline.stages import read_portion
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.timeline.build import build
+from rebalance_forensics.timeline.follow_ups import mark_follow_ups
+from tests.timeline.otter import consumer_of, otter_app
+
+LOCAL = AnalyzeOptions(engine="local")
+MINUTE = 60_000
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return otter_app().write(tmp_path_factory.mktemp("otter") / "logs")
+
+
+@pytest.fixture(scope="module")
+def report(nodes: Path) -> Report:
+    return analyze([str(nodes)], LOCAL)
+
+
+def events_in(logs: Path) -> list[Event]:
+    plan = plan_reading([str(logs)], LOCAL, workers=1)
+    batches = chain.from_iterable(read_portion(portion, plan.reading) for portion in plan.portions)
+    return [event_of(row) for row in chain.from_iterable(map(rows_of, batches)) if row.kind != Kind.COUNTS]
+
+
+@pytest.fixture(scope="module")
+def told(nodes: Path) -> Tips:
+    events = events_in(nodes)
+    own, shared = [e for e in events if e.group], [e for e in events if not e.group]
+    timeline = build("default", "otter-app", own, shared)
+    mark_follow_ups(timeline.rebalances, timeline.events)
+    return tips(timeline)
+
+
+def test_it_is_a_streams_application_of_two_nodes_without_a_broker(report: Report) -> None:
+    (group,) = report.groups
+    assert (group.group, group.kind) == ("otter-app", "streams")
+    assert "broker" not in {i.component for i in report.inputs}
+
+
+def test_tip_1_who_led_each_rebalance(told: Tips) -> None:
+    leaders = [led.leader for led in told.leadership.led]
+    assert leaders == [consumer_of((0, 2)), consumer_of((1, 1)), *[consumer_of((0, 1))] * 5]
+
+
+def test_tip_1_leadership_was_not_stable_until_the_third_took_over(told: Tips) -> None:
+    assert told.leadership.stable is False
+    assert [change.generation for change in told.leadership.changes] == [741, 742]
+
+
+def test_tip_2_two_rebalances_stand_close_together(told: Tips) -> None:
+    burst = next(b for b in told.close_together if 743 in b.generations)
+    assert 742 in burst.generations
+
+
+def test_tip_2_the_sync_in_between_failed_because_another_rebalance_had_begun(told: Tips) -> None:
+    failed = [f for burst in told.close_together for f in burst.failures if f.generation == 742]
+    assert [(f.api, f.error, f.who) for f in failed] == [("SyncGroup", "REBALANCE_IN_PROGRESS", consumer_of((0, 1)))]
+
+
+def test_tip_2_why_the_leaders_before_lost_their_role_is_shown(report: Report) -> None:
+    failures = [f for g in report.groups[0].generations for f in g.failures]
+    assert sum("UNKNOWN_MEMBER_ID" in f for f in failures) == 2
+
+
+def test_tip_2_the_probing_rebalances_are_evenly_spaced(told: Tips, report: Report) -> None:
+    even = [s for s in told.spacings if s.evenly]
+    assert {s.setting for s in even} == {"probing.rebalance.interval.ms"}
+    assert all(abs(s.gap_ms - 10 * MINUTE) < 1_000 for s in even)
+    followups = {g.generation: g.followup for g in report.groups[0].generations}
+    assert [followups[n] for n in (744, 745, 746)] == ["probing"] * 3
+
+
+def test_tip_3_the_same_four_consumers_took_part_each_time(told: Tips) -> None:
+    assert [(p.clients, p.consumers) for p in told.participants] == [(2, 4)] * 7
+    assert all(p.missing == p.new == () for p in told.participants)
+
+
+def test_tip_3_those_that_lost_their_membership_came_back_under_a_new_id(told: Tips) -> None:
+    renewed = {p.generation: p.renewed for p in told.participants if p.renewed}
+    assert renewed == {741: (consumer_of((0, 2)),), 742: (consumer_of((1, 1)),)}
