@@ -68,7 +68,11 @@ class Away:
 
 def absences(timeline: Timeline, whys: Iterable[str]) -> list[Away]:
     """Each actor's absences by departures of these kinds, oldest first."""
-    wanted = set(whys)
+    wanted = frozenset(whys)
+    return list(timeline.once(("absences", wanted), lambda: _absences(timeline, wanted)))
+
+
+def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Away]:
     by_actor: dict[Actor, list[Departure]] = defaultdict(list)
     for departure in timeline.departures:
         by_actor[departure.actor].append(departure)
@@ -87,21 +91,30 @@ def absences(timeline: Timeline, whys: Iterable[str]) -> list[Away]:
 def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int | None, until: int | None) -> Away:
     away = Away(actor, group)
     begin, last = away.at, max(d.at for d in group)
-    came = [
-        a for a in timeline.arrivals if a.actor is actor and a.member not in {d.member for d in group if a.at < d.at}
-    ]
+    gone = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
+    came = [a for a in _arrivals_of(timeline, actor) if a.at >= gone.get(a.member, a.at)]
     away.arrivals = [a for a in came if a.at > begin and (until is None or a.at < until)]
     early = [a for a in came if begin - TOGETHER_MS < a.at <= begin and a.start is not None and (before or 0) < a.at]
     if early and any(not _same_life(a, group) for a in early):
         away.arrivals = [a for a in early if not _same_life(a, group)] + away.arrivals
     reach = session_timeout_ms(timeline) + 15_000
     starts = [s for s in timeline.starts if s.actor is actor and begin - reach < s.at]
-    joined = min((a.at for a in timeline.arrivals if a.member in {d.member for d in group}), default=0)
+    joined = min((a.at for a in timeline.arrivals if a.member in gone), default=0)
     starts = [s for s in starts if s.at > joined and (until is None or s.at < until) and s.at > (before or 0)]
     away.start = starts[0] if starts else None
     stops = [s for s in timeline.stops if s.actor is actor and joined < s.at <= last + NEAR_MS]
     away.stop = stops[-1] if stops and not _went_on(timeline, actor, stops[-1], begin) else None
     return away
+
+
+def _arrivals_of(timeline: Timeline, actor: Actor) -> list[Arrival]:
+    def by_actor() -> dict[Actor, list[Arrival]]:
+        found: dict[Actor, list[Arrival]] = defaultdict(list)
+        for arrival in timeline.arrivals:
+            found[arrival.actor].append(arrival)
+        return found
+
+    return timeline.once("arrivals by actor", by_actor).get(actor, [])
 
 
 def _went_on(timeline: Timeline, actor: Actor, stop: Stop, until: int) -> bool:
@@ -127,6 +140,10 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
 
 def session_timeout_ms(timeline: Timeline) -> int:
     """session.timeout.ms of the group as a log shows it; else Kafka's present default."""
+    return timeline.once("session.timeout.ms", lambda: _session_timeout_ms(timeline))
+
+
+def _session_timeout_ms(timeline: Timeline) -> int:
     for event in reversed(timeline.events):
         value = getattr(event, "session_timeout_ms", None)
         if isinstance(value, int):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
+from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
@@ -31,6 +33,8 @@ from rebalance_forensics.timeline.processes import starts_of, stops_of
 from rebalance_forensics.timeline.requests import requests_of
 from rebalance_forensics.timeline.shared import concerning
 
+T = TypeVar("T")
+
 
 @dataclass(slots=True)
 class Timeline:
@@ -57,6 +61,14 @@ class Timeline:
     coordinators: tuple[CoordinatorTerm, ...]
     clocks: tuple[FileClock, ...]
     settings: dict[str, str] = field(default_factory=dict)
+    answers: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
+    """What was asked of this timeline before; many rules ask the same, each at the price of a pass over all events."""
+
+    def once(self, question: object, answer: Callable[[], T]) -> T:
+        """The answer to a question about this timeline, worked out when it is first asked."""
+        if question not in self.answers:
+            self.answers[question] = answer()
+        return as_type("T", self.answers[question])
 
     @property
     def first(self) -> int:
