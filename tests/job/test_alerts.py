@@ -34,6 +34,7 @@ class Receiver(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
+        """Where it listens."""
         return f"http://127.0.0.1:{self.server_port}/hook"
 
 
