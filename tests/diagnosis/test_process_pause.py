@@ -6,8 +6,10 @@ from tests.diagnosis.expiries import evicted
 from tests.kafka_words import Release
 from tests.story import Side
 
-UNKNOWN = "Attempt to heartbeat with {} and group instance id Optional.empty failed due to UNKNOWN_MEMBER_ID, "
-"resetting generation"
+UNKNOWN = (
+    "Attempt to heartbeat with {} and group instance id Optional.empty failed due to UNKNOWN_MEMBER_ID, "
+    "resetting generation"
+)
 
 
 @pytest.mark.parametrize("release", [(2, 8), (3, 9), (4, 1)])

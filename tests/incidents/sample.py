@@ -31,6 +31,9 @@ class Expected:
     evidence: tuple[str, ...]
     healthy: tuple[str, ...]
     also: tuple[str, ...]
+    brokers: tuple[str, ...] | None
+    clients: tuple[str, ...] | None
+    """Causes that are right where only this side's logs are given; None where that cannot be had apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +58,7 @@ class Sample:
 def read_sample(folder: Path) -> Sample:
     """A folder with its incident.yaml; an unknown or missing key is refused."""
     told = yaml.safe_load((folder / "incident.yaml").read_text())
-    expected: dict[str, Any] = {"generations": None} | told.pop("expected")
+    expected: dict[str, Any] = {"generations": None, "brokers": None, "clients": None} | told.pop("expected")
     lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in expected.items()}
     return Sample(folder=folder, expected=Expected(**lists), **told)
 

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from tests.diagnosis.closings import closes
+from tests.epochs import HEARTBEAT, IDS, EpochStory, three_members
+from tests.story import Story
+
+
+def fenced() -> EpochStory:
+    story = three_members()
+    session = f"Member {IDS['c-3']} fenced from the group because the member session expired."
+    return story.group_says("01:10:00.000", session).bumped("01:10:00.001")
+
+
+def test_each_epoch_is_a_generation_of_the_consumer_protocol() -> None:
+    history = three_members().history()
+    assert (history.protocol, history.rebalance_mode) == ("consumer", "server-side")
+    assert [g.generation for g in history.generations] == [1, 2, 3]
+
+
+def test_nobody_leads() -> None:
+    assert {g.leader for g in three_members().history().generations} == {None}
+
+
+def test_members_are_known_by_their_client_ids_through_their_own_logs() -> None:
+    assert {m.client_id for m in three_members().history().generations[-1].members} == {"c-1", "c-2", "c-3"}
+
+
+def test_three_that_join_one_after_another_start_up() -> None:
+    assert [i.root_causes[0].cause for i in three_members().case().incidents] == ["startup"]
+
+
+def test_a_fenced_member_that_is_never_heard_of_again_has_died() -> None:
+    story = fenced()
+    assert story.causes() == ["process-crash"]
+    assert story.blamed() == ["c-3"]
+
+
+def test_a_fenced_member_that_comes_back_under_the_same_id_stood_still() -> None:
+    story = fenced()
+    unknown = f"is unknown. in 0ms: Member {IDS['c-3']} is not a member of group payments."
+    story.client(
+        "c-3",
+        "01:10:20.000",
+        f"ConsumerGroupHeartbeatRequest failed because member {IDS['c-3']} {unknown}",
+        logger=HEARTBEAT,
+    )
+    story.moves("c-3", "01:10:20.001", "STABLE", "FENCED", 3).moves("c-3", "01:10:20.010", "FENCED", "JOINING", 0)
+    story.group_says("01:10:20.020", f"Member {IDS['c-3']} joins the consumer group using the consumer protocol.")
+    story.bumped("01:10:20.021").reconciles("c-3", "01:10:20.021")
+    assert story.causes() == ["process-pause"]
+    assert story.blamed() == ["c-3"]
+
+
+def test_a_member_that_leaves_and_stays_away_is_scaled_in() -> None:
+    story = three_members()
+    story.moves("c-3", "01:10:00.000", "STABLE", "PREPARE_LEAVING").moves(
+        "c-3", "01:10:00.001", "PREPARE_LEAVING", "LEAVING", -1
+    )
+    story.group_says("01:10:00.010", f"Member {IDS['c-3']} left the consumer group.").bumped("01:10:00.011")
+    assert story.causes() == ["scale-in"]
+    assert story.blamed() == ["c-3"]
+
+
+def test_a_group_that_migrates_is_one_group_with_two_protocols() -> None:
+    story = Story(release=(4, 1)).formed("c-1", "c-2")
+    closes(story, "c-2", "01:10:00.000", ["c-1"])
+    story.says("01:10:30.000", "[GroupId payments] Converted the classic group to a consumer group.")
+    story.says(
+        "01:10:30.001",
+        "[GroupId payments] Member aSm2rIdjTk6VlrTrO9vEqA joins the consumer group using the consumer protocol.",
+    )
+    story.says("01:10:30.002", "[GroupId payments] Bumped group epoch to 4 with metadata hash 77.")
+    assert [term.protocol for term in story.history().protocols] == ["classic", "consumer"]
