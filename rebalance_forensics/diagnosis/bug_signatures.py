@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from rebalance_forensics.diagnosis.partition_of_group import OFFSETS_PARTITIONS, offsets_partition
 from rebalance_forensics.events.base import Event
@@ -277,6 +277,10 @@ def _meant(wanted: Value, witness: Witness) -> Iterable[Value]:
     return witness.special(str(wanted)) if special else (wanted,)
 
 
+def _digits(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.isdigit()
+
+
 def _is(value: object, wanted: Value) -> bool:
     """Equal; `~x`: contains x; `>=n`: at least n, or so many; `empty` and `some` as they say."""
     if not isinstance(wanted, str):
@@ -288,6 +292,6 @@ def _is(value: object, wanted: Value) -> bool:
     if wanted.startswith("~"):
         return isinstance(value, str) and wanted[1:].lower() in value.lower()
     if wanted.startswith(">="):
-        number = len(value) if isinstance(value, tuple) else value
+        number = len(value) if isinstance(value, tuple) else int(value) if _digits(value) else value
         return isinstance(number, int) and number >= int(wanted[2:])
     return value == wanted or (isinstance(value, tuple) and wanted in value)
