@@ -1,5 +1,4 @@
-"""Brokers' logs alone, clients' logs alone: the same first cause where the lines allow it, and no false alarm "
-"elsewhere."""
+"""One side's logs alone: the same first cause where the lines allow it, and no false alarm elsewhere."""
 
 from __future__ import annotations
 
