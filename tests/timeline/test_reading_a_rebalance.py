@@ -60,6 +60,12 @@ def test_tip_1_who_led_each_rebalance(told: Tips) -> None:
     assert leaders == [consumer_of((0, 2)), consumer_of((1, 1)), *[consumer_of((0, 1))] * 5]
 
 
+def test_tip_1_the_report_names_them_too(report: Report) -> None:
+    leaders = [(g.leader or "").rpartition("-consumer-")[0] for g in report.groups[0].generations]
+    named = [consumer_of((0, 2)), consumer_of((1, 1)), *[consumer_of((0, 1))] * 5]
+    assert leaders == [name.removesuffix("-consumer") for name in named]
+
+
 def test_tip_1_leadership_was_not_stable_until_the_third_took_over(told: Tips) -> None:
     assert told.leadership.stable is False
     assert [change.generation for change in told.leadership.changes] == [741, 742]
