@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +12,25 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["AnalyzedLogs", "__version__", "analyze"]
+
+
+def _unpacked(inside: Path) -> Path:
+    """The package as files: patterns and templates cannot be read out of the zip that Spark hands to executors."""
+    import atexit  # noqa: PLC0415 - only where the package is in a zip
+    import shutil  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+    import zipfile  # noqa: PLC0415
+
+    target = Path(tempfile.mkdtemp(prefix="rebalance-forensics-"))
+    atexit.register(shutil.rmtree, target, ignore_errors=True)
+    with zipfile.ZipFile(inside.parent) as archive:
+        archive.extractall(target, [name for name in archive.namelist() if name.startswith(f"{inside.name}/")])
+    return target / inside.name
+
+
+if (_inside := Path(__file__).parent).parent.is_file():
+    __path__ = [str(_unpacked(_inside))]
+    sys.path_importer_cache.clear()
 
 
 def __getattr__(name: str) -> object:

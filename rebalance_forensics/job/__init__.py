@@ -9,12 +9,14 @@ from pathlib import Path
 
 from rebalance_forensics.job.alerting import deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
+from rebalance_forensics.job.delta import publish
 from rebalance_forensics.job.metrics import prometheus
 from rebalance_forensics.job.publishing import write_index
 from rebalance_forensics.job.running import REFUSED, Outcome, check, exit_code, run_job
 from rebalance_forensics.job.saying import Voice
 from rebalance_forensics.job.sessions import engine_of
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.engines import OnSpark
 from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.report.writing import OutputError, write_whole
 
@@ -29,6 +31,8 @@ def main(arguments: Sequence[str]) -> int:
         voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
         with engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine:
             outcome = run_job(asked.options, engine)
+            if isinstance(engine, OnSpark) and asked.options.table_format == "delta":
+                publish(engine.session, Store(asked.options.output))
         _follow_up(asked, outcome, voice)
     except (InputError, OutputError) as refusal:
         voice.say("ERROR", str(refusal))

@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
 
-FORMATS = ("parquet", "delta", "iceberg")
+FORMATS = ("parquet", "delta")
 SEVERITIES = ("info", "warning", "critical")
 
 
@@ -37,7 +37,9 @@ class Setting:
 SETTINGS: tuple[Setting, ...] = (
     Setting(name="input", metavar="URI", repeated=True, help="logs: a directory, s3://, gs://, abfss:// or hdfs://"),
     Setting(name="output", metavar="URI", help="where the tables are"),
-    Setting(name="table-format", choices=FORMATS, help="parquet (default), delta or iceberg"),
+    Setting(
+        name="table-format", choices=FORMATS, help="parquet (default), or delta: Delta tables in OUTPUT/delta besides"
+    ),
     Setting(name="since", metavar="T", help="begin of the interval (default: where the last run stopped)"),
     Setting(name="until", metavar="T", help="end of the interval (default: now); ISO 8601, or 2h, 45m before now"),
     Setting(name="cluster", metavar="NAME", help="name of the Kafka cluster the logs are from"),
@@ -157,6 +159,8 @@ def _invocation(told: Mapping[str, Any]) -> Invocation:
     for name in ("input", "output"):
         if not told.get(name):
             raise InputError(f"--{name} is missing; see rebalance-forensics job --help.")
+    if told.get("table-format") == "delta" and told.get("engine") == "local":
+        raise InputError("--table-format delta is written by Spark; leave out --engine local.")
     reading = AnalyzeOptions(
         zones=zone_rules(told.get("tz", ())),
         cluster=told.get("cluster"),

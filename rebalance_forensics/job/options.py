@@ -21,7 +21,7 @@ class JobOptions:
     until: int | None = None
     """Epoch ms. Without `since` the job goes on where it stopped, without `until` it goes up to now."""
     reading: AnalyzeOptions = field(default_factory=AnalyzeOptions)
-    table_format: Literal["parquet", "delta", "iceberg"] = "parquet"
+    table_format: Literal["parquet", "delta"] = "parquet"
     lookback_ms: int = 24 * HOUR_MS
     lookahead_ms: int = 2 * HOUR_MS
     tasks: int | None = None

@@ -13,6 +13,7 @@ from rebalance_forensics import __version__
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.alerting import OUTBOX, outbox_text, webhook_of
+from rebalance_forensics.job.delta import note_replaced
 from rebalance_forensics.job.entries import Ledger, entries_of
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publishing import REPORTS, add_reports
@@ -154,6 +155,8 @@ def _run(run: _Run, before: Coverage) -> Outcome:
     if ledger_changed or days.written:
         _write_run(run, outcome)
         state.mark_version(run.store)
+        if run.options.table_format == "delta":
+            note_replaced(run.store, run.journal, run.work, run.id)
         commit(run.store, run.work, run.journal)
     else:
         run.store.delete_tree(run.work)

@@ -12,6 +12,12 @@ def described() -> str:
     return "\n".join(map(_section, PUBLIC.values()))
 
 
+def ddl(table: Table) -> str:
+    """The table's columns with its partitions, as Spark declares them."""
+    columns = [f"`{field.name}` {_type(field.type)}" for field in table.schema]
+    return ", ".join([*columns, "`date` date", "`cluster` string"])
+
+
 def _section(table: Table) -> str:
     lines = [f"## {table.name}", "", f"One row is {table.of}. Its `date` is that of {table.dated_by}.", ""]
     lines += ["| column | type | meaning |", "|---|---|---|"]
