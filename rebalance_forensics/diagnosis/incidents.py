@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.culprits import the_group
 from rebalance_forensics.diagnosis.finding import GUESS, Fact, Finding, fact_at
+from rebalance_forensics.diagnosis.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.model import ChainLink, Culprit, Impact, Incident, RootCause, RuledOut, Severity
 from rebalance_forensics.diagnosis.proof import evidence_of, most_telling, what_happened
 from rebalance_forensics.diagnosis.weighing import Draft
@@ -101,6 +102,7 @@ def _root_cause(timeline: Timeline, draft: Draft) -> RootCause:
         evidence=evidence,
         evidence_total=total,
         advice=tuple(dict.fromkeys(a for f in draft.findings for a in f.advice)),
+        known_bugs=known_bugs_of(timeline, draft.cause, because),
         chain=tuple(
             ChainLink(at=e.at, what=what_happened(e), evidence=evidence_of(e))
             for e in sorted(because, key=lambda e: (e.at or 0, e.origin.path, e.origin.byte_offset))[:40]

@@ -10,7 +10,7 @@ from typing import Literal
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent, MemberLeft, MemberLoaded
+from rebalance_forensics.events.membership import LeaveSent, MemberLeft, MemberLoaded, StaticMemberFenced
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalancing import JoinRequested, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.names import (
@@ -195,6 +195,9 @@ class Cast:
 
     def link(self, event: Event) -> None:
         """Take in what the coordinator tells of a member: its client id, host and instance."""
+        instance, member = getattr(event, "instance_id", None), getattr(event, "member", None)
+        if event.speaker.role == "broker" and instance and member and not isinstance(event, StaticMemberFenced):
+            self._owns_instance(instance, member)
         match event:
             case MemberLeft() | MemberLoaded():
                 actor = self.of_member(event.member)
@@ -204,6 +207,13 @@ class Cast:
                     self._owns_client(actor, event.client_id)
                     if actor.name == event.member:
                         actor.name = event.client_id
+
+    def _owns_instance(self, instance: str, member: str) -> None:
+        actor = self._by_member.get(member) or self.of_instance(instance)
+        if actor is not None:
+            actor.instance_ids.add(instance)
+            self._by_instance.setdefault(instance, actor)
+            self._owns_member(actor, member)
 
 
 def own_member_id(event: Event) -> str | None:

@@ -20,8 +20,7 @@ def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event]) ->
     previous: Rebalance | None = None
     for rebalance in rebalances:
         since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
-        known = any(isinstance(e, RebalanceStarted) for e in rebalance.events)
-        until = rebalance.started_at + 100 if known else rebalance.stabilized_at or rebalance.started_at
+        until = rebalance.started_at + 100
         rebalance.followup = _kind(told, min(since, rebalance.started_at - 50), until)
         previous = rebalance
 

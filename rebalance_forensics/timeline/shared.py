@@ -6,15 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.timeline.names import streams_client
+from rebalance_forensics.timeline.names import process_of_streams_client, streams_client
 
 
 def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
     """Those of `shared` that this group's story needs."""
     places = {_place(e) for e in own if e.speaker.role != "broker"}
     clients = {c for e in own for name in _names(e) if (c := streams_client(name))}
+    clients |= {c for e in shared if (c := _streams_client(e)) is not None and _is_named_after(group, c)}
     places |= {_place(e) for e in shared if e.speaker.role != "broker" and _streams_client(e) in clients}
     return [event for event in shared if _concerns(event, group, places, clients)]
+
+
+def _is_named_after(group: str, client: str) -> bool:
+    """A Streams client without client.id is called `{application.id}-{uuid}`, and the application id is the group."""
+    return client == f"{group}-{process_of_streams_client(client)}"
 
 
 def _names(event: Event) -> Iterator[str]:
