@@ -10,21 +10,21 @@ from rebalance_forensics.pipeline.rows import Codec, dumps, fields_of
 from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.records import EpochMs, Origin
 
-_IN_COLUMNS = ("at", "origin", "cluster", "group", "pattern")
+_IN_COLUMNS = frozenset({"at", "origin", "cluster", "group", "pattern"})
 _CODEC = Codec()
+FARTHEST_MS = 253_402_300_799_999
+"""The end of the year 9999; a log that says later than that has its digits wrong."""
 
 
 def row_of(event: Event, *, shard: int, split: int) -> Row:
     """One event as one row of a shard."""
-    payload = fields_of(event)
-    for name in _IN_COLUMNS:
-        payload.pop(name, None)
+    payload = fields_of(event, without=_IN_COLUMNS)
     return Row(
         shard=shard,
         kind=Kind.SHARED if event.group is None else Kind.EVENT,
         cluster=event.cluster,
         group=event.group,
-        ts=None if event.at is None else event.at * 1000,
+        ts=None if event.at is None or abs(event.at) > FARTHEST_MS else event.at * 1000,
         path=event.origin.path,
         byte_offset=event.origin.byte_offset,
         line=event.origin.line,

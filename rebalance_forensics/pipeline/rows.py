@@ -17,7 +17,7 @@ Adapt = Mapping[type, Decode]
 
 def dumps(value: object) -> str:
     """`value` as JSON; fields that hold their default are left out, so the text stays small."""
-    return json.dumps(value, default=fields_of, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 class Codec:
@@ -90,23 +90,26 @@ class Codec:
         return lambda value: value if value is None or decode is None else decode(value)
 
 
-def fields_of(value: object) -> dict[str, Any]:
+def fields_of(value: object, *, without: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The fields of a dataclass that differ from their default, not yet encoded."""
     kind: Any = type(value)
     return {
         name: held
-        for name, default in _defaults(kind)
+        for name, default in _defaults(kind, without)
         if (held := getattr(value, name)) is not default and held != default
     }
 
 
 @cache
-def _defaults(cls: Any) -> tuple[tuple[str, object], ...]:  # noqa: ANN401 - a class; mypy does not hash type[object]
-    """Each field of a dataclass with its default, MISSING where it has none."""
-    return tuple((field.name, _default(field)) for field in dataclasses.fields(cls))
+def _defaults(cls: Any, without: frozenset[str]) -> tuple[tuple[str, object], ...]:  # noqa: ANN401 - a class; mypy does not hash type[object]
+    """The fields of a dataclass, each with its default, MISSING where it has none."""
+    return tuple((field.name, _default(field)) for field in dataclasses.fields(cls) if field.name not in without)
 
 
 def _default(field: dataclasses.Field[Any]) -> object:
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default
+
+
+_ENCODER = json.JSONEncoder(default=fields_of, separators=(",", ":"))
