@@ -28,7 +28,8 @@ for table in ("events", "generations", "pauses", "incidents", "findings", "input
 def submit(program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     delta = ["--conf", "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension"]
     delta += ["--conf", "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"]
-    quiet = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2", "--master", "local[2]"]
+    quiet = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
+    quiet += ["--conf", "spark.databricks.delta.snapshotPartitions=1", "--master", "local[2]"]
     return subprocess.run(
         [SUBMIT, "--packages", PACKAGE, *delta, *quiet, program, *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable},
