@@ -15,9 +15,9 @@ def main() -> NoReturn:
 
 
 def _job(arguments: Sequence[str]) -> int:
-    from rebalance_forensics import job  # noqa: PLC0415 - the other commands need none of it
+    from rebalance_forensics.job import main as run_job  # noqa: PLC0415 - the other commands need none of it
 
-    return job.main(list(arguments))
+    return run_job(list(arguments))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class AssignmentUpdated(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentNotified(Event):
-    """Says "Notifying assignor about the new Assignment(…)": the full assignment of this member, any protocol [2.6+]."""
+    """Says "Notifying assignor about the new Assignment(…)": the full assignment of the member, any protocol [2.6+]."""
 
     partitions: tuple[str, ...]
 
