@@ -1,0 +1,1 @@
+"""How fast: scan and start, beside what else could be used."""

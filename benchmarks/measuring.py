@@ -1,0 +1,115 @@
+"""Commands timed several times, under the same conditions."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds of several runs; the largest sum of memory that Python processes held at a time."""
+
+    seconds: tuple[float, ...]
+    peak_mib: int = 0
+
+    @property
+    def best(self) -> float:
+        """The run that the machine disturbed least."""
+        return min(self.seconds)
+
+    @property
+    def median(self) -> float:
+        """What is to be expected."""
+        return statistics.median(self.seconds)
+
+    def __str__(self) -> str:
+        """Best and median, as the tables show them."""
+        return f"{self.best:.2f} / {self.median:.2f}"
+
+
+def timed(work: Callable[[], int | None], runs: int) -> Timing:
+    """Time a function; it may say how much memory it took."""
+    seconds, peak = [], 0
+    for _ in range(runs):
+        started = time.perf_counter()
+        peak = max(peak, work() or 0)
+        seconds.append(time.perf_counter() - started)
+    return Timing(seconds=tuple(seconds), peak_mib=peak)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Looks at the memory of a process and its descendants until told to stop."""
+
+    process: int
+    peak_kib: int = 0
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self) -> None:
+        while not self.done.wait(0.1):
+            self.peak_kib = max(self.peak_kib, sum(map(_python_kib, _family(self.process))))
+
+
+def _family(process: int) -> Iterator[int]:
+    yield process
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return
+    for child in children:
+        yield from _family(int(child))
+
+
+def _python_kib(process: int) -> int:
+    try:
+        told = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0
+    lines = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)
+    return int(lines.get("VmRSS", "0 kB").split()[0]) if "python" in lines.get("Name", "") else 0
+
+
+def command(*arguments: str | Path) -> Callable[[], int]:
+    """A command to be timed, its output dropped; it may fail only as `grep` does. Says its peak MiB."""
+
+    def run() -> int:
+        process = subprocess.Popen(
+            list(map(str, arguments)),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+        watch = _Watch(process.pid)
+        thread = threading.Thread(target=watch.watch)
+        thread.start()
+        _, complaint = process.communicate()
+        watch.done.set()
+        thread.join()
+        if process.returncode > 1:
+            sys.exit(f"{arguments}: {complaint}")
+        return watch.peak_kib >> 10
+
+    return run
+
+
+def ours(*arguments: str | Path) -> Callable[[], int]:
+    """One of our own commands."""
+    return command(sys.executable, "-m", "rebalance_forensics", *arguments)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
