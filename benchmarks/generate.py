@@ -41,13 +41,19 @@ def lines_of_a_rebalance(group: str, member: str, generation: int) -> list[str]:
     following = generation + 1
     said = [
         f"Member {member} in group {group} has failed, removing it from the group",
-        f"Preparing to rebalance group {group} in state PreparingRebalance with old generation {generation} "
-        + f"(__consumer_offsets-7) (reason: removing member {member} on heartbeat expiration)",
-        f"Dynamic member with unknown member id joins group {group} in PreparingRebalance state. "
-        + f"Created a new member id {member}x and request the member to rejoin with this id.",
+        (
+            f"Preparing to rebalance group {group} in state PreparingRebalance with old generation {generation} "
+            f"(__consumer_offsets-7) (reason: removing member {member} on heartbeat expiration)"
+        ),
+        (
+            f"Dynamic member with unknown member id joins group {group} in PreparingRebalance state. "
+            f"Created a new member id {member}x and request the member to rejoin with this id."
+        ),
         f"Stabilized group {group} generation {following} (__consumer_offsets-7) with 3 members",
-        f"Assignment received from leader {member}x for group {group} for generation {following}. "
-        + "The group has 3 members, 0 of which are static.",
+        (
+            f"Assignment received from leader {member}x for group {group} for generation {following}. "
+            "The group has 3 members, 0 of which are static."
+        ),
     ]
     return [f"INFO [GroupCoordinator 1]: {words} (kafka.coordinator.group.GroupCoordinator)" for words in said]
 
