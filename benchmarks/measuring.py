@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,14 +37,25 @@ class Timing:
         return f"{self.best:.2f} / {self.median:.2f}"
 
 
-def timed(work: Callable[[], int | None], runs: int) -> Timing:
-    """Time a function; it may say how much memory it took."""
-    seconds, peak = [], 0
+Work = Callable[[], int | None]
+"""Something to be timed; it may say how many MiB it took."""
+
+
+def timed(work: Work, runs: int) -> Timing:
+    """Time one thing several times."""
+    return timed_in_turn({"": work}, runs)[""]
+
+
+def timed_in_turn(contenders: Mapping[str, Work], runs: int) -> dict[str, Timing]:
+    """Time several things by turns, so that whatever else the machine does disturbs all of them alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    peaks = dict.fromkeys(contenders, 0)
     for _ in range(runs):
-        started = time.perf_counter()
-        peak = max(peak, work() or 0)
-        seconds.append(time.perf_counter() - started)
-    return Timing(seconds=tuple(seconds), peak_mib=peak)
+        for name, work in contenders.items():
+            started = time.perf_counter()
+            peaks[name] = max(peaks[name], work() or 0)
+            seconds[name].append(time.perf_counter() - started)
+    return {name: Timing(seconds=tuple(seconds[name]), peak_mib=peaks[name]) for name in contenders}
 
 
 @dataclass(slots=True)
@@ -79,7 +90,7 @@ def _python_kib(process: int) -> int:
     return int(lines.get("VmRSS", "0 kB").split()[0]) if "python" in lines.get("Name", "") else 0
 
 
-def command(*arguments: str | Path) -> Callable[[], int]:
+def command(*arguments: str | Path, cache: Path | None = None) -> Callable[[], int]:
     """A command to be timed, its output dropped; it may fail only as `grep` does. Says its peak MiB."""
 
     def run() -> int:
@@ -89,7 +100,7 @@ def command(*arguments: str | Path) -> Callable[[], int]:
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env={**os.environ, "LC_ALL": "C"},
+            env={**os.environ, "LC_ALL": "C", **({"XDG_CACHE_HOME": str(cache)} if cache else {})},
         )
         watch = _Watch(process.pid)
         thread = threading.Thread(target=watch.watch)
@@ -104,9 +115,9 @@ def command(*arguments: str | Path) -> Callable[[], int]:
     return run
 
 
-def ours(*arguments: str | Path) -> Callable[[], int]:
-    """One of our own commands."""
-    return command(sys.executable, "-m", "rebalance_forensics", *arguments)
+def ours(*arguments: str | Path, cache: Path | None = None) -> Callable[[], int]:
+    """One of our own commands, with what it keeps in a cache of its own."""
+    return command(sys.executable, "-m", "rebalance_forensics", *arguments, cache=cache)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.generate import generate
-from benchmarks.measuring import ROOT, command, ours, table, timed
+from benchmarks.measuring import ROOT, Work, command, ours, table, timed_in_turn
 
 FILES = 4
+GREP = "grep -c -F GroupCoordinator"
 
 
 def inputs(directory: Path, mib: int, share: float) -> list[Path]:
@@ -24,12 +24,12 @@ def inputs(directory: Path, mib: int, share: float) -> list[Path]:
     return files
 
 
-def contenders() -> Iterator[tuple[str, Callable[[Sequence[Path]], Callable[[], int | None]]]]:
+def contenders() -> Iterator[tuple[str, Callable[[Sequence[Path]], Work]]]:
     """Who is measured, each as a function of the files."""
     out = "/dev/null"
     yield "analyze --engine spark", lambda files: ours("analyze", *files, "--quiet", "--json", out)
     yield "analyze --engine local", lambda files: ours("analyze", *files, "--quiet", "--json", out, "--engine", "local")
-    yield "grep -c -F GroupCoordinator", lambda files: command("grep", "-c", "-F", "GroupCoordinator", *files)
+    yield GREP, lambda files: command("grep", "-c", "-F", "GroupCoordinator", *files)
     if shutil.which("rg"):
         yield "rg -c -F GroupCoordinator", lambda files: command("rg", "-c", "-F", "GroupCoordinator", *files)
     yield "one pass over the bytes (memchr)", lambda files: lambda: _memchr(files)
@@ -55,19 +55,16 @@ def measure(directory: Path, *, mib: int, runs: int, share: float) -> str:
     """One table: total of one file, of four, and the marginal rate between them."""
     files = inputs(directory, mib, share)
     more = sum(file.stat().st_size for file in files[1:]) / 1e6
-    rows: list[list[object]] = []
-    rates: dict[str, float] = {}
-    for name, contender in contenders():
-        one, four = timed(contender(files[:1]), runs), timed(contender(files), runs)
-        rates[name] = more / max(four.best - one.best, 1e-9)
-        rows.append([name, one, four, f"{rates[name]:.0f}", f"{four.best / one.best:.2f}", four.peak_mib])
-    started = time.perf_counter()
-    seconds = plain_spark(files) - plain_spark(files[:1])
-    rates["spark"] = more / max(seconds, 1e-9)
-    rows.append(["spark read.text + contains (14 words)", "-", f"{time.perf_counter() - started:.1f} with two starts",
-                 f"{rates['spark']:.0f}", "-", "-"])  # fmt: skip
-    grep = rates["grep -c -F GroupCoordinator"]
-    for row, name in zip(rows, rates, strict=True):
-        row.insert(4, f"{rates[name] / grep:.2f}")
+    ones = timed_in_turn({name: contender(files[:1]) for name, contender in contenders()}, runs)
+    fours = timed_in_turn({name: contender(files) for name, contender in contenders()}, runs)
+    rates = {name: more / max(fours[name].median - ones[name].median, 1e-9) for name in ones}
+    plain = more / max(plain_spark(files) - plain_spark(files[:1]), 1e-9)
+    grep = rates[GREP]
+    rows: list[list[object]] = [
+        [name, ones[name], fours[name], f"{rate:.0f}", f"{rate / grep:.2f}",
+         f"{fours[name].median / ones[name].median:.2f}", fours[name].peak_mib]
+        for name, rate in rates.items()
+    ]  # fmt: skip
+    rows.append(["spark read.text + contains (14 words)", "", "", f"{plain:.0f}", f"{plain / grep:.2f}", "", ""])
     head = ("", "1 file, s (min / median)", f"{FILES} files, s", "marginal MB/s", "x grep", "4 files / 1", "peak MiB")
     return f"### {share:.1%} relevant lines, files of {mib} MiB\n\n" + table(head, rows)

@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
-from benchmarks.measuring import ROOT, command, ours, table, timed
-from rebalance_forensics.pipeline.archives import archive_for
-from rebalance_forensics.pipeline.java import find_java
+from benchmarks.measuring import ROOT, command, ours, table, timed_in_turn
 
 SAMPLE = ROOT / "sample_logs" / "slow-processing"
 
 
 def measure(runs: int) -> str:
-    """One table; the class archive is put aside for the runs without it."""
-    bare = timed(command(sys.executable, "-m", "benchmarks.bare_spark", "start"), runs)
-    analyze = ours("analyze", SAMPLE, "--quiet", "--json", "/dev/null")
-    archive = archive_for(find_java()).path
-    aside = Path(f"{archive}.aside")
-    if archive.exists():
-        archive.rename(aside)
-    cold = timed(analyze, runs)
-    if aside.exists():
-        aside.rename(archive)
-    else:
-        ours("warmup")()
-    warm = timed(analyze, runs)
-    local = timed(ours("analyze", SAMPLE, "--quiet", "--json", "/dev/null", "--engine", "local"), runs)
-    rows = [
-        [name, timing, f"{timing.best / bare.best:.2f}"]
-        for name, timing in (
-            ("bare session, default settings, one mapInArrow", bare),
-            ("analyze a sample, before warmup", cold),
-            ("analyze a sample, after warmup", warm),
-            ("analyze a sample, --engine local", local),
+    """One table."""
+    with tempfile.TemporaryDirectory() as caches:
+        cold, warm = Path(caches, "cold"), Path(caches, "warm")
+        analyze = ("analyze", SAMPLE, "--quiet", "--json", "/dev/null")
+        ours(*analyze, "--engine", "local", cache=cold)()
+        ours("warmup", cache=warm)()
+        bare = "bare session, default settings, one mapInArrow"
+        timings = timed_in_turn(
+            {
+                bare: command(sys.executable, "-m", "benchmarks.bare_spark", "start"),
+                "analyze a sample, before warmup": ours(*analyze, cache=cold),
+                "analyze a sample, after warmup": ours(*analyze, cache=warm),
+                "analyze a sample, --engine local": ours(*analyze, "--engine", "local", cache=cold),
+            },
+            runs,
         )
-    ]
-    return "### Start\n\n" + table(("", "s (min / median)", "x bare"), rows)
+    rows = [[name, timing, f"{timing.median / timings[bare].median:.2f}"] for name, timing in timings.items()]
+    return "### Start\n\n" + table(("", "s (min / median)", "x bare (medians)"), rows)
