@@ -35,7 +35,7 @@ def note_replaced(store: Store, journal: Journal, work: str, run: str) -> None:
 
 
 def publish(session: SparkSession, store: Store) -> None:
-    """Bring the Delta tables up to what was noted."""
+    """Bring the Delta tables up to what was noted; a table without rows is there too, for queries to find."""
     runs = store.directories(OUTBOX)
     noted = [f"{OUTBOX}/{run}/partitions.json" for run in runs]
     places = {place for path in noted if store.kind(path) == "file" for place in json.loads(store.read(path))}
@@ -44,9 +44,9 @@ def publish(session: SparkSession, store: Store) -> None:
         known = partition_of(place)
         if known:
             by_table[known[0]].append((known[1], known[2]))
-    for name, partitions in sorted(by_table.items()):
+    for name, table in PUBLIC.items():
         try:
-            _replace(session, store, PUBLIC[name], partitions)
+            _replace(session, store, table, by_table[name])
         except Exception as error:
             raise InputError(
                 f"the Delta table {DIRECTORY}/{name} could not be written: {first_line(error)}; the Parquet tables "
@@ -58,10 +58,14 @@ def publish(session: SparkSession, store: Store) -> None:
 
 
 def _replace(session: SparkSession, store: Store, table: Table, partitions: Sequence[Partition]) -> None:
-    where = condition(partitions)
+    exists = store.kind(f"{DIRECTORY}/{table.name}/_delta_log") != "nothing"
+    if exists and not partitions:
+        return
+    # A new Delta table takes in what earlier runs left in Parquet too.
+    where = condition(partitions) if exists else "true"
     writer = _rows(session, store, table).where(where).write.format("delta").partitionBy("date", "cluster")
     target = f"{spark_path(store)}/{DIRECTORY}/{table.name}"
-    if store.kind(f"{DIRECTORY}/{table.name}/_delta_log") != "nothing":
+    if exists:
         writer = writer.option("replaceWhere", where)
     writer.mode("overwrite").save(target)
 
