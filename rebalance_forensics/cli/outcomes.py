@@ -6,22 +6,32 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NoReturn, TextIO
 
 OK, FOUND, REFUSED, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
-PIPED_WIDTH = 100
+PIPED_WIDTH = 80
 
 
 def say(text: str) -> None:
     """Put a result on standard output, byte for byte as it is."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        # What is left in the stream's buffer must not fail once more when the process ends.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
+        raise OSError(f"cannot write to standard output: {why}; send it elsewhere") from error
 
 
 def warn(sentence: str) -> None:
-    """Tell the user something on standard error."""
-    sys.stderr.write(f"rebalance-forensics: {sentence}\n")
-    sys.stderr.flush()
+    """Tell the user something on standard error; where nobody can be told, the exit code still tells."""
+    with suppress(OSError):
+        sys.stderr.write(f"rebalance-forensics: {sentence}\n")
+        sys.stderr.flush()
 
 
 def warn_all(sentences: Iterable[str]) -> None:
@@ -31,8 +41,11 @@ def warn_all(sentences: Iterable[str]) -> None:
 
 
 def width(stream: TextIO | None = None) -> int:
-    """Columns to lay text out for; a pipe gets a fixed number, so that its bytes do not depend on a terminal."""
-    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else PIPED_WIDTH
+    """Columns to lay text out for: the terminal's; a pipe gets what COLUMNS says, else always the same number."""
+    fallback = (PIPED_WIDTH, 24)
+    if (stream or sys.stdout).isatty() or os.environ.get("COLUMNS", "").isdigit():
+        return shutil.get_terminal_size(fallback).columns
+    return PIPED_WIDTH
 
 
 def colored() -> bool:
@@ -42,11 +55,9 @@ def colored() -> bool:
 
 def leave(code: int) -> NoReturn:
     """End at once: Spark's orderly shutdown takes a second, and its JVM ends with our pipe to it anyway."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        code = code or OK
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # a reader that has seen enough, a disk that is full: both were told of already
+            stream.flush()
     if "py4j" in sys.modules:
         from rebalance_forensics.pipeline.launching import forget_directories  # noqa: PLC0415
 

@@ -83,6 +83,9 @@ app.command()(demonstrating.demo)
 
 def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
     """Run one command and end the process with its exit code."""
+    # Started without them (`>&-`), Python has no streams at all.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         # Logs hold whatever was logged; a terminal that cannot show it must not stop the report.
         if isinstance(stream, TextIOWrapper):

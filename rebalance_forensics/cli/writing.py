@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,10 +44,9 @@ class Outputs:
         """The outputs that were asked for; refuses unknown formats and directories that are not there."""
         chosen = cls(json=json, html=html, events=events, exports=tuple(map(_export, export)), anonymize=anonymize)
         for target in chosen.files():
-            if target != STDOUT and not target.parent.is_dir():
-                raise InputError(f"{target}: there is no directory {target.parent}; create it first.")
-            if target.is_dir():
-                raise InputError(f"{target} is a directory; name a file in it.")
+            _check(target)
+            if target != STDOUT and [*chosen.files()].count(target) > 1:
+                raise InputError(f"{target} is named for two outputs; give each a file of its own.")
         if events is not None and anonymize:
             raise InputError("--events holds the log lines as they are; leave out --anonymize or --events.")
         if events is not None and events.exists() and not events.is_dir():
@@ -80,6 +80,18 @@ def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> None:
         _put(path, form.export(report))
     if outputs.events is not None:
         write_events(analysis, outputs.events)
+
+
+def _check(target: Path) -> None:
+    """Refuse, before anything is read, a place that cannot be written to."""
+    if target == STDOUT:
+        return
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: there is no directory {target.parent}; create it first.")
+    if target.is_dir():
+        raise InputError(f"{target} is a directory; name a file in it.")
+    if not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
+        raise InputError(f"cannot write {target}: permission denied; choose another place or make this one writable.")
 
 
 def _put(path: Path, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from rebalance_forensics.pipeline.rows import fields_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of
 from rebalance_forensics.report.times import iso
+from rebalance_forensics.report.writing import OutputError
 
 COLUMNS = ("cluster", "group", "ts", "event", "pattern", "path", "line", "byte_offset", "payload")
 
@@ -45,12 +47,17 @@ def event_table(analysis: Analysis) -> pa.Table:
 
 
 def write_events(analysis: Analysis, directory: Path) -> None:
-    """One Parquet file of all events in the directory."""
-    directory.mkdir(parents=True, exist_ok=True)
-    target = directory / "events.parquet"
+    """One Parquet file of all events in the directory; whole or not at all."""
+    table = event_table(analysis).select(COLUMNS)
     unfinished = directory / ".events.parquet.part"
-    pq.write_table(event_table(analysis).select(COLUMNS), unfinished, compression="zstd")
-    unfinished.replace(target)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, unfinished, compression="zstd")
+        unfinished.replace(directory / "events.parquet")
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise OutputError.of(directory / "events.parquet", error) from error
 
 
 def event_lines(analysis: Analysis) -> Iterator[str]:

@@ -10,14 +10,19 @@ from pathlib import Path
 class OutputError(OSError):
     """An output that could not be written; its text is the one sentence the reader gets."""
 
+    @classmethod
+    def of(cls, path: Path, error: OSError) -> OutputError:
+        """Name the file, what is wrong, and the remedy."""
+        why = (error.strerror or str(error)).lower()
+        return cls(f"cannot write {path}: {why}; choose another place or make this one writable")
+
 
 def write_whole(path: Path, text: str) -> None:
     """Replace a file by a new text in one step; raise OutputError and leave the old one where that fails."""
     try:
         _replace(path, text)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise OutputError(f"cannot write {path}: {why}; choose another place or make this one writable") from error
+        raise OutputError.of(path, error) from error
 
 
 def _replace(path: Path, text: str) -> None:
