@@ -19,8 +19,8 @@ LIKELY = 0.9
 """The lines of both sides fit this cause and no other."""
 PROBABLE = 0.75
 """It fits best; one neighbour cannot be excluded for want of a log."""
-GUESS = 0.5
-"""Several causes would look the same in these logs."""
+GUESS = 0.4
+"""Several causes would look the same in these logs, so each is less likely than not."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -46,7 +46,8 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
     if all(d.why == "vanished" for d in away.departures):
         return Silence(away=away, verdict="crash", confidence=GUESS)
     if away.back_at is None:
-        return Silence(away=away, verdict="crash", confidence=PROBABLE)
+        # A Streams instance that closes sends no LeaveGroup either; only its own log tells the two apart.
+        return Silence(away=away, verdict="crash", confidence=GUESS if away.actor.kind == "instance" else PROBABLE)
     return Silence(away=away, verdict="pause", confidence=GUESS)
 
 

@@ -31,8 +31,13 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     for request in wordless:
         topics = topics_changed_before(timeline, request.at)
         if topics or (timeline.kind == "consumer" and request.actor is not None and not request.actor.has_log):
-            yield _finding(timeline, [request], LIKELY if topics else GUESS, topics)
+            yield _finding(timeline, [request], _sure_of(timeline, topics), topics)
     yield from _bumped_by_metadata(timeline)
+
+
+def _sure_of(timeline: Timeline, topics: list[Event]) -> float:
+    # Workers subscribe to no topic: what created the topics may have changed the connectors as well.
+    return LIKELY if topics and timeline.kind != "connect" else GUESS
 
 
 def _leader_without_a_word(request: Request) -> bool:
@@ -80,12 +85,19 @@ def _finding(timeline: Timeline, group: list[Request], confidence: float, topics
         severity="warning" if storm and confidence > GUESS else "info",
         claims=(*group, *touched(timeline, group)),
         core=tuple(group),
-        narrative=(
-            f"Topics or partitions changed under the subscription: {', '.join(names) or 'which ones, no line says'}."
-        ),
+        narrative=_narrative(timeline, ", ".join(names) or "which ones, no line says"),
         ruled_out=(RuledOut(cause="subscription-change", why="the members asked for the same topics as before"),),
         advice=_advice(),
     )
+
+
+def _narrative(timeline: Timeline, which: str) -> str:
+    if timeline.kind == "connect":
+        return (
+            f"The leader asked for a rebalance soon after topics changed: {which}. Workers subscribe to no topic; "
+            "their own logs would tell which connector was changed."
+        )
+    return f"Topics or partitions changed under the subscription: {which}."
 
 
 def _advice() -> tuple[Advice, ...]:

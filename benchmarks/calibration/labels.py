@@ -1,0 +1,77 @@
+"""What is known of a labelled incident: `truth.json` beside its `logs/`, one directory a host."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+View = Literal["all", "brokers", "clients"]
+VIEWS: tuple[View, ...] = ("all", "brokers", "clients")
+CLOCK_SLACK_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """The truth about one labelled incident; `causes` are those that really were, each with its culprits."""
+
+    name: str
+    folder: Path
+    scenario: str
+    group: str
+    causes: frozenset[str]
+    also: frozenset[str]
+    indistinguishable: Mapping[str, frozenset[str]]
+    """View -> causes that look like the real one there."""
+    healthy: frozenset[str]
+    culprits: frozenset[str] | None
+    """Names of which each must be blamed; None where nobody or everybody is to blame."""
+    from_ms: int
+    to_ms: int
+    views: frozenset[str]
+    brokers: frozenset[str]
+
+    def logs(self, view: View) -> Sequence[str]:
+        """The directories of the hosts that the view shows."""
+        hosts = sorted(p for p in (self.folder / "logs").iterdir())
+        return [str(h) for h in hosts if view == "all" or (h.name in self.brokers) == (view == "brokers")]
+
+
+def labels_in(directory: Path) -> Iterator[Label]:
+    """Every labelled incident of a directory, by name."""
+    for file in sorted(directory.glob("*/truth.json")):
+        yield _label(file.parent, json.loads(file.read_text(encoding="utf-8")))
+
+
+def _label(folder: Path, truth: dict[str, Any]) -> Label:
+    expected = truth["expected"]
+    told = expected["cause"] if isinstance(expected["cause"], list) else [expected["cause"]]
+    slack = min(truth.get("max_skew_ms", 0), CLOCK_SLACK_MS)
+    return Label(
+        name=folder.name,
+        folder=folder,
+        scenario=truth.get("scenario", folder.name),
+        group=expected["group"],
+        causes=frozenset(c for one in told for c in one.split("|")) - {"none"},
+        also=frozenset(expected.get("also", ())),
+        indistinguishable={view: _any_of(said) for view, said in expected.get("views", {}).items()},
+        healthy=frozenset(expected.get("healthy", ())),
+        culprits=_named(expected.get("culprit")),
+        from_ms=truth["window"]["from"] - 3_000 - slack,
+        to_ms=truth["window"]["to"] + 1_000 + slack,
+        views=frozenset(truth.get("views", VIEWS)),
+        brokers=frozenset(name for name, host in truth["hosts"].items() if host["kind"] == "broker"),
+    )
+
+
+def _any_of(said: str | Sequence[str] | None) -> frozenset[str]:
+    several = [said] if isinstance(said, str) else said or ["unexplained"]
+    return frozenset(cause for one in several for cause in one.split("|"))
+
+
+def _named(culprit: str | Sequence[str] | None) -> frozenset[str] | None:
+    if culprit is None or culprit in ("all", "all-brokers") or (isinstance(culprit, list) and None in culprit):
+        return None
+    return frozenset([culprit] if isinstance(culprit, str) else culprit)
