@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -28,59 +27,29 @@ from rebalance_forensics.events.rebalancing import (
     HeartbeatFailed,
     JoinFailed,
     JoinRequested,
-    JoinStarted,
     JoinSucceeded,
     RebalanceStarted,
     SyncFailed,
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.actors import Actor, Cast
-from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
-from rebalance_forensics.timeline.leaving import reason_text, why_left
-from rebalance_forensics.timeline.names import name_in_member_id
+from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
+from rebalance_forensics.timeline.leaving import why_left
+from rebalance_forensics.timeline.register import FUSE_MS, Register
 
 EXPELLED = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
 HINT_MS = 2_000
-FUSE_MS = 20_000
-"""Client and coordinator tell the same departure within this time: clocks differ, and a stopped client writes late."""
-
-_RANK: tuple[DepartureWhy, ...] = (
-    "poll-timeout",
-    "unsubscribed",
-    "removed-by-admin",
-    "fenced",
-    "session-expired",
-    "rebalance-timeout",
-    "sync-timeout",
-    "revocation-timeout",
-    "closed",
-    "expelled",
-    "left",
-    "vanished",
-)
 
 
-class Lives:
+class Lives(Register):
     """Replays a group's events in time order and keeps who is in."""
 
     def __init__(self, cast: Cast, starts: Sequence[Start]) -> None:
-        self.cast = cast
-        self.live: dict[str, Actor] = {}
-        self.departures: list[Departure] = []
-        self.arrivals: list[Arrival] = []
-        self.returns: list[StaticReturn] = []
-        self._gone: dict[str, Departure] = {}
-        self._last_departure: dict[Actor, Departure] = {}
-        self._seen: set[Actor] = set()
-        self._pending: dict[str, Arrival] = {}
-        self._joining: dict[Actor, list[Event]] = defaultdict(list)
+        super().__init__(cast, starts)
         self._hints: dict[Actor, list[Event]] = defaultdict(list)
-        self._starts: dict[Actor, list[Start]] = defaultdict(list)
-        self._empty = True
+        self._mapped = False
         self._known_as: dict[tuple[Actor, str | None], str] = {}
         self._begins = {id(s.events[0]): s for s in starts}
-        for start in starts:
-            self._starts[start.actor].append(start)
 
     def replay(self, events: Sequence[Event]) -> None:
         """Take in all events, oldest first."""
@@ -176,15 +145,30 @@ class Lives:
     def _assigned(self, event: AssignmentComputed) -> None:
         """The leader's map is the exact membership: whoever is missing has gone, whoever is new has come."""
         told = {member for member, _ in event.assignment}
-        for member in told:
-            self._pending.pop(member, None)
         if not told or self.cast.kind in ("connect", "schema-registry"):
+            for member in told:
+                self._pending.pop(member, None)
             return
-        for member in told - self.live.keys():
-            self._is_in(member, event)
         for member in set(self.live) - told:
             if not member.startswith("?") and member not in self._pending:
                 self._departed(member, event, "vanished")
+        for member in sorted(told - self.live.keys()):
+            if self._came_unannounced(member, event):
+                self._arrived(member, event)
+            else:
+                self._is_in(member, event)
+        for member in told:
+            self._pending.pop(member, None)
+        self._mapped = True
+
+    def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
+        """Before 2.6.1 a newcomer's own log names no id: the leader's map is the first to show it."""
+        actor = self.cast.of_member(member)
+        if actor is None or f"?{actor.name}" in self.live:
+            return False
+        gone = self._last_departure.get(actor)
+        returns = gone is not None and gone.returned is None
+        return returns or self._mapped or self._fresh_start(actor, event) is not None
 
     # ---- the clients' words
 
@@ -193,8 +177,6 @@ class Lives:
         if actor is None or event.at is None:
             return
         match event:
-            case JoinStarted():
-                self._joining[actor].append(event)
             case JoinRequested(why="member-id-required", member=m) if m:
                 self._arrived(m, event)
             case JoinSucceeded() | SyncSucceeded():
@@ -281,111 +263,6 @@ class Lives:
                 self._add(last, event, why)
             return
         self._departed(known, event, why)
-
-    # ---- in and out
-
-    def _member_of(self, actor: Actor) -> str | None:
-        return next((m for m, a in reversed(self.live.items()) if a is actor), None)
-
-    def _is_in(self, member: str, event: Event) -> None:
-        actor = self.cast.of_member(member) if not member.startswith("?") else self.cast.of_speaker(event)
-        if actor is None:
-            return
-        if member not in self.live:
-            self._named(actor, member)
-            self._supersede(actor, member)
-            self.live[member] = actor
-            gone = self._gone.get(member)
-            if gone is not None and gone.returned is None and gone.why == "vanished":
-                self.departures.remove(gone)
-                del self._gone[member]
-        self._seen.add(actor)
-        self._empty = False
-
-    def _arrived(self, member: str, event: Event, *, empty: bool = False) -> None:
-        actor = self.cast.of_member(member) if not member.startswith("?") else self.cast.of_speaker(event)
-        if actor is None or event.at is None:
-            return
-        if member in self.live:
-            recent = self._pending.get(member)
-            if recent is not None:
-                recent.events.append(event)
-            return
-        if self._named(actor, member):
-            self.live[member] = actor
-            return
-        gone = self._gone.get(member)
-        if gone is not None and gone.returned is None and event.at - gone.at < 50 and gone.at > event.at:
-            return
-        arrival = Arrival(actor, member, event.at, [event], first=actor not in self._seen)
-        arrival.while_empty = (self._empty or empty) and not self.live
-        arrival.start = self._fresh_start(actor, event)
-        last = self._last_departure.get(actor)
-        if last is not None and last.returned is None:
-            last.returned = arrival
-            arrival.after = last
-        self._supersede(actor, member)
-        self.live[member] = actor
-        self._pending[member] = arrival
-        self._seen.add(actor)
-        self._empty = False
-        self.arrivals.append(arrival)
-
-    def _departed(self, member: str, event: Event, why: DepartureWhy, *, late: bool = False) -> None:
-        actor = self.live.get(member) or (self.cast.of_member(member) if not member.startswith("?") else None)
-        if actor is None or event.at is None:
-            return
-        gone = self._gone.get(member)
-        if member not in self.live and gone is not None and (late or event.at - gone.at < 10 * FUSE_MS):
-            self._add(gone, event, why)
-            return
-        if member not in self.live and late:
-            return
-        if self.live.pop(member, None) is None:
-            self._named(actor, member)
-        departure = Departure(actor, member, event.at, why, [event])
-        departure.reason = reason_text(event)
-        self._gone[member] = departure
-        self._last_departure[actor] = departure
-        self._seen.add(actor)
-        self.departures.append(departure)
-
-    def _add(self, departure: Departure, event: Event, why: DepartureWhy) -> None:
-        departure.events.append(event)
-        if _RANK.index(why) < _RANK.index(departure.why):
-            departure.why = why
-        if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
-            departure.at = min(departure.at, event.at)
-        departure.reason = departure.reason or reason_text(event)
-
-    def _supersede(self, actor: Actor, member: str) -> None:
-        """A static member has one id at a time: the new one takes the old one's place without a word."""
-        name = name_in_member_id(member)
-        if name is None or name not in actor.instance_ids:
-            return
-        for other in [m for m in self.live if m != member and name_in_member_id(m) == name]:
-            del self.live[other]
-
-    def _named(self, actor: Actor, member: str) -> bool:
-        """A member known only by its client (old clients log no id) turns out to have this id."""
-        unnamed = f"?{actor.name}"
-        if member == unnamed or self.live.pop(unnamed, None) is None:
-            return False
-        arrival = self._pending.pop(unnamed, None)
-        if arrival is not None:
-            arrival.member = member
-            self._pending[member] = arrival
-        return True
-
-    def _fresh_start(self, actor: Actor, event: Event) -> Start | None:
-        """The last start of the actor's process that no earlier arrival used."""
-        starts = self._starts.get(actor, [])
-        index = bisect_right([s.at for s in starts], (event.at or 0) + 500) - 1
-        if index < 0:
-            return None
-        start = starts[index]
-        used = any(a.start is start and a.actor is actor for a in self.arrivals[-50:])
-        return None if used and self.cast.kind == "consumer" else start
 
 
 def _is_first_join(event: Event) -> bool:

@@ -27,9 +27,10 @@ def test_members_that_leave_and_return_one_after_another_are_a_deployment(releas
     assert story.the_incident().generations == (2, 3, 4, 5, 6, 7)
 
 
+@pytest.mark.parametrize("release", [(2, 4), (2, 6), (2, 8), (3, 9)])
 @pytest.mark.parametrize("seen", ["brokers", "clients"])
-def test_one_side_is_enough(seen: Side) -> None:
-    assert deployed(seen=seen).causes() == ["rolling-restart"]
+def test_one_side_is_enough(release: Release, seen: Side) -> None:
+    assert deployed(release, seen).causes() == ["rolling-restart"]
 
 
 def test_one_member_that_restarts_for_ever_is_no_deployment() -> None:

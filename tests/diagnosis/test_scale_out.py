@@ -16,9 +16,10 @@ def test_a_newcomer_is_a_scale_out(release: Release) -> None:
     assert story.the_incident().generations == (2,)
 
 
+@pytest.mark.parametrize("release", [(2, 4), (2, 6), (2, 8), (3, 9)])
 @pytest.mark.parametrize("seen", ["brokers", "clients"])
-def test_one_side_is_enough(seen: Side) -> None:
-    story = comes(Story(seen=seen).formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+def test_one_side_is_enough(release: Release, seen: Side) -> None:
+    story = comes(Story(release=release, seen=seen).formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
     assert story.causes() == ["scale-out"]
 
 

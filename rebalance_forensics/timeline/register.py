@@ -1,0 +1,153 @@
+"""The register of a group's members: who is in, who came, who went."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
+from rebalance_forensics.timeline.leaving import reason_text
+from rebalance_forensics.timeline.names import name_in_member_id
+
+FUSE_MS = 20_000
+"""Client and coordinator tell the same departure within this time: clocks differ, and a stopped client writes late."""
+
+_RANK: tuple[DepartureWhy, ...] = (
+    "poll-timeout",
+    "unsubscribed",
+    "removed-by-admin",
+    "fenced",
+    "session-expired",
+    "rebalance-timeout",
+    "sync-timeout",
+    "revocation-timeout",
+    "closed",
+    "expelled",
+    "left",
+    "vanished",
+)
+
+
+class Register:
+    """Arrivals and departures are written in as they are told; the same one told twice is one."""
+
+    def __init__(self, cast: Cast, starts: Sequence[Start]) -> None:
+        self.cast = cast
+        self.live: dict[str, Actor] = {}
+        self.departures: list[Departure] = []
+        self.arrivals: list[Arrival] = []
+        self.returns: list[StaticReturn] = []
+        self._gone: dict[str, Departure] = {}
+        self._last_departure: dict[Actor, Departure] = {}
+        self._seen: set[Actor] = set()
+        self._pending: dict[str, Arrival] = {}
+        self._starts: dict[Actor, list[Start]] = defaultdict(list)
+        self._empty = True
+        for start in starts:
+            self._starts[start.actor].append(start)
+
+    def _member_of(self, actor: Actor) -> str | None:
+        return next((m for m, a in reversed(self.live.items()) if a is actor), None)
+
+    def _is_in(self, member: str, event: Event) -> None:
+        actor = self.cast.of_member(member) if not member.startswith("?") else self.cast.of_speaker(event)
+        if actor is None:
+            return
+        if member not in self.live:
+            self._named(actor, member)
+            self._supersede(actor, member)
+            self.live[member] = actor
+            gone = self._gone.get(member)
+            if gone is not None and gone.returned is None and gone.why == "vanished":
+                self.departures.remove(gone)
+                del self._gone[member]
+        self._seen.add(actor)
+        self._empty = False
+
+    def _arrived(self, member: str, event: Event, *, empty: bool = False) -> None:
+        actor = self.cast.of_member(member) if not member.startswith("?") else self.cast.of_speaker(event)
+        if actor is None or event.at is None:
+            return
+        if member in self.live:
+            recent = self._pending.get(member)
+            if recent is not None:
+                recent.events.append(event)
+            return
+        if self._named(actor, member):
+            self.live[member] = actor
+            return
+        gone = self._gone.get(member)
+        if gone is not None and gone.returned is None and event.at - gone.at < 50 and gone.at > event.at:
+            return
+        arrival = Arrival(actor, member, event.at, [event], first=actor not in self._seen)
+        arrival.while_empty = (self._empty or empty) and not self.live
+        arrival.start = self._fresh_start(actor, event)
+        last = self._last_departure.get(actor)
+        if last is not None and last.returned is None:
+            last.returned = arrival
+            arrival.after = last
+        self._supersede(actor, member)
+        self.live[member] = actor
+        self._pending[member] = arrival
+        self._seen.add(actor)
+        self._empty = False
+        self.arrivals.append(arrival)
+
+    def _departed(self, member: str, event: Event, why: DepartureWhy, *, late: bool = False) -> None:
+        actor = self.live.get(member) or (self.cast.of_member(member) if not member.startswith("?") else None)
+        if actor is None or event.at is None:
+            return
+        gone = self._gone.get(member)
+        if member not in self.live and gone is not None and (late or event.at - gone.at < 10 * FUSE_MS):
+            self._add(gone, event, why)
+            return
+        if member not in self.live and late:
+            return
+        if self.live.pop(member, None) is None:
+            self._named(actor, member)
+        departure = Departure(actor, member, event.at, why, [event])
+        departure.reason = reason_text(event)
+        self._gone[member] = departure
+        self._last_departure[actor] = departure
+        self._seen.add(actor)
+        self.departures.append(departure)
+
+    def _add(self, departure: Departure, event: Event, why: DepartureWhy) -> None:
+        departure.events.append(event)
+        if _RANK.index(why) < _RANK.index(departure.why):
+            departure.why = why
+        if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
+            departure.at = min(departure.at, event.at)
+        departure.reason = departure.reason or reason_text(event)
+
+    def _supersede(self, actor: Actor, member: str) -> None:
+        """A static member has one id at a time: the new one takes the old one's place without a word."""
+        name = name_in_member_id(member)
+        if name is None or name not in actor.instance_ids:
+            return
+        for other in [m for m in self.live if m != member and name_in_member_id(m) == name]:
+            del self.live[other]
+
+    def _named(self, actor: Actor, member: str) -> bool:
+        """A member known only by its client (old clients log no id) turns out to have this id."""
+        unnamed = f"?{actor.name}"
+        if member == unnamed or self.live.pop(unnamed, None) is None:
+            return False
+        arrival = self._pending.pop(unnamed, None)
+        if arrival is not None:
+            arrival.member = member
+            self._pending[member] = arrival
+        return True
+
+    def _fresh_start(self, actor: Actor, event: Event) -> Start | None:
+        """The last start of the actor's process that no earlier arrival used."""
+        starts = self._starts.get(actor, [])
+        index = bisect_right([s.at for s in starts], (event.at or 0) + 500) - 1
+        if index < 0:
+            return None
+        start = starts[index]
+        used = any(a.start is start and a.actor is actor for a in self.arrivals[-50:])
+        return None if used and self.cast.kind == "consumer" else start
