@@ -9,6 +9,7 @@ from rebalance_forensics.diagnosis.gaps import gaps_of
 from rebalance_forensics.diagnosis.incidents import assign_rebalances, incident_of, unexplained
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.registry import findings_of
+from rebalance_forensics.diagnosis.tips import tips
 from rebalance_forensics.diagnosis.weighing import Draft, weigh
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import Timeline, build
@@ -51,7 +52,7 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     triggers = {r.generation: assigned[id(r)][1] for r in timeline.rebalances if id(r) in assigned}
     timeline.generations = [_triggered(g, triggers, timeline) for g in timeline.generations]
     return GroupCase(
-        history=history_of(timeline),
+        history=replace(history_of(timeline), reading=tips(timeline)),
         incidents=tuple(incidents),
         gaps=gaps_of(timeline, incidents),
         clocks=timeline.clocks,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain, pairwise
+from typing import TypeGuard
 
+from rebalance_forensics.diagnosis.proof import evidence_of
 from rebalance_forensics.diagnosis.rounds import Round, member_name, rounds_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import JoinFailed, SyncFailed
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.model import Burst, FailedAttempt
 
 SECONDS_MS = 5_000
 SLACK_MS = 500
@@ -33,30 +37,9 @@ _WHY = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedAttempt:
-    """A JoinGroup or SyncGroup that failed between two rebalances."""
-
-    at: EpochMs
-    who: str | None
-    api: str
-    generation: int | None
-    error: str | None
-    why: str
-    path: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Burst:
-    """Rebalances one right after the other. `reasons` holds, for each but the first, why it began."""
-
-    generations: tuple[int | None, ...]
-    started_at: EpochMs
-    ended_at: EpochMs
-    rebalances: int
-    reasons: tuple[str | None, ...]
-    failures: tuple[FailedAttempt, ...]
+Failed = JoinFailed | SyncFailed
+Moves = tuple[Sequence[int], Sequence[str]]
+"""Times, and what happened then, in words."""
 
 
 def close_together(timeline: Timeline) -> tuple[Burst, ...]:
@@ -72,42 +55,68 @@ def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burs
             runs[-1].append(each)
         else:
             runs.append([each])
-    failed = [e for e in timeline.of(JoinFailed, SyncFailed) if e.at is not None and _is_failure(e)]
-    return tuple(_burst(timeline, run, failed) for run in runs if len(run) > 1)
+    bursts = [run for run in runs if len(run) > 1]
+    if not bursts:
+        return ()
+    moves = _moves(timeline)
+    failed = [e for e in timeline.of(JoinFailed, SyncFailed) if _is_failure(e)]
+    times = [e.at or 0 for e in failed]
+    return tuple(_burst(timeline, run, moves, failed[slice(*_during(times, run))]) for run in bursts)
 
 
-def _is_failure(event: Event) -> bool:
-    return isinstance(event, JoinFailed | SyncFailed) and event.error != ROUND_TRIP
+def _is_failure(event: Event) -> TypeGuard[Failed]:
+    return isinstance(event, JoinFailed | SyncFailed) and event.error != ROUND_TRIP and event.at is not None
 
 
-def _burst(timeline: Timeline, run: Sequence[Round], failed: Sequence[Event]) -> Burst:
-    begin, end = run[0].started_at - SLACK_MS, run[-1].ended_at() + SLACK_MS
-    mine = [e for e in failed if begin <= (e.at or 0) <= end]
+def _during(times: Sequence[int], run: Sequence[Round]) -> tuple[int, int]:
+    end = max(r.ended_at() for r in run)
+    return bisect_left(times, run[0].started_at - SLACK_MS), bisect_right(times, end + SLACK_MS)
+
+
+def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: Sequence[Failed]) -> Burst:
+    explained = [r for r in run if r.reason]
     return Burst(
         generations=tuple(r.generation for r in run),
         started_at=run[0].started_at,
         ended_at=EpochMs(max(r.ended_at() for r in run)),
         rebalances=len(run),
-        reasons=tuple(_began(timeline, before, after) for before, after in pairwise(run)),
-        failures=tuple(_attempt(timeline, e, run) for e in mine),
+        reasons=tuple(_began(moves, before, after) for before, after in pairwise(run)),
+        failures=_folded(_attempt(timeline, e, explained) for e in failed),
     )
 
 
-def _began(timeline: Timeline, before: Round, after: Round) -> str | None:
+def _moves(timeline: Timeline) -> tuple[Moves, ...]:
+    """Departures, arrivals and requests, each in order of time."""
+    asked = sorted(timeline.requests, key=lambda r: r.at)
+    return (
+        ([d.at for d in timeline.departures], [f"{d.actor.name} left ({d.why})" for d in timeline.departures]),
+        ([a.at for a in timeline.arrivals], [f"{a.actor.name} joined" for a in timeline.arrivals]),
+        ([r.at for r in asked], [f"a rejoin was requested ({r.reason or r.why})" for r in asked]),
+    )
+
+
+def _began(moves: Sequence[Moves], before: Round, after: Round) -> str | None:
     """Why the later one began: a follow-up, the coordinator's words, or what happened to members in between."""
     if after.followup:
         return f"a {after.followup} follow-up of the rebalance before"
     if after.reason:
         return after.reason
     begin, end = before.started_at, after.stabilized_at or after.started_at
-    went = [f"{d.actor.name} left ({d.why})" for d in timeline.departures if begin < d.at <= end]
-    came = [f"{a.actor.name} joined" for a in timeline.arrivals if begin < a.at <= end]
-    asked = [f"a rejoin was requested ({r.reason or r.why})" for r in timeline.requests if begin < r.at <= end]
-    return "; ".join(dict.fromkeys([*went, *came, *asked])) or None
+    found = chain.from_iterable(words[bisect_right(at, begin) : bisect_right(at, end)] for at, words in moves)
+    return "; ".join(dict.fromkeys(found)) or None
 
 
-def _attempt(timeline: Timeline, event: Event, run: Sequence[Round]) -> FailedAttempt:
-    assert isinstance(event, JoinFailed | SyncFailed)
+def _folded(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
+    """The first of each kind, and how often it happened."""
+    kinds: dict[tuple[object, ...], FailedAttempt] = {}
+    for one in attempts:
+        kind = (one.who, one.api, one.generation, one.error, one.why)
+        known = kinds.get(kind)
+        kinds[kind] = one if known is None else replace(known, times=known.times + 1)
+    return tuple(kinds.values())
+
+
+def _attempt(timeline: Timeline, event: Failed, explained: Sequence[Round]) -> FailedAttempt:
     assert event.at is not None
     actor = timeline.cast.of_speaker(event)
     return FailedAttempt(
@@ -116,16 +125,15 @@ def _attempt(timeline: Timeline, event: Event, run: Sequence[Round]) -> FailedAt
         api="SyncGroup" if isinstance(event, SyncFailed) else "JoinGroup",
         generation=event.generation,
         error=event.error,
-        why=_why(event, run),
-        path=event.origin.path,
-        line=event.origin.line,
+        why=_why(event, explained),
+        evidence=evidence_of(event),
     )
 
 
-def _why(event: JoinFailed | SyncFailed, run: Sequence[Round]) -> str:
+def _why(event: Failed, explained: Sequence[Round]) -> str:
     if event.error == "REBALANCE_IN_PROGRESS":
         which = f" of generation {event.generation}" if event.generation and event.generation > 0 else ""
-        later = next((r for r in run if r.started_at >= (event.at or 0) - SLACK_MS and r.reason), None)
-        began = f" ({later.reason})" if later is not None else ""
+        later = bisect_left(explained, (event.at or 0) - SLACK_MS, key=lambda r: r.started_at)
+        began = f" ({explained[later].reason})" if later < len(explained) else ""
         return f"another rebalance had begun before the assignment{which} reached this member{began}"
     return _WHY.get(event.error or "") or event.detail or "the line gives no reason"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -10,9 +11,9 @@ from rebalance_forensics.diagnosis.rounds import Round, rounds_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.events.membership import MemberFailed, MemberLeft, MemberLoaded
-from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.model import Spacing
 
 PROBING = "probing.rebalance.interval.ms"
 SCHEDULED = "scheduled.rebalance.max.delay.ms"
@@ -44,31 +45,26 @@ BURST_MS = 5_000
 """Gaps up to this lie inside a burst: a follow-up comes right after the rebalance that asked for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spacing:
-    """From the begin of one rebalance to the begin of the next, and the setting that made it so long.
-
-    `configured` says whether a log shows the value; if not, it is Kafka's default. `evenly`: the gap before or after
-    is as long. `why` says what was measured.
-    """
-
-    from_generation: int | None
-    to_generation: int | None
-    at: EpochMs
-    gap_ms: int
-    setting: str | None = None
-    value_ms: int | None = None
-    configured: bool = False
-    evenly: bool = False
-    why: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class _Clock:
     """The group's timeouts, configured or by default."""
 
     timeline: Timeline
     observed: dict[str, set[int]]
+    departed_at: Sequence[int]
+    """The times of the timeline's departures."""
+    formed_at: Sequence[int]
+    """When members joined an empty group."""
+
+    def departures(self, after: int, until: int) -> Sequence[Departure]:
+        """Who went in that time."""
+        first, last = bisect_right(self.departed_at, after), bisect_right(self.departed_at, until)
+        return self.timeline.departures[first:last]
+
+    def formed(self, during: Round) -> bool:
+        """Whether the group was empty when that rebalance began."""
+        index = bisect_left(self.formed_at, during.started_at - EXACT_MS)
+        return index < len(self.formed_at) and self.formed_at[index] <= during.ended_at()
 
     def values(self, setting: str) -> list[tuple[int, bool]]:
         """The configured value, else what the default may be."""
@@ -95,7 +91,8 @@ def _clock_of(timeline: Timeline) -> _Clock:
         for setting, value in _timeouts_in(event):
             if value:
                 observed.setdefault(setting, set()).add(value)
-    return _Clock(timeline, observed)
+    formed_at = [a.at for a in timeline.arrivals if a.while_empty]
+    return _Clock(timeline, observed, [d.at for d in timeline.departures], formed_at)
 
 
 def _timeouts_in(event: Event) -> tuple[tuple[str, int | None], ...]:
@@ -120,6 +117,7 @@ def spacings_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, .
     clock = _clock_of(timeline)
     pairs = list(pairwise(rounds))
     gaps = [after.started_at - before.started_at for before, after in pairs]
+    evenly = _evenly(gaps)
     found = []
     for index, (before, after) in enumerate(pairs):
         bare = Spacing(
@@ -127,20 +125,32 @@ def spacings_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, .
             to_generation=after.generation,
             at=after.started_at,
             gap_ms=gaps[index],
-            evenly=_evenly(gaps, index),
+            evenly=evenly[index],
         )
         found.append(next(_explained(bare, before, after, clock), bare))
     return tuple(found)
 
 
-def _evenly(gaps: Sequence[int], index: int) -> bool:
-    """As long as a gap beside it; the short gaps of a burst in between do not spoil a rhythm."""
-    gap = gaps[index]
-    beside = [gaps[i] for i in (index - 1, index + 1) if 0 <= i < len(gaps)]
-    for side in (gaps[:index][::-1], gaps[index + 1 :]):
-        beside += [other for other in side if other > BURST_MS][:1]
-    near = max(EXACT_MS, round(gap * EXACT_SHARE))
-    return gap >= SHORTEST_EVEN_MS and any(abs(other - gap) <= near for other in beside)
+def _evenly(gaps: Sequence[int]) -> list[bool]:
+    """Which gaps are as long as one beside them; the short gaps of a burst in between do not spoil a rhythm."""
+    before = _last_long(gaps)
+    after = _last_long(gaps[::-1])[::-1]
+    found = []
+    for index, gap in enumerate(gaps):
+        beside = {*gaps[max(index - 1, 0) : index], *gaps[index + 1 : index + 2], before[index], after[index]}
+        near = max(EXACT_MS, round(gap * EXACT_SHARE))
+        found.append(gap >= SHORTEST_EVEN_MS and any(o is not None and abs(o - gap) <= near for o in beside))
+    return found
+
+
+def _last_long(gaps: Sequence[int]) -> list[int | None]:
+    """For each gap the nearest one before it that lies between bursts."""
+    found: list[int | None] = []
+    last: int | None = None
+    for gap in gaps:
+        found.append(last)
+        last = gap if gap > BURST_MS else last
+    return found
 
 
 def _explained(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
@@ -167,7 +177,7 @@ def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
 
 
 def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
-    for departure in _between(clock.timeline.departures, before, after):
+    for departure in clock.departures(before.started_at, (after.stabilized_at or after.started_at) + EXACT_MS):
         who = departure.actor.name
         if departure.why == "poll-timeout":
             yield from _poll_timeout(bare, before, departure, clock)
@@ -195,13 +205,8 @@ def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> It
     connect = clock.timeline.kind == "connect"
     for setting in (REBALANCE if connect else POLL, INITIAL):
         fit = clock.fits(setting, stood_open)
-        if fit is not None and (setting != INITIAL or _from_empty(clock.timeline, before)):
+        if fit is not None and (setting != INITIAL or clock.formed(before)):
             yield _told(bare, setting, fit, "the join phase before stood open that long, then the next began at once")
-
-
-def _from_empty(timeline: Timeline, before: Round) -> bool:
-    begin, end = before.started_at - EXACT_MS, before.ended_at()
-    return any(a.while_empty and begin <= a.at <= end for a in timeline.arrivals)
 
 
 def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
@@ -222,7 +227,3 @@ def _marks(before: Round) -> list[int]:
     """Instants of the round before from which a timer may have run, the latest first."""
     told = (before.completed_at, before.stabilized_at, before.started_at)
     return list(dict.fromkeys(at for at in told if at is not None))
-
-
-def _between(departures: Iterable[Departure], before: Round, after: Round) -> list[Departure]:
-    return [d for d in departures if before.started_at < d.at <= (after.stabilized_at or after.started_at) + EXACT_MS]

@@ -137,6 +137,99 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Participation:
+    """Who took part in one rebalance and who led it, against the one before whose members are known.
+
+    `leader` and `members` are None where no line tells; under KIP-848 nobody leads. `renewed` took part both times,
+    under another member id. `consumers` and `clients` are the numbers that a Streams leader counted.
+    """
+
+    generation: int | None
+    at: EpochMs
+    leader: str | None = None
+    members: tuple[str, ...] | None = None
+    missing: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    renewed: tuple[str, ...] = ()
+    consumers: int | None = None
+    clients: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderChange:
+    """Leadership moved. `former_took_part`: the former leader was still there, which Kafka does not do by itself."""
+
+    generation: int | None
+    at: EpochMs
+    before: str
+    after: str
+    former_took_part: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leadership:
+    """Whether the same member led every time. `stable` is None when fewer than two leaders are known."""
+
+    stable: bool | None = None
+    changes: tuple[LeaderChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedAttempt:
+    """A JoinGroup or SyncGroup that failed between two rebalances, and how often it did in the same way."""
+
+    at: EpochMs
+    who: str | None
+    api: str
+    generation: int | None
+    error: str | None
+    why: str
+    evidence: Evidence
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Burst:
+    """Rebalances one right after the other. `reasons` holds, for each but the first, why it began."""
+
+    generations: tuple[int | None, ...]
+    started_at: EpochMs
+    ended_at: EpochMs
+    rebalances: int
+    reasons: tuple[str | None, ...]
+    failures: tuple[FailedAttempt, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spacing:
+    """From the begin of one rebalance to the begin of the next, and the setting that made it so long.
+
+    `configured` says whether a log shows the value; if not, it is Kafka's default. `evenly`: the gap before or after
+    is as long. `why` says what was measured.
+    """
+
+    from_generation: int | None
+    to_generation: int | None
+    at: EpochMs
+    gap_ms: int
+    setting: str | None = None
+    value_ms: int | None = None
+    configured: bool = False
+    evenly: bool = False
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How the group's rebalances read: who led them, which stand close together or evenly spaced, who took part."""
+
+    leadership: Leadership = Leadership()
+    close_together: tuple[Burst, ...] = ()
+    spacings: tuple[Spacing, ...] = ()
+    participants: tuple[Participation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupHistory:
     """Everything known about one group (cluster, group id)."""
 
@@ -155,3 +248,4 @@ class GroupHistory:
     """Settings that matter, as the logs show them (`max.poll.interval.ms` -> `300000`)."""
     versions: tuple[tuple[str, str], ...] = field(default=())
     """Who -> Kafka version."""
+    reading: Reading = Reading()

@@ -78,8 +78,9 @@ def otters() -> Logs:
 
 
 def test_without_brokers_the_leaders_lists_tell_who_led() -> None:
-    found = leadership(otters().timeline())
-    assert [led.leader for led in found.led] == [
+    timeline = otters().timeline()
+    found = leadership(timeline)
+    assert [one.leader for one in participants(timeline)] == [
         f"{OTTER0}-2-consumer",
         f"{OTTER1}-1-consumer",
         *[f"{OTTER0}-1-consumer"] * 3,
