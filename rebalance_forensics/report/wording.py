@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from rebalance_forensics.diagnosis.model import Culprit, Impact, Incident, RootCause
 from rebalance_forensics.report.times import duration, time_of_day, utc
-from rebalance_forensics.timeline.model import Evidence
+from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
 DAY_CHARACTERS = 10
+UNNAMED_CLUSTERS = ("", "default")
 
 
 def step(what: str) -> str:
@@ -17,6 +18,17 @@ def step(what: str) -> str:
     if re.fullmatch(r"(?:[A-Z][a-z]+)+", what):
         return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", what).capitalize()
     return what
+
+
+def cluster_of(one: Incident | GroupHistory) -> str | None:
+    """The cluster's name, where somebody gave it one."""
+    return None if one.cluster in UNNAMED_CLUSTERS else one.cluster
+
+
+def group_of(one: Incident | GroupHistory) -> str:
+    """`payments on prod`; only `payments` where nobody named the cluster."""
+    cluster = cluster_of(one)
+    return f"{one.group} on {cluster}" if cluster else one.group
 
 
 def place(line: Evidence) -> str:

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.report.documents import Document, written
+from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.lanes import lanes_of, period_of
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.wording import place
-from rebalance_forensics.timeline.model import GroupHistory, Lane, Span
+from rebalance_forensics.report.wording import culprits, group_of, place
+from rebalance_forensics.timeline.model import GroupHistory, Mark, Span
 
 SUFFIX = ".trace.json"
 LABEL_CHARACTERS = 400
-INCIDENTS_TRACK, GENERATIONS_TRACK, FIRST_LANE = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Something that lasts, from epoch ms to epoch ms."""
+
+    start: int
+    end: int
+    category: str
+    name: str
+    told: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """One line of the trace."""
+
+    name: str
+    stretches: tuple[Stretch, ...]
+    marks: tuple[Mark, ...] = ()
 
 
 def export(report: Report) -> str:
@@ -24,66 +44,93 @@ def export(report: Report) -> str:
 
 
 def _group(process: int, history: GroupHistory, report: Report) -> Iterator[Document]:
+    yield _named("process_name", process, 0, group_of(history))
+    yield {"ph": "M", "pid": process, "tid": 0, "name": "process_sort_index", "args": {"sort_index": process}}
+    for number, track in enumerate((row for one in _tracks(history, report) for row in _rows(one)), 1):
+        yield _named("thread_name", process, number, track.name)
+        yield {"ph": "M", "pid": process, "tid": number, "name": "thread_sort_index", "args": {"sort_index": number}}
+        yield from (_complete(process, number, stretch) for stretch in track.stretches)
+        yield from (_instant(process, number, mark) for mark in track.marks)
+
+
+def _tracks(history: GroupHistory, report: Report) -> Iterator[Track]:
     period = period_of(history)
     end = period[1] if period else 0
-    yield _named(
-        "process_name", process, 0, f"{history.group} on {history.cluster}" if history.cluster else history.group
+    mine = [one for one in report.incidents if (one.cluster, one.group) == (history.cluster, history.group)]
+    yield Track(name="incidents", stretches=tuple(_incident(one, end) for one in mine))
+    yield Track(name="generations", stretches=tuple(_rebalances(history)))
+    for lane in lanes_of(history):
+        yield Track(name=lane.name, stretches=tuple(_span(one, end) for one in lane.spans), marks=lane.marks)
+
+
+def _rows(track: Track) -> Iterator[Track]:
+    """Deal stretches that overlap to lines of their own: complete events of one track must nest, and these do not."""
+    rows: list[list[Stretch]] = [[]]
+    for one in sorted(track.stretches, key=lambda one: (one.start, one.end)):
+        free = next((row for row in rows if not row or row[-1].end <= one.start), None)
+        if free is None:
+            rows.append([one])
+        else:
+            free.append(one)
+    yield Track(name=track.name, stretches=tuple(rows[0]), marks=track.marks)
+    yield from (Track(name=f"{track.name}, besides", stretches=tuple(row)) for row in rows[1:])
+
+
+def _incident(incident: Incident, end: int) -> Stretch:
+    cause = incident.root_causes[0]
+    over = None if incident.ongoing else incident.ended_at
+    return Stretch(
+        start=incident.started_at,
+        end=max(end if over is None else over, incident.started_at),
+        category=incident.severity,
+        name=f"{cause.cause}: {incident.summary}",
+        told=(("incident", incident.id), ("culprit", culprits(cause))),
     )
-    yield _named("thread_name", process, INCIDENTS_TRACK, "incidents")
-    yield _named("thread_name", process, GENERATIONS_TRACK, "generations")
-    for incident in report.incidents:
-        if (incident.cluster, incident.group) == (history.cluster, history.group):
-            yield from _incident(process, incident, end)
+
+
+def _rebalances(history: GroupHistory) -> Iterator[Stretch]:
     for one in history.generations:
         if one.started_at is not None and one.completed_at is not None:
             name = f"generation {one.generation}: {one.trigger or one.outcome}"
-            yield from _stretch(process, GENERATIONS_TRACK, "rebalance", name, one.started_at, one.completed_at)
-    for track, lane in enumerate(lanes_of(history), FIRST_LANE):
-        yield from _lane(process, track, lane, end)
+            done = max(one.completed_at, one.started_at)
+            yield Stretch(start=one.started_at, end=done, category="rebalance", name=name)
 
 
-def _lane(process: int, track: int, lane: Lane, end: int) -> Iterator[Document]:
-    yield _named("thread_name", process, track, lane.name)
-    for span in lane.spans:
-        yield from _span(process, track, span, end)
-    for mark in lane.marks:
-        yield {
-            "ph": "i",
-            "s": "t",
-            "pid": process,
-            "tid": track,
-            "ts": mark.at * 1000,
-            "cat": mark.severity,
-            "name": line_of(mark.label, LABEL_CHARACTERS),
-            "args": {"place": place(mark.evidence), "text": line_of(mark.evidence.text, LABEL_CHARACTERS)},
-        }
+def _span(span: Span, end: int) -> Stretch:
+    over = span.ended_at if span.ended_at is not None else end
+    name = f"{span.kind}: {span.label}"
+    return Stretch(start=span.started_at, end=max(over, span.started_at), category=span.kind, name=name)
 
 
-def _span(process: int, track: int, span: Span, end: int) -> Iterator[Document]:
-    until = span.ended_at if span.ended_at is not None else max(end, span.started_at)
-    yield from _stretch(process, track, span.kind, f"{span.kind}: {span.label}", span.started_at, until)
-
-
-def _incident(process: int, incident: Incident, end: int) -> Iterator[Document]:
-    open_end = incident.ongoing or incident.ended_at is None
-    until = max(end, incident.started_at) if open_end or incident.ended_at is None else incident.ended_at
-    name = f"{incident.root_causes[0].cause}: {incident.summary}"
-    yield from _stretch(process, INCIDENTS_TRACK, incident.severity, name, incident.started_at, until)
-
-
-def _stretch(process: int, track: int, category: str, name: str, start: int, end: int) -> Iterator[Document]:
-    # Asynchronous pairs, since complete events of one track must not overlap and a pause overlaps its generation.
-    mark = f"{process}.{track}.{category}.{start}"
+def _complete(process: int, track: int, one: Stretch) -> Document:
     base: Document = {
+        "ph": "X",
         "pid": process,
         "tid": track,
-        "cat": category,
-        "id": mark,
-        "name": line_of(name, LABEL_CHARACTERS),
+        "ts": one.start * 1000,
+        "dur": (one.end - one.start) * 1000,
+        "cat": one.category,
+        "name": line_of(one.name, LABEL_CHARACTERS),
     }
-    yield {"ph": "b", "ts": start * 1000, **base}
-    yield {"ph": "e", "ts": max(end, start) * 1000, **base}
+    return {**base, "args": _told(one.told)} if one.told else base
+
+
+def _instant(process: int, track: int, mark: Mark) -> Document:
+    return {
+        "ph": "i",
+        "s": "t",
+        "pid": process,
+        "tid": track,
+        "ts": mark.at * 1000,
+        "cat": mark.severity,
+        "name": line_of(mark.label, LABEL_CHARACTERS),
+        "args": _told([("place", place(mark.evidence)), ("text", mark.evidence.text)]),
+    }
+
+
+def _told(pairs: Iterable[tuple[str, str]]) -> dict[str, Json]:
+    return {name: line_of(value, LABEL_CHARACTERS) for name, value in pairs}
 
 
 def _named(what: str, process: int, track: int, name: str) -> Document:
-    return {"ph": "M", "pid": process, "tid": track, "name": what, "args": {"name": line_of(name, LABEL_CHARACTERS)}}
+    return {"ph": "M", "pid": process, "tid": track, "name": what, "args": _told([("name", name)])}

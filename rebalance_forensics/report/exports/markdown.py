@@ -13,6 +13,7 @@ from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.wording import (
     count,
     culprits,
+    group_of,
     impact,
     names_besides,
     place,
@@ -70,7 +71,7 @@ def _incident(incident: Incident) -> Iterator[str]:
 def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     cause = incident.root_causes[0]
     yield "Incident", incident.id
-    yield "Group", f"{incident.group} on {incident.cluster}" if incident.cluster else incident.group
+    yield "Group", group_of(incident)
     yield "Severity", incident.severity
     yield "Root cause", ", or ".join(f"{one.cause} ({sureness(one.confidence)})" for one in incident.root_causes)
     yield "Culprit", culprits(cause)

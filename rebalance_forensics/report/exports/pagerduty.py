@@ -10,7 +10,7 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.ranking import faults
 from rebalance_forensics.report.times import iso
-from rebalance_forensics.report.wording import culprits, impact, place, since
+from rebalance_forensics.report.wording import cluster_of, culprits, impact, place, since
 from rebalance_forensics.timeline.model import Evidence
 
 SUFFIX = ".pagerduty.jsonl"
@@ -34,12 +34,11 @@ def _events(incident: Incident) -> Iterator[Document]:
 
 def _payload(incident: Incident) -> Document:
     cause = incident.root_causes[0]
-    return {
+    payload: Document = {
         "summary": line_of(prose(f"{incident.group}: {incident.summary}"), SUMMARY)[:1024],
-        "source": line_of(incident.cluster or incident.group, TEXT),
+        "source": line_of(cluster_of(incident) or incident.group, TEXT),
         "severity": SEVERITIES[incident.severity],
         "timestamp": iso(incident.started_at),
-        "component": line_of(cause.culprits[0].name, TEXT) if cause.culprits else None,
         "group": line_of(incident.group, TEXT),
         "class": cause.cause,
         "custom_details": {
@@ -51,6 +50,7 @@ def _payload(incident: Incident) -> Document:
             "proof": [_proof(line) for line in cause.evidence[:PROOF_SHOWN]],
         },
     }
+    return payload | {"component": line_of(cause.culprits[0].name, TEXT)} if cause.culprits else payload
 
 
 def _proof(line: Evidence) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
+from rebalance_forensics.diagnosis.registry import all_rules
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
@@ -26,20 +27,32 @@ def export(report: Report) -> str:
     driver: Document = {
         "name": "rebalance-forensics",
         "version": report.tool_version,
-        "rules": [
-            {"id": cause, "name": cause, "shortDescription": {"text": cause.replace("-", " ")}} for cause in causes
-        ],
+        "rules": [_rule(cause) for cause in causes],
     }
     run: Document = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return written({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(cause: str) -> Document:
+    """Explain a cause to whoever reads the result in an IDE."""
+    known = all_rules().get(cause)
+    if known is None:
+        return {"id": cause, "name": cause, "shortDescription": {"text": cause.replace("-", " ")}}
+    return {
+        "id": cause,
+        "name": cause,
+        "shortDescription": {"text": known.summary},
+        "fullDescription": {"text": known.mechanism},
+        "help": {"text": known.remedy},
+    }
 
 
 def _result(incident: Incident, cause: RootCause, causes: Sequence[str]) -> Document:
     return {
         "ruleId": cause.cause,
         "ruleIndex": causes.index(cause.cause),
+        # No `kind`: only a failure may have a level, and a note is wanted for what was planned.
         "level": LEVELS[incident.severity],
-        "kind": "informational" if incident.severity == "info" else "fail",
         "message": {"text": _message(incident, cause)},
         "locations": [_location(line) for line in cause.evidence[:1]],
         "relatedLocations": [{"id": number, **_location(line)} for number, line in enumerate(cause.evidence[1:], 1)],
@@ -64,9 +77,10 @@ def _message(incident: Incident, cause: RootCause) -> str:
 def _location(line: Evidence) -> dict[str, Json]:
     region: Document = {
         "startLine": line.line,
-        "byteOffset": line.byte_offset,
         "snippet": {"text": line_of(line.text, SNIPPET_CHARACTERS)},
     }
     # A path of a log may hold anything; SARIF wants a URI reference.
     uri = quote(line.path, safe="/!.-_~", errors="replace")
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+    where: Document = {"artifactLocation": {"uri": uri}, "region": region}
+    # SARIF's own byteOffset would make the region one of a binary file.
+    return {"physicalLocation": where, "properties": {"byteOffset": line.byte_offset}}

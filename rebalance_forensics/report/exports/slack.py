@@ -9,7 +9,7 @@ from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose, shortened
 from rebalance_forensics.report.ranking import faults, planned
-from rebalance_forensics.report.wording import count, culprits, impact, place, since, sureness
+from rebalance_forensics.report.wording import cluster_of, count, culprits, impact, place, since, sureness
 
 SUFFIX = ".slack.json"
 HEADER, SECTION, FIELD, LINE = 140, 2_800, 1_900, 300
@@ -51,7 +51,7 @@ def _incident(incident: Incident) -> Iterator[Document]:
         yield {"type": "context", "elements": [_plain(line, FIELD) for line in lines]}
     yield {
         "type": "context",
-        "elements": [_plain(f"Incident {incident.id}, cluster {incident.cluster or 'unnamed'}", FIELD)],
+        "elements": [_plain(f"Incident {incident.id}, cluster {cluster_of(incident) or 'unnamed'}", FIELD)],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
@@ -11,7 +12,7 @@ from rebalance_forensics.report.lanes import lanes_of
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import iso
-from rebalance_forensics.timeline.model import GroupHistory, Lane
+from rebalance_forensics.timeline.model import GroupHistory, Mark
 
 SUFFIX = ".jsonl"
 TEXT_CHARACTERS = 4_000
@@ -21,6 +22,8 @@ def export(report: Report) -> str:
     """Write everything that has a time, in the order it happened."""
     rows = [row for history in report.groups for row in _group(history)]
     rows += [_incident(incident) for incident in report.incidents]
+    # A time beyond every calendar is none, and a row without one is no part of a timeline.
+    rows = [row for row in rows if row["datetime"]]
     rows.sort(key=lambda row: (str(row["datetime"]), str(row["timestamp_desc"]), str(row["message"])))
     return "".join(written_on_one_line(row) + "\n" for row in rows)
 
@@ -38,8 +41,7 @@ def _row(at: EpochMs, what: str, message: str, history: GroupHistory | Incident)
 
 
 def _group(history: GroupHistory) -> Iterator[Document]:
-    for lane in lanes_of(history):
-        yield from _marks(lane, history)
+    yield from _marks(history)
     for one in history.generations:
         if one.started_at is not None:
             reason = f": {one.reason}" if one.reason else ""
@@ -54,11 +56,16 @@ def _group(history: GroupHistory) -> Iterator[Document]:
             yield _row(pause.ended_at, "Pause ended", f"{who} goes on", history)
 
 
-def _marks(lane: Lane, history: GroupHistory) -> Iterator[Document]:
-    for mark in lane.marks:
+def _marks(history: GroupHistory) -> Iterator[Document]:
+    """Give each log line once, with every lane it stands in."""
+    lanes: dict[Mark, list[str]] = defaultdict(list)
+    for lane in lanes_of(history):
+        for mark in lane.marks:
+            lanes[mark].append(lane.name)
+    for mark, names in lanes.items():
         row = _row(mark.at, mark.kind, mark.evidence.text, history)
         yield row | {
-            "lane": lane.name,
+            "lanes": list(dict.fromkeys(names)),
             "label": line_of(mark.label, TEXT_CHARACTERS),
             "severity": mark.severity,
             "source_file": mark.evidence.path,

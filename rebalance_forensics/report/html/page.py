@@ -72,6 +72,7 @@ def _page() -> Template:
             "duration": times.duration,
             "prose": prose,
             "unbroken": _unbroken,
+            "group_of": wording.group_of,
             "place": wording.place,
             "step": wording.step,
             "day": times.day,

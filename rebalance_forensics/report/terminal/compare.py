@@ -8,12 +8,13 @@ from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.terminal.paper import columns, heading, printed, said
-from rebalance_forensics.report.times import duration
-from rebalance_forensics.report.wording import culprits, ranges, some, thousands
+from rebalance_forensics.report.terminal.paper import columns, heading, labelled, printed, said
+from rebalance_forensics.report.times import duration, utc
+from rebalance_forensics.report.wording import culprits, group_of, ranges, some, thousands
 from rebalance_forensics.timeline.model import GroupHistory
 
 Facts = dict[str, str]
+SETTING_OR_VERSION = ("setting ", "version of ")
 
 
 def render_compare(
@@ -34,9 +35,20 @@ def _blocks(before: Report | Incident, after: Report | Incident, names: tuple[st
         return
     yield from _differences("All in all", _facts(before), _facts(after), names)
     groups_before, groups_after = _groups(before), _groups(after)
-    for key in sorted(groups_before.keys() | groups_after.keys()):
-        title = f"Group {key[1]} on {key[0]}" if key[0] else f"Group {key[1]}"
-        yield from _differences(title, groups_before.get(key, {}), groups_after.get(key, {}), names)
+    for name in sorted(groups_before.keys() | groups_after.keys()):
+        if name in groups_before and name in groups_after:
+            yield from _differences(f"Group {name}", groups_before[name], groups_after[name], names)
+        else:
+            yield from _on_one_side(name, groups_before, groups_after, names)
+
+
+def _on_one_side(
+    name: str, before: dict[str, Facts], after: dict[str, Facts], names: tuple[str, str]
+) -> Iterator[RenderableType]:
+    """Tell in short of a group that the other side does not have: nothing of it can differ."""
+    where, facts = (names[0], before[name]) if name in before else (names[1], after[name])
+    yield heading(f"Group {name}, only in {where}")
+    yield labelled((label, value) for label, value in facts.items() if not label.startswith(SETTING_OR_VERSION))
 
 
 def _differences(title: str, before: Facts, after: Facts, names: tuple[str, str]) -> Iterator[RenderableType]:
@@ -63,6 +75,8 @@ def incident_facts(incident: Incident) -> Facts:
         "cause": cause.cause,
         "confidence": f"{int(cause.confidence * 100)} %",
         "culprit": culprits(cause),
+        "what happened": incident.summary,
+        "began": f"{utc(incident.started_at)} UTC",
         "length": "ongoing" if incident.ongoing else length or "end not seen",
         "occurrences": thousands(incident.occurrences),
         "pauses": duration(incident.impact.pause_ms),
@@ -87,13 +101,10 @@ def _facts(side: Report | Incident) -> Facts:
     }
 
 
-def _groups(side: Report | Incident) -> dict[tuple[str, str], Facts]:
+def _groups(side: Report | Incident) -> dict[str, Facts]:
     if isinstance(side, Incident):
-        return {(side.cluster, side.group): {f"incident {key}": value for key, value in incident_facts(side).items()}}
-    return {
-        (history.cluster, history.group): {**_group_facts(history), **_incidents_of(side, history)}
-        for history in side.groups
-    }
+        return {group_of(side): {f"incident {key}": value for key, value in incident_facts(side).items()}}
+    return {group_of(history): {**_incidents_of(side, history), **_group_facts(history)} for history in side.groups}
 
 
 def _group_facts(history: GroupHistory) -> Facts:

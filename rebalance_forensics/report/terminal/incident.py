@@ -15,6 +15,7 @@ from rebalance_forensics.report.times import duration, time_of_day
 from rebalance_forensics.report.wording import (
     count,
     culprits,
+    group_of,
     impact,
     names_besides,
     place,
@@ -39,7 +40,7 @@ def verdict(incident: Incident) -> Iterator[RenderableType]:
     """Say what happened and how sure that is."""
     title = Text()
     title.append(incident.severity.upper(), style=STYLES[incident.severity])
-    title.append_text(said(f"  {_group(incident)}", "bold"))
+    title.append_text(said(f"  {group_of(incident)}", "bold"))
     title.append_text(said(f"  incident {incident.id}", "dim"))
     yield title
     yield said(shortened(incident.summary, SUMMARY_CHARACTERS))
@@ -52,7 +53,7 @@ def in_brief(incident: Incident, alike: Sequence[Incident] = ()) -> Iterator[Ren
     title = Text()
     title.append(incident.severity, style=STYLES[incident.severity])
     title.append_text(said(f"  {cause.cause} ({sureness(cause.confidence)})", "bold"))
-    title.append_text(said(f"  {some([_group(one) for one in (incident, *alike)])}"))
+    title.append_text(said(f"  {some([group_of(one) for one in (incident, *alike)])}"))
     yield indented(title)
     yield indented(shortened(incident.summary, SUMMARY_CHARACTERS), 4)
     yield indented(said(f"{'first at ' if alike else ''}{since(incident)}", "dim"), 4)
@@ -69,10 +70,6 @@ def in_full(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     yield from _what_if(incident)
     yield said("")
     yield said(f"rebalance-forensics explain {incident.root_causes[0].cause} tells how this comes about.", "dim")
-
-
-def _group(incident: Incident) -> str:
-    return f"{incident.group} on {incident.cluster}" if incident.cluster else incident.group
 
 
 def _sure(cause: RootCause) -> str:

@@ -34,7 +34,7 @@ def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str
     with console.capture() as capture:
         for block in blocks:
             console.print(block)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()).lstrip("\n") + "\n"
 
 
 def said(text: str, style: str = "") -> Text:

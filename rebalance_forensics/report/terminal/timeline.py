@@ -10,7 +10,7 @@ from rich.text import Text
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, printed, said
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
-from rebalance_forensics.report.wording import count, some
+from rebalance_forensics.report.wording import count, group_of, some
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Member, Pause
 
 OUTCOME_STYLES = {"stable": "green", "failed": "red", "superseded": "yellow", "empty": "dim", "unknown": "dim"}
@@ -26,10 +26,8 @@ def render_timeline(history: GroupHistory, *, width: int = 80, color: bool = Fal
 
 
 def _blocks(history: GroupHistory) -> Iterator[RenderableType]:
-    where = f" on {history.cluster}" if history.cluster else ""
-    yield said(
-        f"{history.group}{where}: {history.kind} group, {history.protocol} protocol, {history.rebalance_mode}", "bold"
-    )
+    what = f"{history.kind} group, {history.protocol} protocol, {history.rebalance_mode}"
+    yield said(f"{group_of(history)}: {what}", "bold")
     if history.coordinators:
         yield labelled(
             ("Coordinator", f"{term.broker} from {utc(term.started_at)} to {utc(term.ended_at, 'the end')}")

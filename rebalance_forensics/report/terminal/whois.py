@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.paper import indented, labelled, printed, said
 from rebalance_forensics.report.times import utc
+from rebalance_forensics.report.wording import group_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity
 
 SUGGESTIONS = 10
@@ -46,7 +47,7 @@ def _blocks(report: Report, name: str) -> Iterator[RenderableType]:
 
 
 def _facts(history: GroupHistory, one: Identity) -> Iterator[tuple[str, str]]:
-    yield "group", f"{history.group} on {history.cluster}" if history.cluster else history.group
+    yield "group", group_of(history)
     single = (
         ("client id", one.client_id),
         ("instance id", one.instance_id),
