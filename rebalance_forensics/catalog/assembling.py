@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import cast, get_args
 
 from rebalance_forensics.catalog.matcher import Match
+from rebalance_forensics.catalog.prefixes import SpeakerWords
 from rebalance_forensics.catalog.speakers import simple_name
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event, Role, Speaker
@@ -35,18 +37,28 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
 
 
 def _speaker(match: Match, record: LogRecord, host: str | None, component: str | None) -> Speaker:
-    words = match.speaker
+    return _spoken(
+        match.speaker, record.origin.path, record.host or host, record.thread, record.logger,
+        _role(match.speaker.role, component),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def _spoken(
+    words: SpeakerWords, path: str, host: str | None, thread: str | None, logger: str | None, role: Role
+) -> Speaker:
+    """The same few speak line after line."""
     return Speaker(
-        role=_role(words.role, component),
-        file=record.origin.path,
-        host=record.host or host,
+        role=role,
+        file=path,
+        host=host,
         broker=words.broker,
         client_id=words.client_id,
         instance_id=words.instance_id,
-        thread=words.thread or record.thread,
+        thread=words.thread or thread,
         task=words.task,
         offsets_partition=words.offsets_partition,
-        component=simple_name(record.logger) if record.logger else None,
+        component=simple_name(logger) if logger else None,
     )
 
 

@@ -2,68 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
 
-_WIDTHS = (24, 12, 6)
+_WIDTHS = (24, 12, 8, 6)
 """Leads are looked up by as many of their first characters as one of these; the longest that fits."""
-_FEW = 40
+_FEW = 12
 _MANY_WORDS = 4000
 """For so few needles, or in so long a text, looking for each costs less than taking all words of the text."""
 
 T = TypeVar("T")
-_Place = tuple[int, T, str, str]
+Place = tuple[int, T, str, str]
+"""A thing with its order, its needle and its lead."""
+Words = Callable[[], set[str]]
+
+
+class Sieve(Generic[T]):
+    """Some places, and which of them a text may be of."""
+
+    def __init__(self, places: Iterable[Place[T]]) -> None:
+        self._any = list(places)
+        self._wordless = self._any
+        self._by_word: dict[str, list[Place[T]]] = {}
+        if len(self._any) > _FEW:
+            self._wordless = []
+            for place in self._any:
+                word = _whole_word(place[2])
+                (self._by_word.setdefault(word, []) if word else self._wordless).append(place)
+
+    def through(self, text: str, words: Words) -> list[Place[T]]:
+        """The places whose needle and lead the text has."""
+        if not self._by_word or len(text) > _MANY_WORDS:
+            return [place for place in self._any if place[2] in text and text.startswith(place[3])]
+        found = [place for place in self._wordless if place[2] in text and text.startswith(place[3])]
+        for word in self._by_word.keys() & words():
+            found += [place for place in self._by_word[word] if place[2] in text and text.startswith(place[3])]
+        return found
 
 
 class Index(Generic[T]):
     """Things with programs, found by the words of those."""
 
     def __init__(self, things: Iterable[tuple[T, Program]]) -> None:
-        self._by_lead: dict[int, dict[str, list[_Place[T]]]] = {width: {} for width in _WIDTHS}
-        self._by_word: dict[str, list[_Place[T]]] = {}
-        self._anywhere: list[_Place[T]] = []
-        self._worded: list[_Place[T]] = []
+        by_lead: dict[int, dict[str, list[Place[T]]]] = {width: {} for width in _WIDTHS}
+        self.not_leading: list[Place[T]] = []
+        """All that are not found by how a text begins."""
         for order, (thing, program) in enumerate(things):
-            self._add((order, thing, program.needle, program.lead))
-        if len(self._worded) < _FEW:
-            self._anywhere += self._worded
-            self._by_word, self._worded = {}, []
+            lead = program.lead
+            place = (order, thing, program.needle, lead)
+            width = next((width for width in _WIDTHS if len(lead) >= width), None)
+            if width is None:
+                self.not_leading.append(place)
+            else:
+                by_lead[width].setdefault(lead[:width], []).append(place)
+        self._rest = Sieve(self.not_leading)
+        self._by_lead = {
+            width: {lead: Sieve(places) for lead, places in table.items()} for width, table in by_lead.items()
+        }
 
-    def _add(self, place: _Place[T]) -> None:
-        lead = place[3]
-        width = next((width for width in _WIDTHS if len(lead) >= width), None)
-        if width is not None:
-            self._by_lead[width].setdefault(lead[:width], []).append(place)
-        elif word := _whole_word(place[2]):
-            self._by_word.setdefault(word, []).append(place)
-            self._worded.append(place)
-        else:
-            self._anywhere.append(place)
+    def candidates(self, text: str, words: Words | None = None) -> list[T]:
+        """What the text may be of, in the order of the index; `words` are its own where they are known already."""
+        words = words or words_of(text)
+        return _things(self._led(text, words) + self._rest.through(text, words))
 
-    def candidates(self, text: str) -> list[T]:
-        """What the text may be of, in the order of the index."""
-        found = [place for place in self._anywhere if place[2] in text and text.startswith(place[3])]
+    def leading(self, text: str, words: Words) -> list[T]:
+        """Those of the candidates that are found by how the text begins, in the order of the index."""
+        return _things(self._led(text, words))
+
+    def _led(self, text: str, words: Words) -> list[Place[T]]:
+        found: list[Place[T]] = []
         for width, table in self._by_lead.items():
-            for place in table.get(text[:width], ()):
-                if place[2] in text and text.startswith(place[3]):
-                    found.append(place)  # noqa: PERF401 - most texts find nothing here, a comprehension would cost more
-        found += self._with_words(text)
-        if len(found) > 1:
-            found.sort(key=_order)
-        return [thing for _, thing, _, _ in found]
-
-    def _with_words(self, text: str) -> list[_Place[T]]:
-        if not self._worded:
-            return []
-        places = self._worded
-        if len(text) <= _MANY_WORDS:
-            places = [place for word in set(text.split()) for place in self._by_word.get(word, ())]
-        return [place for place in places if place[2] in text and text.startswith(place[3])]
+            if (sieve := table.get(text[:width])) is not None:
+                found += sieve.through(text, words)
+        return found
 
 
-def _order(place: _Place[T]) -> int:
+def words_of(text: str) -> Words:
+    """The words of a text, taken when they are asked for, once."""
+    taken: set[str] = set()
+
+    def words() -> set[str]:
+        if not taken:
+            taken.update(text.split())
+        return taken
+
+    return words
+
+
+def _things(found: list[Place[T]]) -> list[T]:
+    if len(found) > 1:
+        found.sort(key=_order)
+    return [place[1] for place in found]
+
+
+def _order(place: Place[T]) -> int:
     return place[0]
 
 

@@ -12,7 +12,7 @@ from typing import get_args
 from rebalance_forensics.catalog import cache
 from rebalance_forensics.catalog.compiled import CompiledCatalog, Entry
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required
-from rebalance_forensics.catalog.index import Index
+from rebalance_forensics.catalog.index import Index, Sieve, words_of
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.prefilter import Prefilter
 from rebalance_forensics.catalog.prefixes import OPENINGS, Peeled, SpeakerWords, peel, speaker_of, without_unknown
@@ -40,6 +40,7 @@ class Catalog:
         self._types = compiled.types()
         self._bare = Index((entry, entry.program) for entry in compiled.entries if not entry.dressed)
         self._dressed = Index((entry, entry.program) for entry in compiled.entries if entry.dressed)
+        self._rivals: dict[int, Sieve[Entry]] = {}
 
     @classmethod
     def load(cls, extra: Sequence[Path] = ()) -> Catalog:
@@ -50,7 +51,8 @@ class Catalog:
 
     def match(self, message: str, *, logger: str | None = None, level: str | None = None) -> Match | None:  # noqa: ARG002 - part of the interface; a level confirms nothing yet
         """The pattern that says most of the message itself; None where no pattern knows it."""
-        return next(self._matches(message, logger), None)
+        peeled = peel(clean(message))
+        return self._leading(peeled, logger) or next(self._matches(message, logger), None)
 
     def matches(self, message: str, *, logger: str | None = None) -> list[Match]:
         """All patterns that know the message, the winner first; more than one is ambiguous."""
@@ -109,8 +111,33 @@ class Catalog:
                     if found:
                         return
 
+    def _leading(self, peeled: Peeled, logger: str | None) -> Match | None:
+        """The winner, where how the message begins tells it: most messages need no look at anything else."""
+        text = peeled.bare
+        words = words_of(text)
+        for entry, stage in self._preferred(self._bare.leading(text, words), peeled, logger):
+            fields = entry.program.read(stage, self._types)
+            if fields is not None and (match := _match(entry, fields, peeled)) is not None:
+                return None if self._rivals_of(entry).through(text, words) else match
+        return None
+
+    def _rivals_of(self, entry: Entry) -> Sieve[Entry]:
+        """The templates found by other words than their first that would win against this one."""
+        if (known := self._rivals.get(id(entry))) is None:
+            lead = "" if entry.dressed else entry.program.lead
+            known = self._rivals[id(entry)] = Sieve(
+                place
+                for place in self._bare.not_leading
+                if place[1].weight >= entry.weight and (place[3].startswith(lead) or lead.startswith(place[3]))
+            )
+        return known
+
     def _candidates(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
-        found = [(entry, peeled.bare) for entry in self._bare.candidates(peeled.bare)]
+        return self._preferred(self._bare.candidates(peeled.bare), peeled, logger)
+
+    def _preferred(self, bare: Sequence[Entry], peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
+        """Those that fit the prefixes, and those that spell prefixes out, in the order of preference."""
+        found = [(entry, peeled.bare) for entry in bare]
         for stage in peeled.stages:
             if not stage.startswith(OPENINGS):
                 break
@@ -178,13 +205,15 @@ def _own_fields(
 ) -> dict[str, FieldValue] | None:
     """The event's own fields, typed; what a prefix says fills the gaps. None where the event cannot be built."""
     hints = coercers(event)
-    told = {"partition": said["offsets_partition"], **said} if "offsets_partition" in said else dict(said)
+    told = {**said, **fields}
+    if "offsets_partition" in said:
+        told.setdefault("partition", said["offsets_partition"])
     own: dict[str, FieldValue] = {}
-    for name, value in {**told, **fields}.items():
-        if name not in hints or value is None:
+    for name, value in told.items():
+        if value is None or (coerced := hints.get(name)) is None:
             continue
         try:
-            own[name] = hints[name](value)
+            own[name] = coerced(value)
         except FieldError:
             continue
     return own if required(event) <= own.keys() else None

@@ -144,7 +144,8 @@ class _Found:
 def _first(message: str) -> _Found | None:
     if message[:6] in _OPENINGS:
         # Prefixes repeat line after line: remember them by their text up to the blank that ends them.
-        end = message.find("] ") + 2
+        end = message.find("]")
+        end = message.find(" ", end) + 1 if end > 0 else 0
         return (_known(message[:end]) if end > 1 else None) or _search(message)
     if message.startswith("[") and (match := _CONNECT_CONTEXT.match(message)):
         return _Found(match.end(), {"task": match["task"]}, "connect", "connector")
@@ -176,4 +177,9 @@ _WORDS = frozenset(field.name for field in fields(SpeakerWords)) - {"role"}
 
 def speaker_of(said: Mapping[str, FieldValue], role: Role) -> SpeakerWords:
     """The speaker as prefixes and holes describe it."""
-    return SpeakerWords(role=role, **{name: value for name, value in said.items() if name in _WORDS})  # type: ignore[arg-type]  # the table above types each word
+    return _speaker(role, tuple(word for word in said.items() if word[0] in _WORDS))
+
+
+@lru_cache(maxsize=4096)
+def _speaker(role: Role, words: tuple[tuple[str, FieldValue], ...]) -> SpeakerWords:
+    return SpeakerWords(role=role, **dict(words))  # type: ignore[arg-type]  # the table above types each word

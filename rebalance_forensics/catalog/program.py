@@ -26,6 +26,7 @@ from rebalance_forensics.catalog.template import (
 
 Matching = Callable[..., "regex.Match[str] | None"]
 Types = Mapping[str, HoleType]
+_Reader = tuple[str, Callable[[str], FieldValue | Mapping[str, FieldValue]] | None]
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
 _SHORT = 512
@@ -47,14 +48,15 @@ class Program:
     loose: str | None
     holes: tuple[tuple[str, str], ...]
     constants: dict[str, FieldValue] = field(default_factory=dict)
+    _readers: tuple[Types, tuple[_Reader, ...]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
         """The fields the text fills, or None where the text is not of this template."""
-        match = self._fullmatch(text, loosely=loosely)
-        if match is None:
+        groups = self._fullmatch(text, loosely=loosely)
+        if groups is None:
             return None
         try:
-            return self._fields(match, types)
+            return self._fields(groups, types)
         except (ValueError, FieldError):
             return None
 
@@ -79,16 +81,27 @@ class Program:
     def _fields(self, groups: Sequence[str | None], types: Types) -> dict[str, FieldValue]:
         merged: dict[str, FieldValue] = dict(self.constants)
         own: dict[str, FieldValue] = {}
-        for (name, kind), text in zip(self.holes, groups, strict=True):
+        for (name, read), text in zip(self._readers_with(types), groups, strict=True):
             if text is None:
                 continue
-            value = type_named(kind, types).read(text)
+            if read is None:
+                own[name] = text
+                continue
+            value = read(text)
             if isinstance(value, Mapping):
                 merged |= value
                 value = value.get(name, text)
             if name != IGNORED:
                 own[name] = value
-        return merged | own
+        return merged | own if merged else own
+
+    def _readers_with(self, types: Types) -> tuple[_Reader, ...]:
+        """The name of each hole and what reads it, None where its text is its value."""
+        if self._readers is None or self._readers[0] is not types:
+            readers = ((name, type_named(kind, types).read) for name, kind in self.holes)
+            plain = tuple((name, None if read is str and name != IGNORED else read) for name, read in readers)
+            self._readers = (types, plain)
+        return self._readers[1]
 
 
 def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, FieldValue]) -> Program:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
 
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, Speaker
 from rebalance_forensics.pipeline.rows import Codec, dumps, fields_of
 from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.records import EpochMs, Origin
@@ -19,6 +22,7 @@ FARTHEST_MS = 253_402_300_799_999
 def row_of(event: Event, *, shard: int, split: int) -> Row:
     """One event as one row of a shard."""
     payload = fields_of(event, without=_IN_COLUMNS)
+    payload["speaker"] = _speaker_fields(event.speaker)
     return Row(
         shard=shard,
         kind=Kind.SHARED if event.group is None else Kind.EVENT,
@@ -35,15 +39,31 @@ def row_of(event: Event, *, shard: int, split: int) -> Row:
     )
 
 
-def event_of(row: Row, codec: Codec = _CODEC) -> Event:
+def event_of(row: Row) -> Event:
     """The event that a row was made from."""
     assert row.event is not None
-    assert row.path is not None
     payload = json.loads(row.payload)
     payload["at"] = None if row.ts is None else EpochMs(row.ts // 1000)
-    payload["origin"] = {"path": row.path, "byte_offset": row.byte_offset, "line": row.line}
+    payload["origin"] = origin_of(row)
+    payload["speaker"] = _speaker(tuple(payload["speaker"].items()))
     payload["cluster"], payload["group"], payload["pattern"] = row.cluster, row.group, row.pattern
-    return codec.read(EVENT_TYPES[row.event], payload)
+    return _event_reader(row.event)(payload)
+
+
+@cache
+def _event_reader(name: str) -> Callable[[dict[str, Any]], Event]:
+    return _CODEC.reader(EVENT_TYPES[name], given=frozenset({"origin", "speaker"}))
+
+
+@lru_cache(maxsize=4096)
+def _speaker_fields(speaker: Speaker) -> dict[str, Any]:
+    """The same few speak line after line."""
+    return fields_of(speaker)
+
+
+@lru_cache(maxsize=4096)
+def _speaker(told: tuple[tuple[str, Any], ...]) -> Speaker:
+    return _CODEC.read(Speaker, dict(told))
 
 
 def origin_of(row: Row) -> Origin:

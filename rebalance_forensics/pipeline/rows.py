@@ -7,6 +7,7 @@ import json
 import types
 from collections.abc import Callable, Mapping
 from functools import cache
+from operator import attrgetter
 from typing import Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
@@ -56,22 +57,26 @@ class Codec:
             return None
         raise TypeError(f"no row can hold a {annotation!r}")
 
-    def _dataclass(self, cls: type) -> Decode:
+    def reader(self, cls: type[T], *, given: frozenset[str] = frozenset()) -> Callable[[dict[str, Any]], T]:
+        """What makes a `cls` of its decoded JSON object; the fields named in `given` hold their objects already."""
         hints = get_type_hints(cls)
-        fields: dict[str, Decode] = {}
-        for field in dataclasses.fields(cls):
-            decode = self._decoder(hints[field.name])
-            if decode is not None:
-                fields[field.name] = decode
-        adapt = self._adapt.get(cls)
+        fields: list[tuple[str, Decode]] = []
+        for field in dataclasses.fields(cast("Any", cls)):
+            if field.name not in given and (decode := self._decoder(hints[field.name])) is not None:
+                fields.append((field.name, decode))
 
-        def read(value: dict[str, Any]) -> object:
-            for name, decode in fields.items():
+        def read(value: dict[str, Any]) -> T:
+            for name, decode in fields:
                 if name in value:
                     value[name] = decode(value[name])
-            return adapt(cls(**value)) if adapt else cls(**value)
+            return cls(**value)
 
         return read
+
+    def _dataclass(self, cls: type) -> Decode:
+        read = self.reader(cls)
+        adapt = self._adapt.get(cls)
+        return read if adapt is None else lambda value: adapt(read(value))
 
     def _tuple(self, arguments: tuple[Any, ...]) -> Decode:
         if len(arguments) == 2 and arguments[1] is Ellipsis:
@@ -93,17 +98,24 @@ class Codec:
 def fields_of(value: object, *, without: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The fields of a dataclass that differ from their default, not yet encoded."""
     kind: Any = type(value)
+    names, defaults, held = _fields(kind, without)
     return {
-        name: held
-        for name, default in _defaults(kind, without)
-        if (held := getattr(value, name)) is not default and held != default
+        name: here
+        for name, default, here in zip(names, defaults, held(value), strict=True)
+        if here is not default and here != default
     }
 
 
 @cache
-def _defaults(cls: Any, without: frozenset[str]) -> tuple[tuple[str, object], ...]:  # noqa: ANN401 - a class; mypy does not hash type[object]
-    """The fields of a dataclass, each with its default, MISSING where it has none."""
-    return tuple((field.name, _default(field)) for field in dataclasses.fields(cls) if field.name not in without)
+def _fields(
+    cls: Any,  # noqa: ANN401 - a class; mypy does not hash type[object]
+    without: frozenset[str],
+) -> tuple[tuple[str, ...], tuple[object, ...], Callable[[object], tuple[Any, ...]]]:
+    """The fields of a dataclass, each with its default, MISSING where it has none, and what takes all their values."""
+    fields = [field for field in dataclasses.fields(cls) if field.name not in without]
+    names = tuple(field.name for field in fields)
+    held = attrgetter(*names) if len(names) > 1 else lambda value: tuple(getattr(value, name) for name in names)
+    return names, tuple(map(_default, fields)), held
 
 
 def _default(field: dataclasses.Field[Any]) -> object:

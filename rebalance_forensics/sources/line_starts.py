@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 _NEWLINE = 0x0A
+_SLICE = 1 << 16
+"""So much of a block, and what is computed from it, stays in a core's own cache; a block as a whole does not."""
+_WORD = 8
+"""Bytes."""
+
+Places = npt.NDArray[np.int64]
 
 
 class LineStarts:
     """The line starts of one block of whole lines."""
 
     def __init__(self, data: bytes) -> None:
-        self._bytes = np.frombuffer(data, dtype=np.uint8)
+        self._data = data
         # `bytes.count` begins anew after each newline; for lines of usual length this takes half as long.
-        self._newlines = np.flatnonzero(self._bytes == _NEWLINE)
+        self._newlines: Places = np.concatenate(list(_newlines(np.frombuffer(data, dtype=np.uint8))))
 
     def newlines_before(self, end: int) -> int:
         """How many lines end before a place."""
-        return bisect_left(self._newlines, end)
+        return int(self._newlines.searchsorted(end))
 
     def beginning_with(self, beginnings: Sequence[bytes], end: int) -> int:
-        """How many lines that start before a place begin like one of these; no two of them fit the same line."""
-        starts = np.concatenate(([0], self._newlines[: bisect_left(self._newlines, end - 1)] + 1))
-        return sum(self._beginning(starts, beginning) for beginning in beginnings)
+        """How many lines that start before a place begin like one of these."""
+        last = self.newlines_before(end - 1)
+        starts = self._newlines[:last] + 1
+        near_the_end = starts.searchsorted(len(self._data) - _WORD, side="right")
+        rest = [0, *starts[near_the_end:].tolist()]
+        count = sum(self._data.startswith(tuple(beginnings), start) for start in rest)
+        return count + self._count(starts[:near_the_end], beginnings)
 
-    def _beginning(self, starts: npt.NDArray[np.int64], beginning: bytes) -> int:
-        kept = starts[starts <= len(self._bytes) - len(beginning)]
-        for distance, byte in enumerate(beginning):
-            kept = kept[self._bytes[kept + distance] == byte]
-        return len(kept)
+    def _count(self, starts: Places, beginnings: Sequence[bytes]) -> int:
+        """The same for lines of at least eight bytes, which are compared as one number each."""
+        if not len(starts):
+            return 0
+        every: npt.NDArray[np.uint64] = np.ndarray(
+            len(self._data) - _WORD + 1, dtype="<u8", buffer=self._data, strides=(1,)
+        )
+        words = every[starts]
+        like = np.zeros(len(starts), dtype=np.bool_)
+        for beginning in beginnings:
+            alike = _begin(words, beginning[:_WORD])
+            for place in np.flatnonzero(alike) if len(beginning) > _WORD else ():
+                alike[place] = self._data.startswith(beginning, starts[place])
+            like |= alike
+        return int(np.count_nonzero(like))
+
+
+def _newlines(data: npt.NDArray[np.uint8]) -> Iterator[Places]:
+    yield np.zeros(0, dtype=np.int64)
+    for start in range(0, len(data), _SLICE):
+        yield np.flatnonzero(data[start : start + _SLICE] == _NEWLINE) + start
+
+
+def _begin(words: npt.NDArray[np.uint64], beginning: bytes) -> npt.NDArray[np.bool_]:
+    """Which of the words have these as their first bytes."""
+    mask = np.uint64((1 << 8 * len(beginning)) - 1)
+    return (words & mask) == np.uint64(int.from_bytes(beginning, "little"))

@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from rebalance_forensics.sources.codecs import Damage, codec_of, decompressed
 from rebalance_forensics.sources.containers import HEAD, container_of, member_of
 
-CHUNK = 4 << 20
+CHUNK = 1 << 20
 MAX_DEPTH = 6
 MAX_UNPACKED = 64 << 30
 """More than this out of one file is taken for a decompression bomb."""
