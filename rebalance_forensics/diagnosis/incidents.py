@@ -43,7 +43,7 @@ def assign_rebalances(
         elif finding is not None:
             last = of_finding[id(finding)]
             found[id(rebalance)] = (last, finding.cause)
-        since = max(since, rebalance.stabilized_at or rebalance.started_at)
+        since = max(since, rebalance.stabilized_at or rebalance.ended_at())
     return found
 
 

@@ -1,37 +1,119 @@
-"""Members that stopped taking part, told by clients alone: the others go on to a new generation without them.
+"""Members that missed a rebalance though nothing said that they left: the others joined, they did not even try.
 
-Before 2.4 no client prints the leader's assignment, so a member's absence shows only in who joined.
+The join barrier opens only when every member has sent JoinGroup or is no member any more.
+Before 2.4 no client prints the leader's assignment, before 2.1 no coordinator says who left or why,
+so a member's absence shows only in who joined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.facts import Departure
-from rebalance_forensics.timeline.generations import Slot
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    GenerationStabilized,
+    JoinStarted,
+    JoinSucceeded,
+    RebalanceStarted,
+)
+from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.facts import DepartureWhy
 
-SETTLED_MS = 10_000
+LATE_LINE_MS = 500
+LONG_BARRIER_MS = 10_000
+"""A member that never rejoins holds the join barrier open for the rebalance timeout; silently before 2.7."""
+REBIRTH_MS = 60_000
 
-
-def absentees(slots: Sequence[Slot], departures: Iterable[Departure], last: int) -> list[Departure]:
-    """Actors with a log that were in one generation and missed the next, though nothing said that they left."""
-    if any(slot.stabilized or slot.computed for slot in slots):
-        return []
-    known = list(departures)
-    found = []
-    for before, slot in pairwise(slots):
-        joined, earlier = set(slot.joined.values()), set(before.joined.values())
-        began = slot.first_at()
-        if not joined or last - began < SETTLED_MS:
-            continue
-        for actor in sorted(earlier - joined, key=lambda a: a.name):
-            if not _left(actor, known, before.first_at(), began) and actor.kind == "client":
-                member = next((m for m, a in before.joined.items() if a is actor), None)
-                found.append(Departure(actor, member, began, "vanished", []))
-    return found
+_Client = tuple[Actor, str | None]
 
 
-def _left(actor: Actor, departures: Sequence[Departure], since: int, until: int) -> bool:
-    return any(d.actor is actor and since - SETTLED_MS <= d.at <= until + SETTLED_MS for d in departures)
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """One client that was in the generation before and took no step to be in this one."""
+
+    actor: Actor
+    client_id: str | None
+    at: int
+    why: DepartureWhy
+    proof: tuple[Event, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Round:
+    number: int
+    joined: dict[_Client, Event] = field(default_factory=dict)
+    began: int | None = None
+    stabilized: GenerationStabilized | None = None
+    exact: bool = False
+
+    def last_at(self) -> int:
+        return max((e.at or 0 for e in self.joined.values()), default=0)
+
+
+def missed(cast: Cast, events: Sequence[Event]) -> list[Missed]:
+    """Every absence of this kind, oldest first."""
+    tries: dict[_Client, list[int]] = defaultdict(list)
+    for event in events:
+        actor = cast.of_speaker(event) if isinstance(event, JoinStarted) else None
+        if actor is not None and event.at is not None:
+            tries[actor, event.speaker.client_id].append(event.at)
+    rounds = [r for r in _rounds(cast, events) if r.joined]
+    found = [m for before, after in pairwise(rounds) if not after.exact for m in _absent(before, after, tries)]
+    return sorted(found, key=lambda m: (m.at, m.actor.name, m.client_id or ""))
+
+
+def _rounds(cast: Cast, events: Sequence[Event]) -> list[_Round]:
+    rounds: list[_Round] = []
+    prepared: RebalanceStarted | None = None
+    for event in events:
+        match event:
+            case RebalanceStarted():
+                prepared = prepared or event
+            case GenerationStabilized(generation=n):
+                current = _round(rounds, n, event)
+                current.stabilized = event
+                current.exact = current.exact or event.member_count is not None
+                current.began, prepared = prepared.at if prepared is not None else current.began, None
+            case AssignmentComputed(generation=n) if n is not None:
+                _round(rounds, n, event).exact = True
+            case JoinSucceeded(generation=n):
+                actor = cast.of_speaker(event)
+                if actor is not None and event.at is not None:
+                    _round(rounds, n, event).joined.setdefault((actor, event.speaker.client_id), event)
+    return rounds
+
+
+def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
+    """The round of this generation; the same number long after a later one is a group that was born again."""
+    for known in reversed(rounds):
+        if known.number == number and (known is rounds[-1] or (event.at or 0) - known.last_at() < REBIRTH_MS):
+            return known
+        if (event.at or 0) - known.last_at() > REBIRTH_MS:
+            break
+    rounds.append(_Round(number))
+    return rounds[-1]
+
+
+def _absent(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> Iterator[Missed]:
+    until = after.last_at() + LATE_LINE_MS
+    began = after.began if after.began is not None else _first_try(before, after, tries)
+    for client in before.joined.keys() - after.joined.keys():
+        if not any(before.last_at() < t <= until for t in tries[client]):
+            yield Missed(client[0], client[1], began, _why(after), tuple(after.joined.values())[:2])
+
+
+def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> int:
+    steps = [t for client in after.joined for t in tries[client] if before.last_at() < t <= after.last_at()]
+    return min(steps, default=min(e.at or 0 for e in after.joined.values()))
+
+
+def _why(after: _Round) -> DepartureWhy:
+    """A coordinator that speaks names every expiry: whoever is gone without one left, or was waited for in vain."""
+    if after.stabilized is None:
+        return "vanished"
+    open_ms = (after.stabilized.at or 0) - (after.began if after.began is not None else after.stabilized.at or 0)
+    return "rebalance-timeout" if open_ms > LONG_BARRIER_MS else "left"

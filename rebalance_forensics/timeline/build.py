@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -10,7 +11,7 @@ from typing import cast as as_type
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.absentees import absentees
+from rebalance_forensics.timeline.absentees import missed
 from rebalance_forensics.timeline.actors import Actor, Cast, cast_of, settings_of
 from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_clocks
 from rebalance_forensics.timeline.coordinators import coordinators_of
@@ -147,14 +148,15 @@ def _replayed(
     cast: Cast, starts: Sequence[Start], events: Sequence[Event]
 ) -> tuple[Lives, list[Rebalance], list[Generation]]:
     lives, classic, epochs = Lives(cast, starts), Generations(cast), GroupEpochs(cast)
+    absent = deque(missed(cast, events))
     for event in events:
+        while absent and event.at is not None and event.at >= absent[0].at:
+            lives.miss(absent.popleft())
         lives.replay((event,))
         if event.group is not None or isinstance(event, StreamsParticipants):
             classic.hear(event, tuple(lives.live))
             epochs.hear(event, lives.live)
     slots = classic.finished()
-    last = max((e.at for e in events if e.at is not None), default=0)
-    lives.departures += absentees(slots, lives.departures, last)
     generations: list[Generation] = []
     for index, slot in enumerate(slots):
         following = slots[index + 1] if index + 1 < len(slots) else None

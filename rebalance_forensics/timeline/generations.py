@@ -42,6 +42,7 @@ class Slot:
     join_starts: dict[Actor, int] = field(default_factory=dict)
     join_times: list[int] = field(default_factory=list)
     sync_times: list[int] = field(default_factory=list)
+    answered: list[Event] = field(default_factory=list)
     failures: list[Event] = field(default_factory=list)
     live: tuple[str, ...] = ()
     leader: str | None = None
@@ -134,6 +135,7 @@ class Generations:
             case JoinSucceeded():
                 slot = self._slot(event.generation, event)
                 slot.joined[event.member or f"?{actor.name}"] = actor
+                slot.answered.append(event)
                 (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
                 if actor in self._joining:
                     slot.join_starts[actor] = self._joining.pop(actor)
@@ -285,6 +287,7 @@ def rebalance_of(slot: Slot) -> Rebalance:
     started = slot.started_at()
     events: list[Event] = [*slot.prepared]
     events += [e for e in (slot.stabilized, slot.received, slot.computed) if e is not None]
+    events = events or slot.answered[:3]
     return Rebalance(
         generation=slot.number,
         started_at=started if started is not None else slot.first_at(),

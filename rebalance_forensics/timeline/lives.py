@@ -27,14 +27,17 @@ from rebalance_forensics.events.rebalancing import (
     HeartbeatFailed,
     JoinFailed,
     JoinRequested,
+    JoinStarted,
     JoinSucceeded,
     RebalanceStarted,
     SyncFailed,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline.absentees import Missed
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.leaving import why_left
+from rebalance_forensics.timeline.names import name_in_member_id
 from rebalance_forensics.timeline.register import FUSE_MS, Register
 
 EXPELLED = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
@@ -47,6 +50,7 @@ class Lives(Register):
     def __init__(self, cast: Cast, starts: Sequence[Start]) -> None:
         super().__init__(cast, starts)
         self._hints: dict[Actor, list[Event]] = defaultdict(list)
+        self._joining: dict[tuple[Actor, str | None], Event] = {}
         self._mapped = False
         self._known_as: dict[tuple[Actor, str | None], str] = {}
         self._begins = {id(s.events[0]): s for s in starts}
@@ -55,6 +59,12 @@ class Lives(Register):
         """Take in all events, oldest first."""
         for event in events:
             self._hear(event)
+
+    def miss(self, missed: Missed) -> None:
+        """Write off a member that did not take part, if nothing else has told that it went."""
+        for member, actor in list(self.live.items()):
+            if actor is missed.actor and (actor.kind == "client" or name_in_member_id(member) == missed.client_id):
+                self._write_off(member, missed.at, missed.why, missed.proof)
 
     def _hear(self, event: Event) -> None:
         start = self._begins.get(id(event))
@@ -154,7 +164,7 @@ class Lives(Register):
                 self._departed(member, event, "vanished")
         for member in sorted(told - self.live.keys()):
             if self._came_unannounced(member, event):
-                self._arrived(member, event)
+                self._arrived(member, event, asked=self._asked(self.cast.of_member(member), name_in_member_id(member)))
             else:
                 self._is_in(member, event)
         for member in told:
@@ -177,6 +187,8 @@ class Lives(Register):
         if actor is None or event.at is None:
             return
         match event:
+            case JoinStarted():
+                self._joining[actor, event.speaker.client_id] = event
             case JoinRequested(why="member-id-required", member=m) if m:
                 self._arrived(m, event)
             case JoinSucceeded() | SyncSucceeded():
@@ -207,7 +219,7 @@ class Lives(Register):
         return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
 
     def _in_generation(self, actor: Actor, event: JoinSucceeded | SyncSucceeded) -> None:
-        member = event.member or self._member_of(actor) or f"?{actor.name}"
+        member = event.member or self._member_of(actor, event.speaker.client_id) or f"?{actor.name}"
         self._pending.pop(member, None)
         if member in self.live:
             return
@@ -216,9 +228,13 @@ class Lives(Register):
         gone = self._last_departure.get(actor)
         renewed = known is not None and known != member and not known.startswith("?")
         if self._fresh_start(actor, event) is not None or (gone is not None and gone.returned is None) or renewed:
-            self._arrived(member, event)
+            self._arrived(member, event, asked=self._asked(actor, event.speaker.client_id))
         else:
             self._is_in(member, event)
+
+    def _asked(self, actor: Actor | None, client_id: str | None) -> Event | None:
+        """The last JoinGroup of a client that its own log shows."""
+        return self._joining.get((actor, client_id)) if actor is not None else None
 
     def _transitioned(self, actor: Actor, event: MemberTransitioned) -> None:
         member = event.member or self._member_of(actor) or f"?{actor.name}"
@@ -247,7 +263,7 @@ class Lives(Register):
             self._departed(member, event, "vanished")
 
     def _expelled(self, actor: Actor, event: Event) -> None:
-        member = getattr(event, "member", None) or self._member_of(actor)
+        member = getattr(event, "member", None) or self._member_of(actor, event.speaker.client_id)
         if member is None:
             last = self._last_departure.get(actor)
             if last is not None and last.returned is None:
@@ -256,7 +272,7 @@ class Lives(Register):
         self._departed(member, event, "expelled", late=True)
 
     def _actor_departed(self, actor: Actor, member: str | None, event: Event, why: DepartureWhy) -> None:
-        known = member or self._member_of(actor)
+        known = member or self._member_of(actor, event.speaker.client_id)
         if known is None:
             last = self._last_departure.get(actor)
             if last is not None and last.returned is None and abs((event.at or 0) - last.at) < FUSE_MS:

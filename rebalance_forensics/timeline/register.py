@@ -49,8 +49,12 @@ class Register:
         for start in starts:
             self._starts[start.actor].append(start)
 
-    def _member_of(self, actor: Actor) -> str | None:
-        return next((m for m, a in reversed(self.live.items()) if a is actor), None)
+    def _member_of(self, actor: Actor, client_id: str | None = None) -> str | None:
+        """The last member id of an actor that is in; of an instance with many threads, that of the thread's client."""
+        mine = (m for m, a in reversed(self.live.items()) if a is actor)
+        if actor.kind == "instance" and client_id is not None:
+            mine = (m for m in mine if m.startswith("?") or name_in_member_id(m) == client_id)
+        return next(mine, None)
 
     def _is_in(self, member: str, event: Event) -> None:
         actor = self.cast.of_member(member) if not member.startswith("?") else self.cast.of_speaker(event)
@@ -67,7 +71,8 @@ class Register:
         self._seen.add(actor)
         self._empty = False
 
-    def _arrived(self, member: str, event: Event, *, empty: bool = False) -> None:
+    def _arrived(self, member: str, event: Event, *, empty: bool = False, asked: Event | None = None) -> None:
+        """Write in a newcomer; `asked` is its own JoinGroup, where only the answer names it."""
         actor = self.cast.of_member(member) if not member.startswith("?") else self.cast.of_speaker(event)
         if actor is None or event.at is None:
             return
@@ -82,7 +87,8 @@ class Register:
         gone = self._gone.get(member)
         if gone is not None and gone.returned is None and event.at - gone.at < 50 and gone.at > event.at:
             return
-        arrival = Arrival(actor, member, event.at, [event], first=actor not in self._seen)
+        told = [event] if asked is None else [asked, event]
+        arrival = Arrival(actor, member, told[0].at or event.at, told, first=actor not in self._seen)
         arrival.while_empty = (self._empty or empty) and not self.live
         arrival.start = self._fresh_start(actor, event)
         last = self._last_departure.get(actor)
@@ -110,9 +116,16 @@ class Register:
             self._named(actor, member)
         departure = Departure(actor, member, event.at, why, [event])
         departure.reason = reason_text(event)
+        self._note(departure, member)
+
+    def _write_off(self, member: str, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
+        """A member is gone, though no line names it."""
+        self._note(Departure(self.live.pop(member), member, at, why, list(proof)), member)
+
+    def _note(self, departure: Departure, member: str) -> None:
         self._gone[member] = departure
-        self._last_departure[actor] = departure
-        self._seen.add(actor)
+        self._last_departure[departure.actor] = departure
+        self._seen.add(departure.actor)
         self.departures.append(departure)
 
     def _add(self, departure: Departure, event: Event, why: DepartureWhy) -> None:
