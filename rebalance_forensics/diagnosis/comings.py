@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.episodes import Away, absences, runs
+from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.silence import silences
-from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalancing import GenerationStabilized
-from rebalance_forensics.events.streams import ThreadFailed
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.names import is_bare_member_id
 
-EXCEPTION_MS = 15_000
 STARTUP_GAP_MS = 20_000
 ONE_SHUTDOWN_MS = 20_000
 STARTUP_SLACK_MS = 10_000
@@ -28,20 +25,6 @@ def closings(timeline: Timeline) -> list[Away]:
     left = absences(timeline, VOLUNTARY)
     quiet = [s.away for s in silences(timeline) if s.verdict == "closed"]
     return sorted([*left, *quiet], key=lambda a: (a.at, a.actor.name))
-
-
-def exception_before(timeline: Timeline, away: Away) -> list[Event]:
-    """The errors that the member's own log shows just before it closed, nearest first."""
-    begin = away.stop.at if away.stop is not None else away.at
-    found = [
-        e
-        for e in timeline.events
-        if isinstance(e, ExceptionLogged | ThreadFailed)
-        and e.at is not None
-        and begin - EXCEPTION_MS <= e.at <= away.at + 2_000
-        and away.actor in timeline.cast.at_place(e)
-    ]
-    return sorted(found, key=lambda e: abs((e.at or 0) - begin))
 
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:

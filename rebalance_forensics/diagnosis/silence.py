@@ -11,12 +11,19 @@ from typing import Literal
 
 from rebalance_forensics.diagnosis.episodes import Away, absences, session_timeout_ms
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE
+from rebalance_forensics.diagnosis.last_words import exception_before
+from rebalance_forensics.diagnosis.releases import release_range
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
-from rebalance_forensics.events.rebalancing import SyncFailed
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.membership import LeaveSent, MemberFailed
+from rebalance_forensics.events.process import VersionReported
+from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded, SyncFailed, SyncSucceeded
+from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 
 Verdict = Literal["crash", "pause", "partition", "closed", "static"]
+ALONE_MS = 4_000
+"""A process that wakes up finds its coordinator again within this; one that is cut off does not."""
 SILENT = ("session-expired", "expelled", "vanished")
 
 
@@ -52,26 +59,81 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
 
 
 def _by_its_log(timeline: Timeline, away: Away) -> Silence:
-    session = session_timeout_ms(timeline)
+    if away.start is not None or away.stop is not None:
+        return _went_down(timeline, away)
     lines = [e for e in timeline.events if _is_own(timeline, away, e)]
-    begin = away.at - session - 2_000
+    sure = LIKELY if _surely_silent(timeline, away) else GUESS
     returned = away.back_at
-    closing = away.stop is not None
-    if away.start is not None or closing:
-        verdict: Verdict = "static" if away.actor.instance_ids else "closed" if closing else "crash"
-        told = [*(away.stop.events if away.stop else ()), *(away.start.events[:1] if away.start else ())]
-        return Silence(away=away, verdict=verdict, confidence=LIKELY, own_lines=tuple(told))
-    until = returned if returned is not None else timeline.last
-    troubled = [
-        e for e in lines if isinstance(e, NodeDisconnected | CoordinatorLost) and begin <= (e.at or 0) <= until + 500
-    ]
     alive = [e for e in lines if (e.at or 0) > away.at]
     if not alive and returned is None:
-        verdict = "static" if away.actor.instance_ids else "crash"
-        return Silence(away=away, verdict=verdict, confidence=LIKELY, own_lines=tuple(lines[-1:]))
-    if troubled and until - (troubled[0].at or 0) > 4_000 and _spread(troubled):
+        errors = exception_before(timeline, away)
+        if errors and sure == GUESS:
+            return Silence(away=away, verdict="closed", confidence=PROBABLE, own_lines=tuple(errors[:3]))
+        verdict: Verdict = "static" if away.actor.instance_ids else "crash"
+        return Silence(away=away, verdict=verdict, confidence=sure, own_lines=tuple(lines[-1:]))
+    troubled = _troubled(timeline, away, lines)
+    if troubled:
         return Silence(away=away, verdict="partition", confidence=LIKELY, own_lines=tuple(troubled[:6]))
-    return Silence(away=away, verdict="pause", confidence=LIKELY, own_lines=tuple(alive[:4]))
+    return Silence(away=away, verdict="pause", confidence=sure, own_lines=tuple(alive[:4]))
+
+
+def _went_down(timeline: Timeline, away: Away) -> Silence:
+    """Its own log shows the end of the process, the start of the next, or both."""
+    closing = away.stop is not None
+    verdict: Verdict = "static" if away.actor.instance_ids else "closed" if closing else "crash"
+    told = [*(away.stop.events if away.stop else ()), *(away.start.events[:1] if away.start else ())]
+    sure = closing or _surely_silent(timeline, away)
+    return Silence(away=away, verdict=verdict, confidence=LIKELY if sure else GUESS, own_lines=tuple(told))
+
+
+def _surely_silent(timeline: Timeline, away: Away) -> bool:
+    """Whether it sent no LeaveGroup: somebody says that it expired, or its log would show the request."""
+    return any(d.why != "vanished" for d in away.departures) or says_goodbye(timeline, away.actor)
+
+
+def says_goodbye(timeline: Timeline, actor: Actor) -> bool:
+    """Whether the client logs its LeaveGroup at INFO: from 2.1 on, which other lines tell where no version stands."""
+    told = [
+        spread[1][:2]
+        for e in timeline.of(VersionReported)
+        if isinstance(e, VersionReported)
+        and actor in timeline.cast.at_place(e)
+        and (spread := release_range(e.version))
+    ]
+    if told:
+        return max(told) >= (2, 1)
+    if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
+        return True
+    return not any(isinstance(e, JoinSucceeded) and e.after_sync for e in timeline.events)
+
+
+def _troubled(timeline: Timeline, away: Away, lines: Sequence[Event]) -> list[Event]:
+    """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
+    until = away.back_at if away.back_at is not None else timeline.last
+    begin = away.at - session_timeout_ms(timeline) - 2_000
+    broken: list[Event] = [e for e in lines if isinstance(e, NodeDisconnected | CoordinatorLost)]
+    found = [e for e in broken if begin <= (e.at or 0) <= until + 500]
+    if found and until - (found[0].at or 0) > ALONE_MS and _spread(found):
+        return found
+    since = begin if _expiry_told(away) else _last_joined(lines, away.at)
+    again = [e.at or 0 for e in lines if isinstance(e, CoordinatorFound)]
+    return [
+        e
+        for e in broken
+        if isinstance(e, CoordinatorLost)
+        and since <= (e.at or 0) < until - ALONE_MS
+        and not any(0 <= t - (e.at or 0) <= ALONE_MS for t in again)
+    ]
+
+
+def _expiry_told(away: Away) -> bool:
+    return any(isinstance(e, MemberFailed) for d in away.departures for e in d.events)
+
+
+def _last_joined(lines: Sequence[Event], before: int) -> int:
+    """Without the coordinator's log the silence began at any time after the last generation it joined."""
+    joined = [e.at or 0 for e in lines if isinstance(e, JoinSucceeded | SyncSucceeded) and (e.at or 0) < before]
+    return max(joined, default=before)
 
 
 def _spread(troubled: Sequence[Event]) -> bool:

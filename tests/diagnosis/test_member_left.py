@@ -33,3 +33,12 @@ def test_an_exception_of_somebody_who_stays_explains_no_leave() -> None:
     story.line("c-1/app.log", "01:09:59.900", CRASHED, level="ERROR", logger="org.example.Main")
     closes(story, "c-3", "01:10:00.000", ["c-1", "c-2"])
     assert "member-left" not in story.causes()
+
+
+@pytest.mark.parametrize("release", [(1, 1), (2, 0)])
+def test_a_client_of_1_x_that_ends_after_an_exception_has_left(release: Release) -> None:
+    story = Story(release=release, seen="clients").formed("c-1", "c-2", "c-3")
+    story.line("c-3/app.log", "01:09:59.900", CRASHED, level="ERROR", logger="org.example.Main")
+    closes(story, "c-3", "01:10:00.000", ["c-1", "c-2"])
+    assert story.causes() == ["member-left"]
+    assert story.blamed() == ["c-3"]

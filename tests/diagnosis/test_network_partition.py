@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnosis.expiries import evicted
-from tests.story import Story
+from tests.diagnosis.test_process_pause import UNKNOWN
+from tests.story import Side, Story
 
 LOST = (
     "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: "
@@ -32,3 +35,24 @@ def test_a_disconnect_without_an_eviction_is_no_incident() -> None:
     story = Story().formed("c-1", "c-2")
     story.client("c-1", "01:05:00.000", "Node 2 disconnected.", logger="org.apache.kafka.clients.NetworkClient")
     assert story.causes() == []
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_before_3_1_a_coordinator_looked_for_in_vain_is_the_only_sign(seen: Side) -> None:
+    story = looked_for_in_vain(seen, found="01:10:20.000")
+    assert story.causes() == ["network-partition"]
+    assert story.blamed() == ["c-3"]
+
+
+def test_a_process_that_wakes_up_finds_its_coordinator_at_once() -> None:
+    assert looked_for_in_vain("both", found="01:09:31.400").causes() == ["process-pause"]
+
+
+def looked_for_in_vain(seen: Side, found: str) -> Story:
+    story = evicted((2, 8), seen)
+    story.client("c-3", "01:09:31.000", LOST.replace(" isDisconnected", "isDisconnected"))
+    story.client("c-3", found, "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)")
+    told = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
+    story.client("c-3", "01:10:20.020", UNKNOWN.format(told))
+    story.reborn("c-3")
+    return story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
 from tests.kafka_words import Release
 from tests.story import Story
@@ -43,3 +44,11 @@ def test_a_member_that_says_goodbye_has_not_crashed() -> None:
     story.broker("01:10:00.000", story.words.left(story.id_of("c-3")))
     story.rebalanced("01:10:00.001", story.words.leaving(story.id_of("c-3")), ["c-1", "c-2"])
     assert "process-crash" not in story.causes()
+
+
+def test_a_client_of_1_x_logs_no_leave_so_its_silence_alone_is_a_guess() -> None:
+    story = closes(
+        Story(release=(1, 1), seen="clients").formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"]
+    )
+    assert story.the_incident().root_causes[0].confidence < 0.6
+    assert story.the_incident().severity != "critical"

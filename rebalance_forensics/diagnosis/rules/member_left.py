@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import closings, exception_before
+from rebalance_forensics.diagnosis.comings import closings
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import Away, distinct_events, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import Timeline

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import Restart, exception_before, restarts
+from rebalance_forensics.diagnosis.comings import Restart, restarts
 from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.timeline.build import Timeline
 

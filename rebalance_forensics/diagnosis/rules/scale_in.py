@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import closings, exception_before, shutdowns
+from rebalance_forensics.diagnosis.comings import closings, shutdowns
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.timeline.build import Timeline
 
