@@ -39,6 +39,15 @@ EventsOption = Annotated[
     Path | None,
     typer.Option("--events", metavar="DIR", help="Write the typed events as Parquet into DIR.", show_default=False),
 ]
+TablesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--tables",
+        metavar="DIR",
+        help="Write generations, pauses, incidents and findings as Parquet into DIR.",
+        show_default=False,
+    ),
+]
 ExportOption = Annotated[
     list[str],
     typer.Option(
@@ -69,6 +78,7 @@ def analyze(
     json: JsonOption = None,
     html: HtmlOption = None,
     events: EventsOption = None,
+    tables: TablesOption = None,
     export: ExportOption = [],  # noqa: B006 - typer reads the default and makes a new list
     group: GroupOption = None,
     since: SinceOption = None,
@@ -94,7 +104,7 @@ def analyze(
     """
     from rebalance_forensics.cli.writing import Outputs, shown, write_outputs  # noqa: PLC0415 - renderers load slowly
 
-    outputs = Outputs.checked(json=json, html=html, events=events, export=export, anonymize=anonymize)
+    outputs = Outputs.checked(json=json, html=html, events=events, tables=tables, export=export, anonymize=anonymize)
     options = options_of(
         engine=engine,
         tz=tz,
@@ -106,7 +116,7 @@ def analyze(
         since=since,
         until=until,
     )
-    analysis = run(paths, options, keep_events=events is not None)
+    analysis = run(paths, options, keep_events=events is not None or anonymize)
     report = shown(analysis, outputs)
     write_outputs(analysis, report, outputs)
     if not outputs.fills_stdout:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rebalance_forensics.cli.outcomes import say
-from rebalance_forensics.pipeline.event_files import write_events
+from rebalance_forensics.pipeline.names_in_events import names_in_events
+from rebalance_forensics.pipeline.parquet_files import write_events, write_tables
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.report.anonymizing import anonymized
@@ -28,6 +29,7 @@ class Outputs:
     json: Path | None = None
     html: Path | None = None
     events: Path | None = None
+    tables: Path | None = None
     exports: tuple[tuple[Format, Path], ...] = ()
     anonymize: bool = False
 
@@ -38,19 +40,22 @@ class Outputs:
         json: Path | None,
         html: Path | None,
         events: Path | None,
+        tables: Path | None,
         export: Sequence[str],
         anonymize: bool = False,
     ) -> Outputs:
         """The outputs that were asked for; refuses unknown formats and directories that are not there."""
-        chosen = cls(json=json, html=html, events=events, exports=tuple(map(_export, export)), anonymize=anonymize)
+        exports = tuple(map(_export, export))
+        chosen = cls(json=json, html=html, events=events, tables=tables, exports=exports, anonymize=anonymize)
         for target in chosen.files():
             _check(target)
             if target != STDOUT and [*chosen.files()].count(target) > 1:
                 raise InputError(f"{target} is named for two outputs; give each a file of its own.")
         if events is not None and anonymize:
             raise InputError("--events holds the log lines as they are; leave out --anonymize or --events.")
-        if events is not None and events.exists() and not events.is_dir():
-            raise InputError(f"--events {events} is a file; name a directory.")
+        for option, directory in (("--events", events), ("--tables", tables)):
+            if directory is not None and directory.exists() and not directory.is_dir():
+                raise InputError(f"{option} {directory} is a file; name a directory.")
         if [*chosen.files()].count(STDOUT) > 1:
             raise InputError("only one of the outputs can go to standard output (-).")
         return chosen
@@ -67,7 +72,7 @@ class Outputs:
 
 def shown(analysis: Analysis, outputs: Outputs) -> Report:
     """The report as it goes out."""
-    return anonymized(analysis.report) if outputs.anonymize else analysis.report
+    return anonymized(analysis.report, names_in_events(analysis)) if outputs.anonymize else analysis.report
 
 
 def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> None:
@@ -80,6 +85,8 @@ def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> None:
         _put(path, form.export(report))
     if outputs.events is not None:
         write_events(analysis, outputs.events)
+    if outputs.tables is not None:
+        write_tables(report, outputs.tables)
 
 
 def _check(target: Path) -> None:

@@ -1,18 +1,15 @@
-"""The typed events on their way out: Parquet files, lines of JSON."""
+"""The typed events on their way out: a table, lines of JSON, records."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.event_rows import event_of
@@ -22,7 +19,6 @@ from rebalance_forensics.pipeline.rows import fields_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of
 from rebalance_forensics.report.times import iso
-from rebalance_forensics.report.writing import OutputError
 
 COLUMNS = ("cluster", "group", "ts", "event", "pattern", "path", "line", "byte_offset", "payload")
 
@@ -46,20 +42,6 @@ def event_table(analysis: Analysis) -> pa.Table:
     return table.take(pc.sort_indices(table, sort_keys=order))
 
 
-def write_events(analysis: Analysis, directory: Path) -> None:
-    """One Parquet file of all events in the directory; whole or not at all."""
-    table = event_table(analysis).select(COLUMNS)
-    unfinished = directory / ".events.parquet.part"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, unfinished, compression="zstd")
-        unfinished.replace(directory / "events.parquet")
-    except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise OutputError.of(directory / "events.parquet", error) from error
-
-
 def event_lines(analysis: Analysis) -> Iterator[str]:
     """Each event as one line of JSON: what all events have first, then the event's own fields."""
     for batch in event_table(analysis).to_batches(max_chunksize=4096):
@@ -67,24 +49,29 @@ def event_lines(analysis: Analysis) -> Iterator[str]:
             yield json.dumps(_document(row), ensure_ascii=False, separators=(", ", ": ")) + "\n"
 
 
+def events_of(analysis: Analysis) -> Iterator[Event]:
+    """Each event as the object it was."""
+    for batch in event_table(analysis).to_batches(max_chunksize=4096):
+        yield from map(event_of, rows_of(batch))
+
+
 def event_records(analysis: Analysis) -> Iterator[dict[str, Any]]:
     """Each event as one record of a table; the event's own fields together in `fields`."""
-    for batch in event_table(analysis).to_batches(max_chunksize=4096):
-        for event in map(event_of, rows_of(batch)):
-            yield {
-                "timestamp": event.at,
-                "cluster": event.cluster,
-                "group": event.group,
-                "event": type(event).__name__,
-                "fields": own_fields(event),
-                "client_id": event.speaker.client_id,
-                "host": event.speaker.host,
-                "pattern": event.pattern,
-                "path": event.origin.path,
-                "line": event.origin.line,
-                "byte_offset": event.origin.byte_offset,
-                "text": event.text,
-            }
+    for event in events_of(analysis):
+        yield {
+            "timestamp": event.at,
+            "cluster": event.cluster,
+            "group": event.group,
+            "event": type(event).__name__,
+            "fields": own_fields(event),
+            "client_id": event.speaker.client_id,
+            "host": event.speaker.host,
+            "pattern": event.pattern,
+            "path": event.origin.path,
+            "line": event.origin.line,
+            "byte_offset": event.origin.byte_offset,
+            "text": event.text,
+        }
 
 
 def _document(row: Row) -> dict[str, Any]:

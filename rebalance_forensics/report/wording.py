@@ -10,6 +10,7 @@ from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
 DAY_CHARACTERS = 10
+CULPRITS_SHOWN = 8
 UNNAMED_CLUSTERS = ("", "default")
 
 
@@ -68,8 +69,17 @@ def culprit(culprit: Culprit) -> str:
 
 
 def culprits(cause: RootCause) -> str:
-    """All who made it happen, or that nobody is known."""
-    return ", ".join(culprit(one) for one in cause.culprits) or "nobody the logs name"
+    """All who made it happen, each kind once, or that nobody is known."""
+    by_kind: dict[str, list[Culprit]] = {}
+    for one in cause.culprits:
+        by_kind.setdefault(one.kind, []).append(one)
+    told = (culprit(same[0]) if len(same) == 1 else _several(kind, same) for kind, same in by_kind.items())
+    return ", ".join(told) or "nobody the logs name"
+
+
+def _several(kind: str, same: Sequence[Culprit]) -> str:
+    """`connectors orders-sink, audit-sink and 5 more`."""
+    return f"{kind}s {some([one.name for one in same], CULPRITS_SHOWN)}"
 
 
 def impact(impact: Impact) -> str:

@@ -37,10 +37,25 @@ LINES = (
     "Adding newly assigned partitions: returns-0, __consumer_offsets-13",
     "Connection from /2001:db8:85a3::8a2e:370:7334 for User:alice was refused",
     "stream-thread [acme-billing-1b4e28ba-2fa1-41d2-883f-0016d3cca427-StreamThread-2] State transition",
+    "Topic authorization failed for topics [refunds, chargebacks]",
+    "Cluster ID: MkU3OEVBNTcwNTJENDM2Qk, c.acme.billing.Charger and com.acme.billing.Main failed",
     "group.id = acme-checkout, client.id = acme-checkout-1, bootstrap.servers = [kafka-3.acme.internal:9092]",
 )
-TOPICS = ("clicks", "carts", "visits", "sales", "returns")
-IN_LINES = ("acme", "till-7", "10.77", "2001:db8", "alice", "1b4e28ba", "eu-west", "internal", "invoices-7", *TOPICS)
+TOPICS = ("refunds", "chargebacks", "clicks", "carts", "visits", "sales", "returns")
+IN_LINES = (
+    "acme",
+    "till-7",
+    "10.77",
+    "2001:db8",
+    "alice",
+    "1b4e28ba",
+    "eu-west",
+    "internal",
+    "MkU3",
+    "Charger",
+    "invoices-7",
+    *TOPICS,
+)
 
 
 def told_in_lines() -> Report:
@@ -79,7 +94,7 @@ def test_a_log_line_still_says_what_it_said() -> None:
     assert texts[2].endswith("in state PreparingRebalance with old generation 3")
     assert "[GroupCoordinator 3]" in texts[2]
     assert texts[3].startswith("Setting offset for partition topic-1-7 to the committed offset FetchPosition{offset=1")
-    assert "-StreamThread-2] State transition" in texts[-2]
+    assert "-StreamThread-2] State transition" in texts[10]
     assert texts[8].endswith("-0, __consumer_offsets-13")
 
 
@@ -107,3 +122,16 @@ def test_our_own_words_and_all_numbers_stay() -> None:
 
 def test_two_groups_do_not_become_one() -> None:
     assert len({one.group for one in anonymized(many_groups(30)).groups}) == 30
+
+
+def test_a_pseudonym_is_nobodys_real_name() -> None:
+    history = replace(payments(), group="group-1")
+    report = anonymized(
+        replace(crash_report(), groups=(payments(), history)), [("topic-1", "topic"), ("shop", "topic")]
+    )
+    assert [one.group for one in report.groups] == ["group-2", "group-3"]
+
+
+def test_a_cluster_without_a_name_gets_none() -> None:
+    history = replace(payments(), cluster="default")
+    assert anonymized(replace(crash_report(), groups=(history,))).groups[0].cluster == "default"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.wording import UNNAMED_CLUSTERS
 from rebalance_forensics.timeline.model import GroupHistory, Identity
 
 Named = tuple[str, str]
@@ -16,19 +17,23 @@ def names_of(report: Report) -> Iterator[Named]:
     """Yield (name, kind), the most specific kind of a name first, in the order of the report."""
     for history in report.groups:
         yield history.group, "group"
-        yield history.cluster, "cluster"
+        yield from _cluster(history.cluster)
         yield from _of_history(history)
     for incident in report.incidents:
         yield incident.group, "group"
-        yield incident.cluster, "cluster"
+        yield from _cluster(incident.cluster)
         for cause in incident.root_causes:
             for culprit in cause.culprits:
                 yield culprit.name, culprit.kind
                 yield from ((name, _kind(name, culprit.kind)) for name in culprit.names)
     for one in report.inputs:
-        yield one.cluster, "cluster"
+        yield from _cluster(one.cluster)
         if one.host:
             yield one.host, "host"
+
+
+def _cluster(name: str) -> Iterator[Named]:
+    return _given((None if name in UNNAMED_CLUSTERS else name, "cluster"))
 
 
 def _of_history(history: GroupHistory) -> Iterator[Named]:

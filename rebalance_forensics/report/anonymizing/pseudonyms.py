@@ -20,6 +20,8 @@ OWN_WORDS = re.compile(
 class Pseudonyms:
     """Real name -> pseudonym; grows while a report is rewritten."""
 
+    real: frozenset[str] = frozenset()
+    """Names that somebody has, so that no pseudonym is one of them."""
     given: dict[str, str] = field(default_factory=dict)
     numbers: Counter[str] = field(default_factory=Counter)
     taken: set[str] = field(default_factory=set)
@@ -33,10 +35,14 @@ class Pseudonyms:
                 kind = "id"
             elif ADDRESS.fullmatch(name):
                 kind = "address"
-            self.numbers[kind] += 1
-            self.given[name] = f"{kind}-{self.numbers[kind]}"
+            self.given[name] = self._new(kind)
             self.taken.add(self.given[name])
         return self.given[name]
+
+    def _new(self, kind: str) -> str:
+        self.numbers[kind] += 1
+        pseudonym = f"{kind}-{self.numbers[kind]}"
+        return self._new(kind) if pseudonym in self.real else pseudonym
 
     def within(self, token: str) -> str:
         """Rewrite a token of a text: a known name, or a known name with more behind it, as a partition has."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
-from rebalance_forensics.report.anonymizing.collecting import names_of
+from rebalance_forensics.report.anonymizing.collecting import Named, names_of
 from rebalance_forensics.report.anonymizing.pseudonyms import Pseudonyms
-from rebalance_forensics.report.anonymizing.texts import scrubbed
+from rebalance_forensics.report.anonymizing.texts import KAFKA_SAYS, scrubbed
 from rebalance_forensics.report.model import Report
 
 Part = TypeVar("Part")
@@ -23,13 +24,14 @@ PATH_FIELDS = frozenset({"path", "files"})
 ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\d+))*)$")
 
 
-def anonymized(report: Report) -> Report:
-    """Give every group, topic, host, address and id a pseudonym; the same report gets the same ones."""
-    names = Pseudonyms()
+def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
+    """Give every group, topic, host, address and id a pseudonym; `also` are names that only log lines hold."""
     read = {one.path for one in report.inputs}
-    for name, kind in names_of(report):
-        if name not in read:
-            names.of(name, kind)
+    found = dict.fromkeys((name, kind) for name, kind in names_of(report) if name not in read)
+    found |= dict.fromkeys((name, kind) for name, kind in also if name not in KAFKA_SAYS)
+    names = Pseudonyms(real=frozenset(name for name, _ in found))
+    for name, kind in found:
+        names.of(name, kind)
     # Last, so that a directory that is called like a client or a host gets that one's pseudonym.
     paths = {one.path: _path(one.path, names) for one in report.inputs}
     # Once to learn the names that log lines give away, once more for the texts that stood before them.

@@ -34,7 +34,7 @@ GROUP_SAID = re.compile(
     r"([^\s,\]\[;:)(]+)"
 )
 TOPICS_SAID = re.compile(
-    r"(?:topic\(s\):?|subscription has changed from|beginning of the rebalance to|subscribed topics:?) "
+    r"(?:topic\(s\):?|topics:?(?= \[)|subscription has changed from|beginning of the rebalance to|subscribed topics:?) "
     r"\[?([\w.-]+(?:, [\w.-]+)*)"
 )
 PARTITIONS_SAID = re.compile(r"\b[Pp]artitions?(?: set)?:? [\[(]?([\w.-]+-\d+(?:, ?[\w.-]+-\d+)*)")
@@ -42,6 +42,14 @@ METADATA_SAID = re.compile(r"(?<=[{ ])([\w.-]+)=\[(?=NO_RACKS|\[)")
 HOST_AND_PORT = re.compile(r"(?<![\w./-])/?([A-Za-z][\w-]*(?:\.[\w-]+)*):(\d{4,5})\b")
 SLASHED_ADDRESS = re.compile(r"/([\w.-]+)(?=[:\s,)\]'}])")
 IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])")
+# Kafka's own ids of clusters, topics and KIP-848 members: 16 bytes in base64, told from words by their mixture.
+KAFKA_ID = re.compile(r"(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{22}(?![\w-])")
+# Classes of the application, also as logback shortens them ("c.a.billing.Main"): they name its owner.
+CLASS_SAID = re.compile(r"(?<![\w.$/@-])(?:[a-z]\w{0,15}\.){2,8}[A-Z]\w*")
+PUBLIC_CLASS = re.compile(
+    r"(?:java|javax|jakarta|jdk|sun|com\.sun|kafka|scala|kotlin|org\.apache|org\.springframework|org\.slf4j|io\.confluent"
+    r"|io\.netty|io\.strimzi|io\.debezium|ch\.qos|com\.fasterxml|com\.google|reactor|o\.a|o\.s|i\.c|i\.n|k|j)\."
+)
 # A client id with a random id behind it, as member ids and the threads of Streams have it.
 BEFORE_UUID = re.compile(rf"(?<![\w.-])(\w[\w.-]*?)-(?={UUID.pattern})", re.IGNORECASE)
 FILE_ENDINGS = (".log", ".gz", ".java", ".scala", ".kt", ".txt", ".json", ".out", ".tgz", ".zip")
@@ -98,10 +106,13 @@ def _learn(text: str, names: Pseudonyms) -> None:
     found += [(one.group(1), "group") for one in GROUP_SAID.finditer(text)]
     found += [(one.group(1), "client") for one in BEFORE_UUID.finditer(text)]
     found += [(one, "topic") for one in _topics(text)]
+    found += [(one.group(), "id") for one in KAFKA_ID.finditer(text)]
+    found += [(one.group(), "class") for one in CLASS_SAID.finditer(text)]
     found += [(one.group(1), "host") for one in HOST_AND_PORT.finditer(text)]
     found += [(one.group(1), "host") for one in SLASHED_ADDRESS.finditer(text) if "." in one.group(1)]
     for name, kind in found:
         bare = name.rstrip(".").rpartition("/")[2].partition(":")[0] if kind == "host" else name.rstrip(".")
         known = names.within(bare) != bare
-        if bare not in KAFKA_SAYS and not known and not bare.isdigit() and not bare.endswith(FILE_ENDINGS):
+        ours = bare in KAFKA_SAYS or bare.isdigit() or bare.endswith(FILE_ENDINGS) or PUBLIC_CLASS.match(bare)
+        if not known and not ours:
             names.of(bare, kind)

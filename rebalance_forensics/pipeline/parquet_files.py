@@ -1,0 +1,52 @@
+"""Parquet files beside a report: its events, and what it says of groups and incidents as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rebalance_forensics.pipeline.event_files import COLUMNS, event_table
+from rebalance_forensics.pipeline.run import Analysis
+from rebalance_forensics.pipeline.tables.rows import Cells, finding_rows, generation_row, incident_row, pause_row
+from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES, Table
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.writing import OutputError
+
+CLUSTER = pa.field("cluster", pa.string())
+
+
+def write_events(analysis: Analysis, directory: Path) -> None:
+    """One Parquet file of all events in the directory."""
+    _write(event_table(analysis).select(COLUMNS), directory / "events.parquet")
+
+
+def write_tables(report: Report, directory: Path) -> None:
+    """Generations, pauses, incidents and findings, a Parquet file each, with the columns of docs/tables.md."""
+    for table, rows in _tables(report):
+        schema = pa.schema([CLUSTER, *table.schema])
+        _write(pa.Table.from_pylist(list(rows), schema=schema), directory / f"{table.name}.parquet")
+
+
+def _tables(report: Report) -> Iterator[tuple[Table, Iterable[Cells]]]:
+    groups = report.groups
+    yield GENERATIONS, ({"cluster": g.cluster, **generation_row(g, one)} for g in groups for one in g.generations)
+    yield PAUSES, ({"cluster": g.cluster, **pause_row(g, one)} for g in groups for one in g.pauses)
+    yield INCIDENTS, ({"cluster": one.cluster, **incident_row(one)} for one in report.incidents)
+    yield FINDINGS, ({"cluster": one.cluster, **row} for one in report.incidents for row in finding_rows(one))
+
+
+def _write(table: pa.Table, target: Path) -> None:
+    """Write the file whole or not at all."""
+    unfinished = target.with_name(f".{target.name}.part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, unfinished, compression="zstd")
+        unfinished.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise OutputError.of(target, error) from error

@@ -1,0 +1,62 @@
+"""Names found in the raw logs by other means than the product's are nowhere in anonymized outputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.cli.writing import Outputs, shown
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze_keeping
+from rebalance_forensics.report.exports import formats
+from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.terminal import render, render_coverage, render_timeline
+from tests.conftest import SAMPLES
+
+USUAL = ("authorization-failure", "connect-config-change", "streams-endpoint-change", "topic-metadata-change")
+EVERY = sorted(path.parent.name for path in SAMPLES.glob("*/incident.yaml"))
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+SAID = (
+    r"clientId=([\w.-]+)",
+    r"groupId=([\w.-]+)",
+    r"group\.instance\.id = ([\w.-]+)",
+    r"application\.server = ([\w.-]+)",
+    r"topic\(s\):? \[?([\w.-]+)",
+    r"topics \[([\w.-]+)",
+    r"partitions: \[?([\w.-]+)-\d+",
+    r"Connector ([\w-]+) config updated",
+    rf"({UUID})",
+    r"((?:\d{1,3}\.){3}\d{1,3})",
+)
+NOBODY = {"null", "consumer"}
+
+
+def names_in(folder: Path) -> Iterator[str]:
+    for log in (*folder.rglob("*.log"), *folder.rglob("*.ndjson")):
+        text = log.read_text(errors="replace")
+        for pattern in SAID:
+            yield from (name.rstrip(".") for name in re.findall(pattern, text))
+
+
+def every_output(report: Report) -> str:
+    exported = [form.export(report) for form in formats().values()]
+    timelines = [render_timeline(group) for group in report.groups]
+    printed = [render(report, verbosity=1), render_coverage(report.inputs), *timelines]
+    return "\n".join([to_json(report), to_html(report), *printed, *exported])
+
+
+@pytest.mark.parametrize(
+    "sample", [*USUAL, *(pytest.param(name, marks=pytest.mark.long) for name in EVERY if name not in USUAL)]
+)
+def test_no_name_of_the_logs_is_left_in_any_output(sample: str) -> None:
+    analysis = analyze_keeping([str(SAMPLES / sample)], AnalyzeOptions(engine="local"), keep_events=True)
+    text = every_output(shown(analysis, Outputs(anonymize=True)))
+    names = {name for name in names_in(SAMPLES / sample) if not name.startswith("__")} - NOBODY
+    assert names or sample == "unexplained"
+    left = [name for name in sorted(names) if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
+    assert left == []
