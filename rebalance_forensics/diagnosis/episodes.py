@@ -10,6 +10,7 @@ from typing import TypeVar
 from rebalance_forensics.diagnosis.finding import Fact, fact_at
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.rebalancing import JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
@@ -92,40 +93,34 @@ def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int 
     away = Away(actor, group)
     begin, last = away.at, max(d.at for d in group)
     gone = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
-    came = [a for a in _arrivals_of(timeline, actor) if a.at >= gone.get(a.member, a.at)]
-    away.arrivals = [a for a in came if a.at > begin and (until is None or a.at < until)]
-    early = [a for a in came if begin - TOGETHER_MS < a.at <= begin and a.start is not None and (before or 0) < a.at]
+    arrivals = timeline.arrivals.of(actor)
+    came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
+    away.arrivals = [a for a in came if a.at >= gone.get(a.member, a.at)]
+    early = arrivals.between(max(begin - TOGETHER_MS, before or 0) + 1, begin)
+    early = [a for a in early if a.start is not None and a.at >= gone.get(a.member, a.at)]
     if early and any(not _same_life(a, group) for a in early):
         away.arrivals = [a for a in early if not _same_life(a, group)] + away.arrivals
     reach = session_timeout_ms(timeline) + 15_000
-    starts = [s for s in timeline.starts if s.actor is actor and begin - reach < s.at]
-    joined = min((a.at for a in timeline.arrivals if a.member in gone), default=0)
-    starts = [s for s in starts if s.at > joined and (until is None or s.at < until) and s.at > (before or 0)]
-    away.start = starts[0] if starts else None
-    stops = [s for s in timeline.stops if s.actor is actor and joined < s.at <= last + NEAR_MS]
-    away.stop = stops[-1] if stops and not _went_on(timeline, actor, stops[-1], begin) else None
+    came_at = timeline.once("first arrivals", lambda: _first_arrivals(timeline))
+    joined = min((came_at[m] for m in gone if m in came_at), default=0)
+    start = timeline.starts.of(actor).first(max(begin - reach, joined, before or 0) + 1)
+    away.start = start if start is not None and (until is None or start.at < until) else None
+    stop = timeline.stops.of(actor).last(last + NEAR_MS)
+    stopped = stop is not None and stop.at > joined and not _went_on(timeline, actor, stop, begin)
+    away.stop = stop if stopped else None
     return away
 
 
-def _arrivals_of(timeline: Timeline, actor: Actor) -> list[Arrival]:
-    def by_actor() -> dict[Actor, list[Arrival]]:
-        found: dict[Actor, list[Arrival]] = defaultdict(list)
-        for arrival in timeline.arrivals:
-            found[arrival.actor].append(arrival)
-        return found
-
-    return timeline.once("arrivals by actor", by_actor).get(actor, [])
+def _first_arrivals(timeline: Timeline) -> dict[str | None, int]:
+    """When each member id came first."""
+    return {a.member: a.at for a in reversed(timeline.arrivals)}
 
 
 def _went_on(timeline: Timeline, actor: Actor, stop: Stop, until: int) -> bool:
     """Whether the actor was a working member again between that stop and its departure."""
     after = stop.events[-1].at or stop.at
-    return any(
-        isinstance(e, JoinSucceeded | SyncSucceeded | PartitionsAssigned | MemberTransitioned)
-        and after + 1_000 < (e.at or 0) < until
-        and timeline.cast.of_speaker(e) is actor
-        for e in timeline.events
-    )
+    said = timeline.said_by(actor, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
+    return said.any_between(after + 1_001, until - 1)
 
 
 def formed_at(timeline: Timeline) -> int:
@@ -144,10 +139,10 @@ def session_timeout_ms(timeline: Timeline) -> int:
 
 
 def _session_timeout_ms(timeline: Timeline) -> int:
-    for event in reversed(timeline.events):
-        value = getattr(event, "session_timeout_ms", None)
-        if isinstance(value, int):
-            return value
+    for event in reversed(timeline.of(MemberLoaded, MemberLeft)):
+        assert isinstance(event, MemberLoaded | MemberLeft)
+        if event.session_timeout_ms is not None:
+            return event.session_timeout_ms
     return setting(timeline, "session.timeout.ms", 45_000)
 
 

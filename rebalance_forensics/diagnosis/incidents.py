@@ -26,7 +26,9 @@ def assign_rebalances(
 ) -> dict[int, tuple[Draft, str]]:
     """Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""
     of_finding = {id(f): d for d in drafts for f in d.findings}
-    unordered: list[Fact] = [*timeline.moves(), *timeline.requests, *timeline.returns]
+    unordered: list[Fact] = [
+        *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
+    ]  # fmt: skip
     facts = sorted(unordered, key=fact_at)
     found: dict[int, tuple[Draft, str]] = {}
     since = 0

@@ -25,15 +25,15 @@ def refused(
 ) -> Iterator[Finding]:
     """One finding for each client that was answered with one of `errors` (or logged one of `words`)."""
     by_actor: dict[Actor, list[Event]] = defaultdict(list)
-    for event in timeline.events:
+    for event in timeline.of(JoinFailed, SyncFailed, MemberRefused, GroupHeartbeatFailed, ExceptionLogged):
         if _is_refusal(event, errors, words):
             for actor in _refused_actors(timeline, event):
                 by_actor[actor].append(event)
     for actor, events in sorted(by_actor.items(), key=lambda item: item[0].name):
         first, last = events[0].at or 0, events[-1].at or 0
-        facts: list[Fact] = [s for s in timeline.stops if s.actor is actor and first - 1_000 <= s.at <= last + AFTER_MS]
-        facts += [d for d in timeline.departures if d.actor is actor and first - 1_000 <= d.at <= last + AFTER_MS]
-        facts += [a for a in timeline.arrivals if a.actor is actor and first - AFTER_MS <= a.at <= last + AFTER_MS]
+        facts: list[Fact] = [*timeline.stops.of(actor).between(first - 1_000, last + AFTER_MS)]
+        facts += timeline.departures.of(actor).between(first - 1_000, last + AFTER_MS)
+        facts += timeline.arrivals.of(actor).between(first - AFTER_MS, last + AFTER_MS)
         culprits = culprits_of(timeline, [actor])
         yield Finding(
             because=distinct_events(events),

@@ -23,17 +23,9 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
     """
     if request.why != "subscription-changed":
         return None
-    own = [
-        e
-        for e in timeline.of(Subscribed)
-        if isinstance(e, Subscribed)
-        and timeline.cast.of_speaker(e) is request.actor
-        and (e.at or 0) <= request.at + 200
-    ]
+    last = timeline.said_by(request.actor, Subscribed).last(request.at + 200)
     changed = topics_changed_before(timeline, request.at, SHORT_LEAD_MS)
-    if own:
-        last = own[-1]
-        assert isinstance(last, Subscribed)
+    if last is not None:
         if last.topic_pattern is None:
             return None
         return _difference(request) or [e.topic for e in changed if isinstance(e, TopicChanged)]
@@ -44,15 +36,8 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
 
 def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = BROKER_LEAD_MS) -> list[Event]:
     """Topics that brokers created, extended or deleted shortly before, Kafka's own left out."""
-    return [
-        e
-        for e in timeline.of(TopicChanged)
-        if isinstance(e, TopicChanged)
-        and e.at is not None
-        and at - lead_ms <= e.at <= at + 1_000
-        and e.at > timeline.first
-        and not e.topic.startswith("__")
-    ]
+    begin = max(at - lead_ms, timeline.first + 1)
+    return [e for e in timeline.of(TopicChanged).between(begin, at + 1_000) if not e.topic.startswith("__")]
 
 
 def _difference(request: Request) -> list[str]:

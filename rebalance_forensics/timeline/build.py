@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import TypeVar
 from typing import cast as as_type
 
@@ -18,6 +20,7 @@ from rebalance_forensics.timeline.coordinators import coordinators_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.generations import Generations, generation_of, rebalance_of
 from rebalance_forensics.timeline.group_epochs import GroupEpochs, generations_of, rebalances_of
+from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.kinds import kind_of, protocols_of, rebalance_mode_of
 from rebalance_forensics.timeline.lives import Lives
 from rebalance_forensics.timeline.model import (
@@ -35,6 +38,8 @@ from rebalance_forensics.timeline.requests import requests_of
 from rebalance_forensics.timeline.shared import concerning
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Event)
+Move = Departure | Arrival | Stop
 
 
 @dataclass(slots=True)
@@ -50,15 +55,15 @@ class Timeline:
     cast: Cast
     events: list[Event]
     """The group's own events and the shared ones that concern it, oldest first."""
-    starts: list[Start]
-    stops: list[Stop]
-    departures: list[Departure]
-    arrivals: list[Arrival]
-    returns: list[StaticReturn]
-    requests: list[Request]
-    rebalances: list[Rebalance]
+    starts: InTime[Start]
+    stops: InTime[Stop]
+    departures: InTime[Departure]
+    arrivals: InTime[Arrival]
+    returns: InTime[StaticReturn]
+    requests: InTime[Request]
+    rebalances: InTime[Rebalance]
     generations: list[Generation]
-    pauses: list[Pause]
+    pauses: InTime[Pause]
     coordinators: tuple[CoordinatorTerm, ...]
     clocks: tuple[FileClock, ...]
     settings: dict[str, str] = field(default_factory=dict)
@@ -74,32 +79,71 @@ class Timeline:
     @property
     def first(self) -> int:
         """When the group's own lines begin."""
-        return next((e.at for e in self.events if e.group is not None and e.at is not None), 0)
+        return self.once(
+            "first", lambda: next((e.at for e in self.events if e.group is not None and e.at is not None), 0)
+        )
 
     @property
     def last(self) -> int:
         """The last instant any of its logs shows."""
-        return max((e.at for e in self.events if e.at is not None), default=0)
+        return self.once("last", lambda: max((e.at for e in self.events if e.at is not None), default=0))
 
     @property
     def has_coordinator_log(self) -> bool:
         """True when a broker speaks of this group."""
-        return any(e.speaker.role == "broker" and e.group is not None for e in self.events)
+        return self.once(
+            "has_coordinator_log",
+            lambda: any(e.speaker.role == "broker" and e.group is not None for e in self.events),
+        )
 
-    def of(self, *kinds: type[Event]) -> list[Event]:
+    def of(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
-        return [event for event in self.events if isinstance(event, kinds)]
+        return self.once(kinds, lambda: InTime(_of(kinds, self.once("by type", self._by_type)), time_of))
 
-    def moves(self) -> list[Departure | Arrival | Stop]:
-        """Everything its members did: departures, arrivals and stops."""
-        return [*self.departures, *self.arrivals, *self.stops]
+    def said_by(self, actor: Actor | None, *kinds: type[E]) -> InTime[E]:
+        """What an actor's own log says: events of these types, all of it for `Event`."""
+        return self.once(("said by", kinds), lambda: self._by_speaker(kinds)).get(actor) or InTime()
+
+    def moves(self, begin: int, end: int, actor: Actor | None = None) -> list[Move]:
+        """What its members did in a while, or one of them: departures, then arrivals, then stops."""
+        gone, came, stopped = self.departures, self.arrivals, self.stops
+        if actor is not None:
+            gone, came, stopped = gone.of(actor), came.of(actor), stopped.of(actor)
+        return [*gone.between(begin, end), *came.between(begin, end), *stopped.between(begin, end)]
 
     def actors(self) -> list[Actor]:
         """Everybody who was ever a member."""
+        return self.once("actors", self._actors)
+
+    def _actors(self) -> list[Actor]:
         members = {a.actor for a in self.arrivals} | {d.actor for d in self.departures}
         members |= {r.actor for r in self.returns}
         known = {m.member_id for g in self.generations for m in g.members if m.member_id}
-        return [a for a in self.cast.actors if a in members or a.member_ids & known]
+        return [a for a in self.cast.actors if a in members or not a.member_ids.isdisjoint(known)]
+
+    def _by_type(self) -> dict[type[Event], list[tuple[int, Event]]]:
+        """The events of each type, with their places among all."""
+        found: dict[type[Event], list[tuple[int, Event]]] = defaultdict(list)
+        for place, event in enumerate(self.events):
+            found[type(event)].append((place, event))
+        return found
+
+    def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Actor | None, InTime[E]]:
+        found: dict[Actor | None, list[E]] = defaultdict(list)
+        for event in as_type("list[E]", self.events) if Event in kinds else self.of(*kinds):
+            found[self.cast.of_speaker(event)].append(event)
+        return {actor: InTime(said, time_of) for actor, said in found.items()}
+
+
+def _of(kinds: Iterable[type[E]], by_type: Mapping[type[Event], list[tuple[int, Event]]]) -> list[E]:
+    found = [by_type[kind] for kind in dict.fromkeys(kinds) if kind in by_type]
+    placed = found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=itemgetter(0))
+    return [as_type("E", event) for _, event in placed]
+
+
+def time_of(event: Event) -> int:
+    """When it was; what has no time comes before everything."""
+    return event.at or 0
 
 
 def by_time_then_origin(event: Event) -> tuple[int, str, int]:
@@ -129,15 +173,15 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         mode=rebalance_mode_of(events, kind, protocol),
         cast=cast,
         events=events,
-        starts=starts,
-        stops=stops_of(cast, events),
-        departures=sorted(lives.departures, key=lambda d: d.at),
-        arrivals=sorted(lives.arrivals, key=lambda a: a.at),
-        returns=lives.returns,
-        requests=requests_of(cast, grouped),
-        rebalances=rebalances,
+        starts=InTime(starts),
+        stops=InTime(stops_of(cast, events)),
+        departures=InTime(lives.departures),
+        arrivals=InTime(lives.arrivals),
+        returns=InTime(lives.returns),
+        requests=InTime(requests_of(cast, grouped)),
+        rebalances=InTime(rebalances, attrgetter("started_at")),
         generations=generations,
-        pauses=pauses_of(cast, starts, events),
+        pauses=InTime(pauses_of(cast, starts, events), attrgetter("started_at")),
         coordinators=coordinators_of(grouped),
         clocks=tuple(clocks[place] for place in sorted(clocks, key=lambda p: (p[0], p[1] or ""))),
         settings=settings_of(events),

@@ -38,9 +38,9 @@ def history_of(timeline: Timeline) -> GroupHistory:
 
 
 def _identity(timeline: Timeline, actor: Actor) -> Identity:
-    spoken = [e.at for e in timeline.events if e.at is not None and timeline.cast.of_speaker(e) is actor]
-    facts = [x.at for x in timeline.moves() if x.actor is actor]
-    times = [*spoken, *facts]
+    spoken = [e.at for e in timeline.said_by(actor, Event) if e.at is not None]
+    told = (timeline.departures.of(actor), timeline.arrivals.of(actor), timeline.stops.of(actor))
+    times = [*spoken, *(fact.at for facts in told for fact in facts)]
     plain = sorted(c for c in actor.client_ids if streams_client(c) is None)
     return Identity(
         name=actor.name,
@@ -59,7 +59,7 @@ def _identity(timeline: Timeline, actor: Actor) -> Identity:
 
 
 def _versions(timeline: Timeline) -> tuple[tuple[str, str], ...]:
-    found = {(_who(e), e.version) for e in timeline.events if isinstance(e, VersionReported) and e.product == "kafka"}
+    found = {(_who(e), e.version) for e in timeline.of(VersionReported) if e.product == "kafka"}
     return tuple(sorted(found))
 
 

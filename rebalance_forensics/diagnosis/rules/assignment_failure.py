@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Fact, Findi
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinRequested, RebalanceStarted
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.build import Timeline, time_of
 from rebalance_forensics.timeline.facts import Rebalance
 
 ONE_FAILURE_MS = 300_000
@@ -27,8 +27,8 @@ FAILED_IN_A_ROW = 3
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Assignor exceptions at the leader; without its log, generations that never get an assignment."""
-    told = [e for e in timeline.events if _is_assignor_exception(e)]
-    for run in runs(told, lambda e: e.at or 0, ONE_FAILURE_MS):
+    told = [e for e in timeline.of(AssignmentFailed, JoinRequested) if _is_assignor_exception(e)]
+    for run in runs(told, time_of, ONE_FAILURE_MS):
         yield _finding(timeline, run, CERTAIN)
     if not told:
         yield from _never_assigned(timeline)
@@ -47,9 +47,9 @@ def _is_assignor_exception(event: Event) -> bool:
 def _never_assigned(timeline: Timeline) -> Iterator[Finding]:
     """Several generations in a row are created and none becomes Stable."""
     row: list[Rebalance] = []
+    if timeline.protocol != "classic" or not timeline.has_coordinator_log:
+        return
     for rebalance in timeline.rebalances:
-        if timeline.protocol != "classic" or not timeline.has_coordinator_log:
-            return
         if rebalance.stabilized_at is not None and rebalance.completed_at is None:
             row.append(rebalance)
             continue
@@ -74,12 +74,9 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
             )
             if a
         ]
-    facts: list[Fact] = [
-        r
-        for r in timeline.requests
-        if begin - 1_000 <= r.at <= end + 2_000 and r.why in ("member-rejoined", "leader-rejoined", "other")
-    ]
-    facts += [r for r in timeline.rebalances if begin - 1_000 <= r.started_at <= end + 5_000 and r.completed_at is None]
+    asked = timeline.requests.between(begin - 1_000, end + 2_000)
+    facts: list[Fact] = [r for r in asked if r.why in ("member-rejoined", "leader-rejoined", "other")]
+    facts += [r for r in timeline.rebalances.between(begin - 1_000, end + 5_000) if r.completed_at is None]
     names = ", ".join(c.name for c in culprits_of(timeline, actors)) or "The leader"
     words = getattr(run[0], "detail", None) or getattr(run[0], "reason", None) or "no assignment ever arrived"
     return Finding(

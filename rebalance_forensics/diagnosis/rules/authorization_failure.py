@@ -22,7 +22,7 @@ AROUND_MS = 60_000
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Blame clients that were denied the group or its topics."""
     by_actor: dict[Actor, list[Event]] = defaultdict(list)
-    for event in timeline.events:
+    for event in timeline.of(AuthorizationFailed, JoinFailed, SyncFailed, MemberRefused):
         if not _is_denied(event):
             continue
         speaker = timeline.cast.of_speaker(event)
@@ -30,9 +30,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             by_actor[actor].append(event)
     for actor, events in sorted(by_actor.items(), key=lambda item: item[0].name):
         first, last = events[0].at or 0, events[-1].at or 0
-        facts: list[Fact] = [
-            f for f in timeline.moves() if f.actor is actor and first - AROUND_MS <= f.at <= last + AROUND_MS
-        ]
+        facts: list[Fact] = [*timeline.moves(first - AROUND_MS, last + AROUND_MS, actor)]
         name = culprits_of(timeline, [actor])[0].name
         yield Finding(
             because=distinct_events(events),

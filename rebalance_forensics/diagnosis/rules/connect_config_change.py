@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs
-from rebalance_forensics.diagnosis.finding import LIKELY, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import LIKELY, Fact, Finding, Rule, fact_at
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.facts import Rebalance, Request
+from rebalance_forensics.timeline.in_time import InTime
+
+F = TypeVar("F", Rebalance, Request)
 
 ONE_CHANGE_MS = 60_000
 STARTS_MS = 3_000
@@ -22,25 +26,25 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     if timeline.kind != "connect":
         return
     changes = [e for e in timeline.of(ConnectorConfigChanged) if _asks_for_rebalance(e)]
-    for run in runs(changes, lambda e: e.at or 0, ONE_CHANGE_MS):
-        rebalances = [
-            r for r in timeline.rebalances if any(-500 <= r.started_at - (e.at or 0) <= STARTS_MS for e in run)
-        ]
+    for run in runs(changes, time_of, ONE_CHANGE_MS):
+        rebalances = _right_after(run, timeline.rebalances)
         if rebalances:
             yield _finding(timeline, run, rebalances)
 
 
-def _asks_for_rebalance(event: Event) -> bool:
-    return isinstance(event, ConnectorConfigChanged) and event.change in ("created", "updated", "removed", "tasks")
+def _asks_for_rebalance(event: ConnectorConfigChanged) -> bool:
+    return event.change in ("created", "updated", "removed", "tasks")
 
 
-def _finding(timeline: Timeline, run: list[Event], rebalances: list[Rebalance]) -> Finding:
-    names = sorted({e.connector for e in run if isinstance(e, ConnectorConfigChanged) and e.connector})
-    facts: list[Fact] = [
-        r
-        for r in timeline.requests
-        if any(-500 <= r.at - (e.at or 0) <= STARTS_MS for e in run) and r.why != "static-member-changed"
-    ]
+def _right_after(run: Sequence[Event], facts: InTime[F]) -> list[F]:
+    changed = InTime(map(time_of, run), at=int)
+    near = facts.between(changed[0] - 500, changed[-1] + STARTS_MS)
+    return [f for f in near if changed.any_between(fact_at(f) - STARTS_MS, fact_at(f) + 500)]
+
+
+def _finding(timeline: Timeline, run: Sequence[ConnectorConfigChanged], rebalances: Sequence[Rebalance]) -> Finding:
+    names = sorted({e.connector for e in run if e.connector})
+    facts: list[Fact] = [r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed"]
     return Finding(
         because=distinct_events(run),
         culprits=tuple(Culprit(kind="connector", name=n) for n in names),

@@ -16,7 +16,8 @@ from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded,
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSucceeded
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.in_time import InTime
 
 TOGETHER_MS = 15_000
 ONE_BOUNCE_MS = 300_000
@@ -67,13 +68,13 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[_Move]:
             continue
         around = [
             e
-            for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded)
-            if e.at is not None
-            and max(settled, at - 60_000) <= e.at <= at + 2_000
-            and (e.group == timeline.group or f"broker-{getattr(e, 'broker', None) or e.speaker.broker}" == before)
+            for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
+                max(settled, at - 60_000), at + 2_000
+            )
+            if (e.group == timeline.group or f"broker-{getattr(e, 'broker', None) or e.speaker.broker}" == before)
         ]
         yield _Move(
-            at=min([at, *(e.at or at for e in around if (e.at or 0) > at - 30_000)]),
+            at=min([at, *(time_of(e) for e in around if time_of(e) > at - 30_000)]),
             broker=before,
             events=(load, *around[:4]),
             certain=True,
@@ -82,30 +83,25 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[_Move]:
 
 def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
     """The last broker that spoke for the group before `at`; the loading one itself when it restarted."""
-    spoke = [
-        e.speaker.broker
-        for e in timeline.events
-        if e.speaker.role == "broker"
-        and e.group == timeline.group
-        and e.speaker.broker is not None
-        and (e.at or 0) < at
-        and not isinstance(e, GroupUnloaded)
-    ]
-    if spoke:
-        return f"broker-{spoke[-1]}"
-    lost = [
-        e for e in timeline.of(CoordinatorLost) if isinstance(e, CoordinatorLost) and abs((e.at or 0) - at) < 60_000
-    ]
-    known = [e.coordinator for e in lost if isinstance(e, CoordinatorLost) and e.coordinator is not None]
+    spoke = timeline.once("said by brokers", lambda: _said_by_brokers(timeline)).last(at - 1)
+    if spoke is not None:
+        return f"broker-{spoke.speaker.broker}"
+    lost = timeline.of(CoordinatorLost).between(at - 59_999, at + 59_999)
+    known = [e.coordinator for e in lost if e.coordinator is not None]
     other = [c for c in known if c != load.speaker.broker]
     return f"broker-{(other or known)[0]}" if known else None
+
+
+def _said_by_brokers(timeline: Timeline) -> InTime[Event]:
+    spoken = (e for e in timeline.events if e.speaker.role == "broker" and e.group == timeline.group)
+    return InTime((e for e in spoken if e.speaker.broker is not None and not isinstance(e, GroupUnloaded)), time_of)
 
 
 def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[_Move]:
     """Most members with a log lose the same coordinator within seconds."""
     lost = [e for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed) if _is_loss(e) and (e.at or 0) > settled]
     heard = [a for a in timeline.actors() if a.has_log]
-    for run in runs(lost, lambda e: e.at or 0, TOGETHER_MS):
+    for run in runs(lost, time_of, TOGETHER_MS):
         actors = {timeline.cast.of_speaker(e) for e in run} - {None}
         brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
         if not brokers or len(actors) < 2 or 2 * len(actors) <= len(heard):
@@ -122,9 +118,7 @@ def _is_loss(event: Event) -> bool:
 def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
     names = list(dict.fromkeys(m.broker for m in chain))
     facts = _effects(timeline, chain)
-    planned = len(names) > 1 and not any(
-        timeline.pauses and m.at <= p.started_at <= m.at + 60_000 for m in chain for p in timeline.pauses
-    )
+    planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + 60_000) for m in chain)
     told = " then ".join(names)
     return Finding(
         because=distinct_events(e for m in sorted(chain, key=lambda m: not m.certain) for e in m.events),
@@ -154,23 +148,18 @@ def _effects(timeline: Timeline, chain: list[_Move]) -> tuple[Fact, ...]:
     found: list[Fact] = []
     for move in chain:
         begin, end = move.at - 1_000, move.at + EFFECT_MS
-        found += [
-            r
-            for r in timeline.requests
-            if begin <= r.at <= end and r.why in ("other", "member-rejoined", "leader-rejoined")
-        ]
-        found += [d for d in timeline.departures if begin <= d.at <= end and d.why in SILENT and d.returned is not None]
-        found += [a for a in timeline.arrivals if begin <= a.at <= end and not a.first and a.start is None]
-        found += [
-            r
-            for r in timeline.rebalances
-            if begin <= r.started_at <= end and not _has_own_cause(timeline, r.started_at)
-        ]
+        asked = timeline.requests.between(begin, end)
+        found += [r for r in asked if r.why in ("other", "member-rejoined", "leader-rejoined")]
+        gone = timeline.departures.between(begin, end)
+        found += [d for d in gone if d.why in SILENT and d.returned is not None]
+        found += [a for a in timeline.arrivals.between(begin, end) if not a.first and a.start is None]
+        following = timeline.rebalances.between(begin, end)
+        found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
     return tuple(dict.fromkeys(found))
 
 
 def _has_own_cause(timeline: Timeline, at: int) -> bool:
-    return any(abs(f.at - at) < 2_000 for f in timeline.moves())
+    return bool(timeline.moves(at - 1_999, at + 1_999))
 
 
 RULE = Rule(

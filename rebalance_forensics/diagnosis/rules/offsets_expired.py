@@ -10,21 +10,24 @@ from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.events.rebalancing import GroupDied, GroupEmptied
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.build import Timeline, time_of
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Expirations that concern this group: named, or counted while it was empty."""
     empty = [e for e in timeline.of(GroupEmptied, GroupDied) if e.group == timeline.group]
+    told = timeline.of(OffsetsExpired)
+    if not told:
+        return
     coordinators = {e.speaker.broker for e in timeline.events if e.group is not None and e.speaker.role == "broker"}
+    emptied_at = min(map(time_of, empty), default=timeline.last)
     expired = []
-    for event in timeline.of(OffsetsExpired):
-        assert isinstance(event, OffsetsExpired)
+    for event in told:
         named = event.group == timeline.group or timeline.group in event.groups
         counted = (
             event.group is None and not event.groups and bool(event.count) and event.speaker.broker in coordinators
         )
-        if named or (counted and any((g.at or 0) < (event.at or 0) for g in empty)):
+        if named or (counted and emptied_at < time_of(event)):
             expired.append(event)
     if not expired:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touched
@@ -12,7 +12,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, IsrChanged, NodeDisconnected, ReplicasInsufficient
 from rebalance_forensics.events.process import BrokerStopped
 from rebalance_forensics.events.rebalancing import AssignmentNotStored, RebalanceStarted, SyncFailed
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.build import Timeline, time_of
 
 ONE_OUTAGE_MS = 300_000
 OFFSETS = "__consumer_offsets"
@@ -20,15 +20,11 @@ OFFSETS = "__consumer_offsets"
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Assignments that could not be stored, with the shrunk ISR of the offsets topic behind them."""
-    refused = [e for e in timeline.events if _is_refused(timeline, e)]
-    syncs = [
-        e
-        for e in timeline.of(SyncFailed)
-        if isinstance(e, SyncFailed) and e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")
-    ]
-    own = [e for e in refused if not isinstance(e, ReplicasInsufficient)]
-    for run in runs([*own, *syncs] if own or len(syncs) > 2 else [], lambda e: e.at or 0, ONE_OUTAGE_MS):
-        yield _finding(timeline, run, [e for e in refused if e not in own])
+    told = timeline.of(AssignmentNotStored, RebalanceStarted)
+    own: list[Event] = [e for e in told if _is_refused(timeline, e)]
+    syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
+    for run in runs([*own, *syncs] if own or len(syncs) > 2 else [], time_of, ONE_OUTAGE_MS):
+        yield _finding(timeline, run)
 
 
 def _is_refused(timeline: Timeline, event: Event) -> bool:
@@ -37,32 +33,25 @@ def _is_refused(timeline: Timeline, event: Event) -> bool:
             return event.group == timeline.group
         case RebalanceStarted(trigger="assignment-not-stored"):
             return True
-        case ReplicasInsufficient(partition=p):
-            return p is not None and p.startswith(OFFSETS)
     return False
 
 
-def _finding(timeline: Timeline, run: list[Event], elsewhere: list[Event]) -> Finding:
-    begin, end = run[0].at or 0, run[-1].at or 0
-    shrunk: list[Event] = [
+def _finding(timeline: Timeline, run: Sequence[Event]) -> Finding:
+    begin, end = time_of(run[0]), time_of(run[-1])
+    shrunk = [
         e
-        for e in timeline.of(IsrChanged)
-        if isinstance(e, IsrChanged)
-        and e.direction == "shrunk"
-        and e.partition.startswith(OFFSETS)
-        and begin - 180_000 <= (e.at or 0) <= end
+        for e in timeline.of(IsrChanged).between(begin - 180_000, end)
+        if e.direction == "shrunk" and e.partition.startswith(OFFSETS)
     ]
-    stopped = [e for e in timeline.of(BrokerStopped) if begin - 180_000 <= (e.at or 0) <= end]
+    stopped = timeline.of(BrokerStopped).between(begin - 180_000, end)
     culprits = _culprits(timeline, shrunk, stopped, begin)
-    facts: list[Fact] = [r for r in timeline.requests if begin - 1_000 <= r.at <= end + 5_000]
-    facts += [a for a in timeline.arrivals if begin - 30_000 <= a.at <= end + 5_000]
-    facts += [
-        d
-        for d in timeline.departures
-        if begin - 1_000 <= d.at <= end + 5_000 and d.why not in ("closed", "unsubscribed")
-    ]
-    rebalances = [r for r in timeline.rebalances if begin - 5_000 <= r.started_at <= end + 10_000]
-    near = [e for e in elsewhere if begin - 30_000 <= (e.at or 0) <= end + 30_000]
+    facts: list[Fact] = [*timeline.requests.between(begin - 1_000, end + 5_000)]
+    facts += timeline.arrivals.between(begin - 30_000, end + 5_000)
+    gone = timeline.departures.between(begin - 1_000, end + 5_000)
+    facts += [d for d in gone if d.why not in ("closed", "unsubscribed")]
+    rebalances = timeline.rebalances.between(begin - 5_000, end + 10_000)
+    insufficient = timeline.of(ReplicasInsufficient).between(begin - 30_000, end + 30_000)
+    near = [e for e in insufficient if e.partition is not None and e.partition.startswith(OFFSETS)]
     return Finding(
         because=distinct_events([*run[:6], *shrunk[:4], *near[:3], *stopped[:2], *run[6:]]),
         culprits=culprits,
@@ -89,29 +78,16 @@ def _finding(timeline: Timeline, run: list[Event], elsewhere: list[Event]) -> Fi
     )
 
 
-def _culprits(timeline: Timeline, shrunk: list[Event], stopped: list[Event], begin: int) -> tuple[Culprit, ...]:
-    gone = sorted({b for e in shrunk if isinstance(e, IsrChanged) for b in set(e.before) - set(e.after)})
-    down = sorted(
-        {
-            b
-            for e in stopped
-            if isinstance(e, BrokerStopped)
-            and (b := e.broker if e.broker is not None else e.speaker.broker) is not None
-        }
-    )
+def _culprits(
+    timeline: Timeline, shrunk: Sequence[IsrChanged], stopped: Sequence[BrokerStopped], begin: int
+) -> tuple[Culprit, ...]:
+    gone = sorted({b for e in shrunk for b in set(e.before) - set(e.after)})
+    down = sorted({b for e in stopped if (b := e.broker if e.broker is not None else e.speaker.broker) is not None})
     both = [b for b in gone if b in down] or gone or down
     if both:
         return tuple(broker(b) for b in both)
-    nodes = [
-        e.node
-        for e in timeline.of(NodeDisconnected)
-        if isinstance(e, NodeDisconnected) and begin - 60_000 <= (e.at or 0)
-    ]
-    lost = [
-        e.coordinator
-        for e in timeline.of(CoordinatorLost)
-        if isinstance(e, CoordinatorLost) and begin - 60_000 <= (e.at or 0)
-    ]
+    nodes = [e.node for e in timeline.of(NodeDisconnected).since(begin - 60_000)]
+    lost = [e.coordinator for e in timeline.of(CoordinatorLost).since(begin - 60_000)]
     known = [n for n in (*lost, *nodes) if n is not None and 0 <= n < 2**30]
     return (broker(max(set(known), key=known.count)),) if known else ()
 

@@ -19,13 +19,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     if timeline.kind != "streams":
         return
     probing = [r for r in timeline.rebalances if r.followup == "probing"]
-    stable = [e for e in timeline.of(AssignmentStability) if isinstance(e, AssignmentStability)]
-    ended = [e for e in stable if e.stable and probing and (e.at or 0) >= probing[-1].started_at]
-    if len(probing) < ROUNDS or ended:
+    if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
         return
-    told = [
-        e for e in timeline.of(FollowUpTriggered, FollowUpRequested) if (e.at or 0) >= probing[0].started_at - 60_000
-    ]
+    told = timeline.of(FollowUpTriggered, FollowUpRequested).since(probing[0].started_at - 60_000)
     interval = setting(timeline, "probing.rebalance.interval.ms", 600_000)
     yield Finding(
         because=distinct_events([*told[:20], *(e for r in probing for e in r.events[:1])]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprit_of
@@ -16,6 +17,7 @@ from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSta
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure, Rebalance
+from rebalance_forensics.timeline.in_time import InTime
 
 ALLOWED_MS = 3_000
 ALONE_MS = 1_500
@@ -36,7 +38,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 def _waited_for_the_dead(timeline: Timeline, rebalance: Rebalance) -> bool:
     """A barrier that a session expiry ends waited for a silent member: its silence is the cause."""
     end = (rebalance.stabilized_at or rebalance.started_at) + 500
-    return any(d.why in SILENT and rebalance.started_at - 500 <= d.at <= end for d in timeline.departures)
+    return any(d.why in SILENT for d in timeline.departures.between(rebalance.started_at - 500, end))
 
 
 def _open_ms(rebalance: Rebalance) -> int | None:
@@ -48,8 +50,8 @@ def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     heartbeat = 2 * setting(timeline, "heartbeat.interval.ms", 3_000)
     delay = setting(timeline, "group.initial.rebalance.delay.ms", 3_000)
     from_empty = any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
-    waits = any(abs(a.at - rebalance.started_at) < 5_000 for run in startup_arrivals(timeline) for a in run)
-    if from_empty or waits:
+    starting = timeline.once("start-up arrivals", lambda: InTime(chain.from_iterable(startup_arrivals(timeline))))
+    if from_empty or starting.any_between(rebalance.started_at - 4_999, rebalance.started_at + 4_999):
         return max(heartbeat, 60_000, delay) + ALLOWED_MS
     return max(heartbeat, delay) + ALLOWED_MS
 
@@ -95,23 +97,21 @@ def _narrative(culprits: tuple[Culprit, ...], rebalance: Rebalance, open_ms: int
 
 def _removed(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
     end = (rebalance.stabilized_at or rebalance.started_at) + 200
-    return [d for d in timeline.departures if d.why == "rebalance-timeout" and rebalance.started_at <= d.at <= end]
+    return [d for d in timeline.departures.between(rebalance.started_at, end) if d.why == "rebalance-timeout"]
 
 
 def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Actor]:
     """A leader that missed the rebalance timeout, by name."""
     end = (rebalance.stabilized_at or rebalance.started_at) + 200
-    found = [
-        timeline.cast.of_member(e.member)
-        for e in timeline.of(LeaderReplaced)
-        if isinstance(e, LeaderReplaced) and e.at is not None and rebalance.started_at <= e.at <= end
-    ]
+    replaced = timeline.of(LeaderReplaced).between(rebalance.started_at, end)
+    found = [timeline.cast.of_member(e.member) for e in replaced]
     return [actor for actor in found if actor is not None]
 
 
 def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Actor]:
     """Whoever's JoinGroup came last, well after everybody else's, and that was a member already."""
-    newcomers = {a.actor for a in timeline.arrivals if a.first and abs(a.at - rebalance.started_at) < 10_000}
+    near = timeline.arrivals.between(rebalance.started_at - 9_999, rebalance.started_at + 9_999)
+    newcomers = {a.actor for a in near if a.first}
     joins = sorted((at, actor.name, actor) for actor, at in rebalance.joined_at.items() if actor not in newcomers)
     end = rebalance.stabilized_at or rebalance.started_at
     late = [actor for at, _, actor in joins if at - rebalance.started_at > ALLOWED_MS and end - at < ALONE_MS]
@@ -126,24 +126,15 @@ def _without_a_log(timeline: Timeline, rebalance: Rebalance, newcomers: set[Acto
 
 def _join_lines(timeline: Timeline, actors: list[Actor], rebalance: Rebalance) -> list[Event]:
     end = (rebalance.stabilized_at or rebalance.started_at) + 200
-    found: list[Event] = [
-        e
-        for e in timeline.events
-        if isinstance(e, JoinStarted | MemberFailed)
-        and e.at is not None
-        and rebalance.started_at <= e.at <= end
-        and (isinstance(e, MemberFailed) or timeline.cast.of_speaker(e) in actors)
-    ]
-    return found[:6]
+    told = timeline.of(JoinStarted, MemberFailed).between(rebalance.started_at, end)
+    return [e for e in told if isinstance(e, MemberFailed) or timeline.cast.of_speaker(e) in actors][:6]
 
 
 def _began_it(timeline: Timeline, rebalance: Rebalance) -> list[Fact]:
     """The join or request that opened the barrier is its trigger, not a cause of its own."""
-    near: list[Fact] = [
-        a for a in timeline.arrivals if -1_000 <= a.at - rebalance.started_at <= (_open_ms(rebalance) or 0)
-    ]
-    near += [r for r in timeline.requests if abs(r.at - rebalance.started_at) < 1_000]
-    return near
+    begin = rebalance.started_at
+    near: list[Fact] = [*timeline.arrivals.between(begin - 1_000, begin + (_open_ms(rebalance) or 0))]
+    return near + timeline.requests.between(begin - 999, begin + 999)
 
 
 RULE = Rule(

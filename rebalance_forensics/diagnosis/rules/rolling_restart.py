@@ -20,7 +20,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     clean = [r for r in restarts(timeline) if not exception_before(timeline, r.away)]
     for group in runs(clean, lambda r: r.away.at, STEP_MS):
         actors = list(dict.fromkeys(r.by for r in group))
-        settled = [a for a in timeline.actors() if a not in {x.actor for r in group for x in r.arrivals} or a in actors]
+        replacing = {x.actor for r in group for x in r.arrivals} - set(actors)
+        settled = [a for a in timeline.actors() if a not in replacing]
         if len(actors) >= 2 and len(group) < 2 * len(actors) and 2 * len(actors) > len(settled):
             yield _finding(timeline, group, everyone=len(actors) >= len(settled))
 

@@ -25,24 +25,22 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         cycles[away.actor].append(away)
     born = {id(a) for run in startup_arrivals(timeline) for a in run}
     added = Counter(a.actor for a in timeline.arrivals if id(a) not in born)
-    flapping = [a for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES]
+    flapping = {a: None for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES}
     if not flapping or len(flapping) >= len(timeline.actors()):
         return
     aways = [w for a in flapping for w in cycles[a]]
-    came = [
-        a
-        for a in timeline.arrivals
-        if a.actor in flapping and not a.while_empty and a.at >= _joined_before(timeline, aways)
-    ]
-    yield _finding(timeline, flapping, sorted(aways, key=lambda w: w.at), came)
+    since = timeline.arrivals.since(_joined_before(timeline, aways))
+    came = [a for a in since if a.actor in flapping and not a.while_empty]
+    yield _finding(timeline, list(flapping), sorted(aways, key=lambda w: w.at), came)
 
 
 def _joined_before(timeline: Timeline, aways: list[Away]) -> int:
     """The arrival before the first departure belongs to the flapping unless it was the group's own start."""
     first = min(w.at for w in aways)
     start = timeline.arrivals[0].at if timeline.arrivals else 0
-    before = [a.at for a in timeline.arrivals if a.actor in {w.actor for w in aways} and start + 20_000 < a.at < first]
-    return min(before, default=first)
+    actors = {w.actor for w in aways}
+    between = timeline.arrivals.between(start + 20_001, first - 1)
+    return next((a.at for a in between if a.actor in actors), first)
 
 
 def _finding(timeline: Timeline, flapping: list[Actor], aways: list[Away], came: list[Arrival]) -> Finding:

@@ -36,7 +36,7 @@ def _subscriptions(timeline: Timeline) -> tuple[dict[Actor, frozenset[str]], dic
     lines: dict[Actor, list[Event]] = defaultdict(list)
     for event in timeline.of(Subscribed):
         actor = timeline.cast.of_speaker(event)
-        if actor is not None and isinstance(event, Subscribed) and event.topics and not event.by_hand:
+        if actor is not None and event.topics and not event.by_hand:
             topics[actor] |= set(event.topics)
             lines[actor].append(event)
     return {a: frozenset(t) for a, t in topics.items()}, lines
@@ -53,7 +53,8 @@ def _families(topics: dict[Actor, frozenset[str]]) -> list[list[Actor]]:
 
 
 def _first_seen(timeline: Timeline, family: list[Actor]) -> int:
-    return min((a.at for a in timeline.arrivals if a.actor in family), default=timeline.first)
+    arrivals = (timeline.arrivals.of(actor) for actor in family)
+    return min((came[0].at for came in arrivals if came), default=timeline.first)
 
 
 def _by_names(timeline: Timeline) -> Iterator[Finding]:
@@ -68,7 +69,8 @@ def _by_names(timeline: Timeline) -> Iterator[Finding]:
         return
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
     intruders = [a for stem, actors in stems.items() if stem != home for a in actors]
-    came = [a for a in first if a.actor in intruders and not a.while_empty]
+    strange = set(intruders)
+    came = [a for a in first if a.actor in strange and not a.while_empty]
     if came:
         told = [e for a in came for e in a.events[:2]]
         yield _finding(timeline, intruders, told, PROBABLE - 0.2, "their client ids are built unlike all the others'")
@@ -79,8 +81,9 @@ def _stem(name: str) -> str:
 
 
 def _finding(timeline: Timeline, intruders: list[Actor], told: list[Event], confidence: float, why: str) -> Finding:
-    facts: tuple[Fact, ...] = tuple(a for a in timeline.arrivals if a.actor in intruders)
-    facts += tuple(r for r in timeline.requests if r.actor in intruders)
+    strange = set(intruders)
+    facts: tuple[Fact, ...] = tuple(a for a in timeline.arrivals if a.actor in strange)
+    facts += tuple(r for r in timeline.requests if r.actor in strange)
     names = ", ".join(a.name for a in intruders)
     onset = min((f.at for f in facts if f is not None), default=None)  # type: ignore[union-attr]
     return Finding(

@@ -23,7 +23,7 @@ AROUND_MS = 20_000
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Every instance id of which one member fenced another."""
     fenced: dict[str, list[Event]] = defaultdict(list)
-    for event in timeline.events:
+    for event in timeline.of(StaticMemberFenced, InstanceFenced, JoinFailed, SyncFailed, HeartbeatFailed):
         instance = _fenced_instance(event)
         if instance is not None:
             fenced[instance].append(event)
@@ -76,10 +76,10 @@ def _finding(timeline: Timeline, instance: str, events: list[Event]) -> Finding:
 
 
 def _facts(timeline: Timeline, actors: list[Actor], begin: int, end: int) -> tuple[Fact, ...]:
-    found: list[Fact] = [d for d in timeline.departures if d.actor in actors and begin <= d.at <= end]
+    found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.actor in actors]
     born = {id(a) for run in startup_arrivals(timeline) for a in run}
-    found += [a for a in timeline.arrivals if a.actor in actors and begin <= a.at <= end and id(a) not in born]
-    found += [r for r in timeline.returns if r.actor in actors and begin <= r.at <= end]
+    found += [a for a in timeline.arrivals.between(begin, end) if a.actor in actors and id(a) not in born]
+    found += [r for r in timeline.returns.between(begin, end) if r.actor in actors]
     return tuple(found)
 
 

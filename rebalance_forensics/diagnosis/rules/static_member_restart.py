@@ -14,6 +14,7 @@ from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFe
 from rebalance_forensics.events.rebalancing import JoinSucceeded
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import StaticReturn
 
 ONE_ROUND_MS = 300_000
 
@@ -45,14 +46,14 @@ def _same_generation_again(timeline: Timeline) -> Iterator[_Return]:
     """A new process of a static member that is answered with the generation the group already had."""
     reached: dict[int, int] = {}
     for event in timeline.of(JoinSucceeded):
-        assert isinstance(event, JoinSucceeded)
         actor = timeline.cast.of_speaker(event)
         if actor is None or event.at is None:
             continue
         first = reached.setdefault(event.generation, event.at)
-        restarted = any(s.actor is actor and first < s.at < event.at for s in timeline.starts)
+        restarted = timeline.starts.of(actor).any_between(first + 1, event.at - 1)
         if actor.instance_ids and restarted and event.at - first > 2_000:
-            arrival = next((a for a in timeline.arrivals if a.actor is actor and abs(a.at - event.at) < 30_000), None)
+            near = timeline.arrivals.of(actor).between(event.at - 29_999, event.at + 29_999)
+            arrival = near[0] if near else None
             yield _Return(actor, event.at, (event,), arrival)
 
 
@@ -60,16 +61,13 @@ def _finding(timeline: Timeline, group: list[_Return]) -> Finding:
     actors = list(dict.fromkeys(r.actor for r in group))
     span = (min(r.at for r in group) - 60_000, max(r.at for r in group) + 5_000)
     facts: list[Fact] = [r.fact for r in group if r.fact is not None]
-    facts += [a for a in timeline.arrivals if a.actor in actors and span[0] <= a.at <= span[1] and not a.first]
-    facts += [
-        d
-        for d in timeline.departures
-        if d.actor in actors and span[0] <= d.at <= span[1] and d.why in ("closed", "vanished", "left")
-    ]
+    facts += [a for a in timeline.arrivals.between(*span) if a.actor in actors and not a.first]
+    gone = timeline.departures.between(*span)
+    facts += [d for d in gone if d.actor in actors and d.why in ("closed", "vanished", "left")]
     return Finding(
         because=distinct_events(e for r in group for e in r.events),
         culprits=culprits_of(timeline, actors, as_instance=True),
-        confidence=CERTAIN if any(r.fact in timeline.returns for r in group) else LIKELY,
+        confidence=CERTAIN if any(isinstance(r.fact, StaticReturn) for r in group) else LIKELY,
         severity="info",
         claims=tuple(facts),
         core=tuple(r.fact for r in group if r.fact is not None),

@@ -18,15 +18,14 @@ STOPPING_MS = 20_000
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Members that were told to rebalance again because their host endpoint is new."""
     for event in timeline.of(FollowUpScheduled):
-        assert isinstance(event, FollowUpScheduled)
         actor = timeline.cast.of_speaker(event)
         if event.kind != "endpoint" or actor is None or event.at is None:
             continue
-        starts = [s.at for s in timeline.starts if s.actor is actor and s.at <= event.at]
-        begin = max(starts) - STOPPING_MS if starts else event.at - BEFORE_MS
-        facts: list[Fact] = [f for f in timeline.moves() if f.actor is actor and begin <= f.at <= event.at + 5_000]
-        facts += [r for r in timeline.returns if r.actor is actor and begin <= r.at <= event.at + 5_000]
-        facts += [r for r in timeline.requests if event.at - 15_000 <= r.at <= event.at + 30_000]
+        start = timeline.starts.of(actor).last(event.at)
+        begin = start.at - STOPPING_MS if start is not None else event.at - BEFORE_MS
+        facts: list[Fact] = [*timeline.moves(begin, event.at + 5_000, actor)]
+        facts += timeline.returns.of(actor).between(begin, event.at + 5_000)
+        facts += timeline.requests.between(event.at - 15_000, event.at + 30_000)
         name = culprits_of(timeline, [actor])[0].name
         yield Finding(
             because=distinct_events([event, *(e for f in facts for e in getattr(f, "events", [])[:2])]),

@@ -18,7 +18,8 @@ AFTER_MS = 120_000
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """The instance whose handler asked, or whose leader found source topics missing."""
-    told = sorted((e for e in timeline.events if _is_request(e)), key=lambda e: e.at or 0)
+    telling = timeline.of(ShutdownRequested, ThreadFailed, SourceTopicsMissing, StreamsStateChanged)
+    told = [e for e in telling if _is_request(e)]
     wished = [r for r in timeline.requests if r.why == "shutdown-requested"]
     if not told and not wished:
         return
@@ -27,10 +28,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     first = next((a for e in asking if (a := timeline.cast.of_speaker(e)) is not None), None)
     if first is None and wished:
         first = wished[0].actor
-    facts: list[Fact] = [f for f in timeline.moves() if begin - 2_000 <= f.at <= begin + AFTER_MS]
-    facts += [r for r in timeline.requests if begin - 2_000 <= r.at <= begin + AFTER_MS]
-    rebalances = [r for r in timeline.rebalances if begin - 2_000 <= r.started_at <= begin + AFTER_MS]
-    errors = [e for e in timeline.of(ExceptionLogged, ThreadFailed) if begin - 5_000 <= (e.at or 0) <= begin + 500]
+    facts: list[Fact] = [*timeline.moves(begin - 2_000, begin + AFTER_MS)]
+    facts += timeline.requests.between(begin - 2_000, begin + AFTER_MS)
+    rebalances = timeline.rebalances.between(begin - 2_000, begin + AFTER_MS)
+    errors = timeline.of(ExceptionLogged, ThreadFailed).between(begin - 5_000, begin + 500)
     culprits = culprits_of(timeline, [first]) if first is not None else ()
     who = culprits[0].name if culprits else "An instance"
     yield Finding(

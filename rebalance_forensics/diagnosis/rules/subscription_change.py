@@ -12,8 +12,9 @@ from rebalance_forensics.diagnosis.subscriptions import topics_under_pattern
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.build import Timeline, time_of
 from rebalance_forensics.timeline.facts import Request
+from rebalance_forensics.timeline.in_time import InTime
 
 NEAR_MS = 10_000
 
@@ -28,10 +29,12 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     for request in told:
         assert request.actor is not None
         yield _finding(timeline, request.actor, request.events, request, CERTAIN)
+    asked = InTime(told)
     for actor, event in _subscribed_again(timeline):
-        if any(r.actor is actor and abs(r.at - (event.at or 0)) < NEAR_MS for r in told):
+        at = time_of(event)
+        if asked.of(actor).any_between(at - NEAR_MS + 1, at + NEAR_MS - 1):
             continue
-        near = [r for r in timeline.requests if r.actor is actor and 0 <= r.at - (event.at or 0) < NEAR_MS]
+        near = timeline.requests.of(actor).between(at, at + NEAR_MS - 1)
         yield _finding(
             timeline, actor, [event, *(e for r in near for e in r.events)], near[0] if near else None, PROBABLE
         )
@@ -40,7 +43,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 def _subscribed_again(timeline: Timeline) -> Iterator[tuple[Actor, Event]]:
     """Subscriptions after the first of a process; a topic list equal to the one before changes nothing."""
     last: dict[tuple[Actor, str | None], tuple[tuple[str, ...], str | None, int]] = {}
-    for event in timeline.events:
+    for event in timeline.of(Subscribed, SubscriptionUpdated):
         if isinstance(event, SubscriptionUpdated) and event.member:
             actor = timeline.cast.of_member(event.member)
         elif isinstance(event, Subscribed) and not event.by_hand:
@@ -53,9 +56,7 @@ def _subscribed_again(timeline: Timeline) -> Iterator[tuple[Actor, Event]]:
         now = (tuple(sorted(event.topics)), getattr(event, "topic_pattern", None), event.at)
         before = last.get(key)
         last[key] = now
-        restarted = before is not None and any(
-            s.actor is actor and before[2] < s.at <= event.at for s in timeline.starts
-        )
+        restarted = before is not None and timeline.starts.of(actor).any_between(before[2] + 1, event.at)
         if before is not None and not restarted and before[:2] != now[:2]:
             yield actor, event
 
@@ -65,10 +66,8 @@ def _finding(
 ) -> Finding:
     name = culprits_of(timeline, [actor])[0].name
     facts = (request,) if request is not None else ()
-    at = events[0].at or 0
-    touching = (
-        touched(timeline, facts) if facts else tuple(r for r in timeline.rebalances if 0 <= r.started_at - at < NEAR_MS)
-    )
+    at = time_of(events[0])
+    touching = touched(timeline, facts) if facts else tuple(timeline.rebalances.between(at, at + NEAR_MS - 1))
     return Finding(
         because=distinct_events(events),
         culprits=culprits_of(timeline, [actor]),

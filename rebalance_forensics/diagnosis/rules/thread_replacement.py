@@ -12,7 +12,8 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.in_time import InTime
 
 AROUND_MS = 15_000
 UNSURE = 0.55
@@ -43,21 +44,20 @@ def _swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
     for departure in timeline.departures:
         if departure.actor.has_log or departure.why not in ("unsubscribed", "closed", "left"):
             continue
-        others = [a for a in timeline.arrivals if a.actor is departure.actor and a.member != departure.member]
-        if any(abs(a.at - departure.at) <= AROUND_MS for a in others):
+        near = timeline.arrivals.of(departure.actor).between(departure.at - AROUND_MS, departure.at + AROUND_MS)
+        if any(a.member != departure.member for a in near):
             found.setdefault(departure.actor, []).append(departure.events[0])
     return {actor: events for actor, events in found.items() if len(events) > 1}
 
 
 def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: float) -> Finding:
-    times = [e.at or 0 for e in events]
-    facts: list[Fact] = [
-        f for f in timeline.moves() if f.actor is actor and any(-AROUND_MS <= f.at - t <= AROUND_MS for t in times)
-    ]
+    times = InTime([time_of(e) for e in events], at=int)
+    moves = timeline.moves(times[0] - AROUND_MS, times[-1] + AROUND_MS, actor)
+    facts: list[Fact] = [m for m in moves if times.any_between(m.at - AROUND_MS, m.at + AROUND_MS)]
     errors = [
         e
-        for e in timeline.of(ThreadFailed, ExceptionLogged)
-        if actor in timeline.cast.at_place(e) and any(-AROUND_MS <= (e.at or 0) - t <= 500 for t in times)
+        for e in timeline.of(ThreadFailed, ExceptionLogged).between(times[0] - AROUND_MS, times[-1] + 500)
+        if actor in timeline.cast.at_place(e) and times.any_between(time_of(e) - 500, time_of(e) + AROUND_MS)
     ]
     name = culprits_of(timeline, [actor])[0].name
     return Finding(

@@ -69,8 +69,8 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[Finding]:
 
 
 def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
-    times = [f.at for f in timeline.moves()] + [r.at for r in timeline.requests]
-    return any(abs(at - rebalance.started_at) < 3_000 for at in times)
+    near = (rebalance.started_at - 2_999, rebalance.started_at + 2_999)
+    return bool(timeline.moves(*near)) or timeline.requests.any_between(*near)
 
 
 def _finding(timeline: Timeline, group: list[Request], confidence: float, topics: list[Event]) -> Finding:

@@ -31,9 +31,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 def _moved(timeline: Timeline, before: Generation, generation: Generation) -> bool:
     """Another member leads though the members, by whatever id, are the same."""
-    same = _members(before) == _members(generation)
     leaders = [timeline.cast.of_member(g.leader) for g in (before, generation)]
-    return same and leaders[0] is not leaders[1] and not _is_followup(timeline, generation.generation)
+    if leaders[0] is leaders[1] or _members(before) != _members(generation):
+        return False
+    return generation.generation not in timeline.once("follow-ups", lambda: _follow_ups(timeline))
 
 
 def _members(generation: Generation) -> frozenset[str | None]:
@@ -41,10 +42,12 @@ def _members(generation: Generation) -> frozenset[str | None]:
 
 
 def _finding(timeline: Timeline, run: list[Generation]) -> Iterator[Finding]:
+    if len(run) < MOVES:
+        return
     numbers = {g.generation for g in run}
     claims = tuple(r for r in timeline.rebalances if r.generation in numbers)
     told = [e for r in claims for e in r.events if isinstance(e, AssignmentReceived | AssignmentComputed)]
-    if len(run) < MOVES or not told:
+    if not told:
         return
     yield Finding(
         because=tuple(told),
@@ -57,8 +60,8 @@ def _finding(timeline: Timeline, run: list[Generation]) -> Iterator[Finding]:
     )
 
 
-def _is_followup(timeline: Timeline, generation: int) -> bool:
-    return any(r.followup for r in timeline.rebalances if r.generation == generation)
+def _follow_ups(timeline: Timeline) -> set[int | None]:
+    return {r.generation for r in timeline.rebalances if r.followup}
 
 
 RULE = Rule(
