@@ -57,10 +57,24 @@ def coercers(event: str) -> dict[str, Callable[[FieldValue], FieldValue]]:
 
 
 def _coercer(hint: object) -> Callable[[FieldValue], FieldValue]:
-    exact = next((argument for argument in (*get_args(hint), hint) if argument in (str, int, bool)), None)
-    if get_origin(hint) is tuple or exact is None:
+    """`coerce` for one annotation, with a shortcut for values that fit already."""
+    arguments = get_args(hint)
+    if get_origin(hint) is tuple:
+        if arguments != (str, ...):
+            return partial(coerce, hint=hint)
+        return lambda value: value if type(value) is tuple and all(map(_is_text, value)) else coerce(value, hint)
+    choices = next((argument for argument in (hint, *arguments) if get_origin(argument) is Literal), None)
+    if choices is not None:
+        words = frozenset(get_args(choices))
+        return lambda value: value if type(value) is str and value in words else coerce(value, hint)
+    exact = next((argument for argument in (*arguments, hint) if argument in (str, int, bool)), None)
+    if exact is None:
         return partial(coerce, hint=hint)
     return lambda value: value if type(value) is exact else coerce(value, hint)
+
+
+def _is_text(value: FieldValue) -> bool:
+    return type(value) is str
 
 
 def coerce(value: FieldValue, hint: object) -> FieldValue:

@@ -9,6 +9,7 @@ from rebalance_forensics.catalog.program import Program
 
 _WIDTHS = (24, 12, 8, 6)
 """Leads are looked up by as many of their first characters as one of these; the longest that fits."""
+_OPENING = min(_WIDTHS)
 _FEW = 12
 _MANY_WORDS = 4000
 """For so few needles, or in so long a text, looking for each costs less than taking all words of the text."""
@@ -23,19 +24,23 @@ class Sieve(Generic[T]):
     """Some places, and which of them a text may be of."""
 
     def __init__(self, places: Iterable[Place[T]]) -> None:
-        self._any = list(places)
-        self._wordless = self._any
+        self.places = sorted(places, key=_order)
+        self._wordless = self.places
         self._by_word: dict[str, list[Place[T]]] = {}
-        if len(self._any) > _FEW:
+        if len(self.places) > _FEW:
             self._wordless = []
-            for place in self._any:
+            for place in self.places:
                 word = _whole_word(place[2])
                 (self._by_word.setdefault(word, []) if word else self._wordless).append(place)
+
+    def candidates(self, text: str) -> list[T]:
+        """What the text may be of, in the order of the index."""
+        return _things(self.through(text, words_of(text)))
 
     def through(self, text: str, words: Words) -> list[Place[T]]:
         """The places whose needle and lead the text has."""
         if not self._by_word or len(text) > _MANY_WORDS:
-            return [place for place in self._any if place[2] in text and text.startswith(place[3])]
+            return [place for place in self.places if place[2] in text and text.startswith(place[3])]
         found = [place for place in self._wordless if place[2] in text and text.startswith(place[3])]
         for word in self._by_word.keys() & words():
             found += [place for place in self._by_word[word] if place[2] in text and text.startswith(place[3])]
@@ -46,7 +51,7 @@ class Index(Generic[T]):
     """Things with programs, found by the words of those."""
 
     def __init__(self, things: Iterable[tuple[T, Program]]) -> None:
-        by_lead: dict[int, dict[str, list[Place[T]]]] = {width: {} for width in _WIDTHS}
+        by_opening: dict[str, dict[int, dict[str, list[Place[T]]]]] = {}
         self.not_leading: list[Place[T]] = []
         """All that are not found by how a text begins."""
         for order, (thing, program) in enumerate(things):
@@ -56,10 +61,12 @@ class Index(Generic[T]):
             if width is None:
                 self.not_leading.append(place)
             else:
-                by_lead[width].setdefault(lead[:width], []).append(place)
+                tables = by_opening.setdefault(lead[:_OPENING], {})
+                tables.setdefault(width, {}).setdefault(lead[:width], []).append(place)
         self._rest = Sieve(self.not_leading)
-        self._by_lead = {
-            width: {lead: Sieve(places) for lead, places in table.items()} for width, table in by_lead.items()
+        self._by_opening = {
+            opening: [(width, _sieved(table)) for width, table in tables.items()]
+            for opening, tables in by_opening.items()
         }
 
     def candidates(self, text: str, words: Words | None = None) -> list[T]:
@@ -71,12 +78,22 @@ class Index(Generic[T]):
         """Those of the candidates that are found by how the text begins, in the order of the index."""
         return _things(self._led(text, words))
 
+    def beginning_with(self, opening: str) -> Sieve[T]:
+        """The sieve for all texts that begin like this."""
+        leading = (sieve for tables in self._by_opening.values() for _, table in tables for sieve in table.values())
+        places = [*self.not_leading, *(place for sieve in leading for place in sieve.places)]
+        return Sieve(place for place in places if place[3].startswith(opening) or opening.startswith(place[3]))
+
     def _led(self, text: str, words: Words) -> list[Place[T]]:
         found: list[Place[T]] = []
-        for width, table in self._by_lead.items():
+        for width, table in self._by_opening.get(text[:_OPENING], ()):
             if (sieve := table.get(text[:width])) is not None:
                 found += sieve.through(text, words)
         return found
+
+
+def _sieved(table: dict[str, list[Place[T]]]) -> dict[str, Sieve[T]]:
+    return {lead: Sieve(places) for lead, places in table.items()}
 
 
 def words_of(text: str) -> Words:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import get_args
 
@@ -40,6 +41,7 @@ class Catalog:
         self._types = compiled.types()
         self._bare = Index((entry, entry.program) for entry in compiled.entries if not entry.dressed)
         self._dressed = Index((entry, entry.program) for entry in compiled.entries if entry.dressed)
+        self._dressed_in = lru_cache(maxsize=1024)(self._dressed.beginning_with)
         self._rivals: dict[int, Sieve[Entry]] = {}
 
     @classmethod
@@ -138,10 +140,11 @@ class Catalog:
     def _preferred(self, bare: Sequence[Entry], peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
         """Those that fit the prefixes, and those that spell prefixes out, in the order of preference."""
         found = [(entry, peeled.bare) for entry in bare]
-        for stage in peeled.stages:
+        for stage, inner in zip_longest(peeled.stages, peeled.stages[1:], fillvalue=""):
             if not stage.startswith(OPENINGS):
                 break
-            found += [(entry, stage) for entry in self._dressed.candidates(stage)]
+            dressed = self._dressed_in(stage[: -len(inner)]) if inner else self._dressed
+            found += [(entry, stage) for entry in dressed.candidates(stage)]
         fitting = [pair for pair in found if not pair[0].prefixes or peeled.kind in pair[0].prefixes]
         if len(fitting) > 1:
             name = simple_name(logger) if logger else None
