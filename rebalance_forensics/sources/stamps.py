@@ -3,45 +3,57 @@
 from __future__ import annotations
 
 import re
-from calendar import timegm
-from dataclasses import dataclass
+from calendar import monthrange, timegm
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
+from rebalance_forensics.sources.zone_names import ZONE, offset_of
+
 Form = Literal["full", "no-year", "time-only"]
+DateOrder = Literal["ymd", "mdy", "dmy"]
 
 DAY_MS = 86_400_000
 _MONTHS_A_YEAR = 12
-_LONGEST_MONTH = 31
+_KAFKAS_FIRST_YEAR = 2011
 _MONTHS = {
     name: number
     for number, name in enumerate(
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
     )
 }
-_ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
-_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,:](?P<fraction>\d{1,9}))?"
+_ZONE = rf"(?: ?(?P<zone>{ZONE}))?"
+_CLOCK = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,:](?P<fraction>\d{1,9}))?"
+    r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?"
+)
 _MONTH_NAME = r"(?P<name>[A-Z][a-z]{2})[a-z]*\.?"
+_WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?"
 
 _SHAPES = tuple(
     re.compile(shape)
     for shape in (
-        rf"(?P<year>\d{{4}})[-\u2013/.](?P<month>\d\d)[-\u2013/.](?P<day>\d\d)[T _]{_CLOCK}{_ZONE}",
-        rf"(?P<day>\d\d)(?:[-.]|(?P<slash>/))(?P<month>\d\d)[-./](?P<year>\d{{4}}),? {_CLOCK}{_ZONE}",
-        rf"(?P<clock>){_CLOCK}{_ZONE}(?![\d/-])",
+        rf"(?P<year>\d{{4}})[-\u2013/.](?P<month>\d\d)[-\u2013/.](?P<day>\d\d)(?:[T _]|, ?){_CLOCK}{_ZONE}",
         (
-            rf"{_MONTH_NAME} +(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}(?:\s?"
-            rf"(?P<half>[AaPp][Mm]))?{_ZONE}"
+            r"(?P<first>\d{1,2})(?P<mark>[-./])(?P<second_part>\d{1,2})(?P=mark)(?P<third>\d{4}|\d\d)"
+            rf"(?:[ T]|, ?){_CLOCK}{_ZONE}"
         ),
-        rf"{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}",
-        rf"(?P<day>\d{{1,2}})[ /-]{_MONTH_NAME}[ /-](?P<year>\d{{4}})[ :]{{1,2}}{_CLOCK}{_ZONE}",
-        rf"(?P<short_year>\d\d)/(?P<month>\d\d)/(?P<day>\d\d) {_CLOCK}{_ZONE}",
+        rf"(?P<clock>){_CLOCK}{_ZONE}(?![\d/-])",
+        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}{_ZONE}",
+        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<year>\d{{4}})(?!\d)",
+        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}",
+        rf"{_WEEKDAY}(?P<day>\d{{1,2}})[ /-]{_MONTH_NAME}[ /-](?P<year>\d{{4}})(?:[ :]{{1,2}}|, ){_CLOCK}{_ZONE}",
+        (
+            r"(?P<year>20\d\d)(?P<month>[01]\d)(?P<day>[0-3]\d)[T -]?(?P<hour>[0-2]\d):?(?P<minute>[0-5]\d):?"
+            rf"(?P<second>[0-5]\d)(?:[.,](?P<fraction>\d{{1,9}}))?{_ZONE}"
+        ),
         r"(?P<seconds>1\d{9})(?:[.,](?P<fraction>\d{1,9}))?(?!\d)",
-        r"(?P<millis>1\d{12})(?!\d)",
+        r"(?P<millis>1\d{12})(?:\.\d+)?(?!\d)",
         r"(?P<micros>1\d{15})(?!\d)",
         r"(?P<nanos>1\d{18})(?!\d)",
     )
 )
+_WEEKDAY_FIRST = re.compile(rf"{_WEEKDAY[:-1]}(?=\d{{4}}-)")
 _LOG4J = len("2026-11-20 10:15:30,123")
 _LOG4J_SHAPE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}\Z")
 
@@ -51,40 +63,36 @@ class Stamp:
     """A time as written: milliseconds since the epoch as if the text were UTC, and the zone it names.
 
     `form` says what the text leaves out: of a "time-only" stamp `local_ms` counts from midnight,
-    of a "no-year" one from the first of January 1972, a leap year.
+    of a "no-year" one from the first of January 1972, a leap year. `readings` are all that a date in numbers can
+    mean, by the order of its parts, where there are several; `local_ms` is then the usual one.
     """
 
     local_ms: int
     offset_minutes: int | None
     form: Form = "full"
+    readings: tuple[tuple[DateOrder, int], ...] = ()
 
     @property
     def utc_ms(self) -> int:
         """The instant, where no zone is known read as UTC."""
         return self.local_ms - 60_000 * (self.offset_minutes or 0)
 
+    def in_order(self, order: DateOrder | None) -> Stamp:
+        """The stamp with its date read in this order, where it can be."""
+        local_ms = next((found for name, found in self.readings if name == order), self.local_ms)
+        return self if local_ms == self.local_ms else replace(self, local_ms=local_ms)
+
 
 @lru_cache(maxsize=4096)
 def _midnight_ms(year: int, month: int, day: int) -> int | None:
     """Midnight of a date; None for the 31st of February."""
-    if not (1 <= month <= _MONTHS_A_YEAR and 1 <= day <= _LONGEST_MONTH):
+    if year < 1 or not (1 <= month <= _MONTHS_A_YEAR and 1 <= day <= monthrange(year, month)[1]):
         return None
     return timegm((year, month, day, 0, 0, 0)) * 1000
 
 
 def _milliseconds(fraction: str | None) -> int:
     return int((fraction + "00")[:3]) if fraction else 0
-
-
-def offset_of(zone: str | None) -> int | None:
-    """Minutes east of UTC of `Z`, `UTC`, `+02:00`, `+0200` or `+02`; None when nothing is named."""
-    if not zone:
-        return None
-    if zone in ("Z", "UTC", "GMT"):
-        return 0
-    digits = zone[1:].replace(":", "")
-    minutes = int(digits[:2]) * 60 + int(digits[2:] or 0)
-    return -minutes if zone[0] == "-" else minutes
 
 
 def _epoch(parts: dict[str, str | None]) -> Stamp | None:
@@ -100,10 +108,43 @@ def _epoch(parts: dict[str, str | None]) -> Stamp | None:
 def _time_of_day_ms(parts: dict[str, str | None]) -> int:
     hour = int(parts["hour"] or 0)
     if half := parts.get("half"):
-        hour = hour % 12 + (12 if half[0] in "pP" else 0)
+        hour = hour % 12 + (12 if half in "pP" else 0)
     return ((hour * 60 + int(parts["minute"] or 0)) * 60 + int(parts["second"] or 0)) * 1000 + _milliseconds(
         parts["fraction"]
     )
+
+
+def _readings(parts: dict[str, str | None]) -> tuple[tuple[DateOrder, int], ...]:
+    """What a date of three numbers can mean, the usual first: 11/20/2026, 20.11.2026, 26/11/20 (Spark's)."""
+    one, two, three = (parts[name] or "" for name in ("first", "second_part", "third"))
+    orders: dict[DateOrder, tuple[str, str, str]] = {"mdy": (three, one, two), "dmy": (three, two, one)}
+    if parts["mark"] != "/":
+        orders = dict(reversed(orders.items()))
+    if len(one) == len(two) == len(three) == 2 and parts["mark"] != ".":
+        orders = {"ymd": (one, two, three), **orders}
+    found: list[tuple[DateOrder, int]] = []
+    for order, (year, month, day) in orders.items():
+        full_year = int(year) if len(year) == 4 else 2000 + int(year)
+        midnight = _midnight_ms(full_year, int(month), int(day))
+        if midnight is not None and (len(year) == 4 or full_year >= _KAFKAS_FIRST_YEAR):
+            found.append((order, midnight))
+    return tuple(found)
+
+
+def _dated(parts: dict[str, str | None], time_ms: int, offset: int | None) -> Stamp | None:
+    """A stamp whose date is three numbers."""
+    found = _readings(parts)
+    if not found:
+        return None
+    several = tuple((order, midnight + time_ms) for order, midnight in found) if len(found) > 1 else ()
+    return Stamp(found[0][1] + time_ms, offset, readings=several)
+
+
+def order_of(text: str) -> DateOrder | None:
+    """The order of the parts of a date that can mean only one thing."""
+    match = _SHAPES[1].match(text)
+    found = _readings(match.groupdict()) if match else ()
+    return found[0][0] if len(found) == 1 else None
 
 
 def _read(match: re.Match[str]) -> Stamp | None:
@@ -113,17 +154,13 @@ def _read(match: re.Match[str]) -> Stamp | None:
     time_ms, offset = _time_of_day_ms(parts), offset_of(parts.get("zone"))
     if "clock" in parts:
         return Stamp(time_ms, offset, "time-only")
+    if "mark" in parts:
+        return _dated(parts, time_ms, offset)
     month = _MONTHS.get((parts.get("name") or "").lower()) or int(parts.get("month") or 0)
-    short = parts.get("short_year")
-    year = int(parts.get("year") or (2000 + int(short) if short else 1972))
-    day = int(parts["day"] or 0)
-    if parts.get("slash") and day <= _MONTHS_A_YEAR:  # 11/20/2026: with slashes the month usually stands first
-        month, day = day, month
-    midnight = _midnight_ms(year, month, day)
+    midnight = _midnight_ms(int(parts.get("year") or 1972), month, int(parts["day"] or 0))
     if midnight is None:
         return None
-    dated = "year" in parts or short
-    return Stamp(midnight + time_ms, offset, "full") if dated else Stamp(midnight + time_ms, offset, "no-year")
+    return Stamp(midnight + time_ms, offset, "full" if "year" in parts else "no-year")
 
 
 @lru_cache(maxsize=512)
@@ -143,6 +180,8 @@ def read_stamp(text: str) -> Stamp | None:
     if len(text) == _LOG4J and _LOG4J_SHAPE.match(text):  # by far the commonest, and worth a shortcut
         day = _day_ms(text[:10])
         return None if day is None else Stamp(day + _clock_ms(text[11:19]) + int(text[20:]), None)
+    if weekday := _WEEKDAY_FIRST.match(text):
+        text = text[weekday.end() :]
     for shape in _SHAPES:
         if match := shape.match(text):
             return _read(match)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.sources.stamps import offset_of
+from rebalance_forensics.sources.zone_names import offset_of
 
 QUARTER_MS = 15 * 60_000
 _OFFSET = re.compile(r"(?:UTC|GMT)?(?P<offset>[+-]\d\d?(?::?\d\d)?)\Z")

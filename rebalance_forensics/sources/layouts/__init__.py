@@ -7,7 +7,8 @@ import pkgutil
 from functools import cache
 from types import ModuleType
 
-from rebalance_forensics.sources.layouts.base import Layout, Parsed
+from rebalance_forensics.sources.layouts.base import Layout, Parsed, TextLayout
+from rebalance_forensics.sources.layouts.heading import without_heading
 
 UNKNOWN = "unknown"
 
@@ -34,9 +35,15 @@ def header_layout(line: str) -> str | None:
 def parse(text: str, first: str | None = None) -> tuple[str, Parsed] | None:
     """Take a record apart with the layout it is expected in, else with any other."""
     layouts = by_name()
-    if first in layouts and (parsed := layouts[first].parse(text)):
+    if first in layouts and (parsed := _whole(layouts[first], text)):
         return first, parsed
     for name, layout in layouts.items():
-        if name != first and (parsed := layout.parse(text)):
+        if name != first and (parsed := _whole(layout, text)):
             return name, parsed
     return None
+
+
+def _whole(layout: Layout, text: str) -> Parsed | None:
+    """What a layout reads, and what it leaves of the header."""
+    parsed = layout.parse(text)
+    return without_heading(parsed) if parsed and isinstance(layout, TextLayout) else parsed

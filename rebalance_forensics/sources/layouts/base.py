@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rebalance_forensics.sources.stamps import Stamp, read_stamp
+from rebalance_forensics.sources.zone_names import ZONE
 
 DATED = (
-    r"(?:\d{4}[-\u2013/.]\d\d[-\u2013/.]\d\d[T _]|\d\d[-/.]\d\d[-/.]\d{4},? )\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
-    r"(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
+    r"(?:(?:\d{4}[-\u2013/.]\d\d[-\u2013/.]\d\d(?:[T _]|, ?)|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d\d)(?:[ T]|, ?))"
+    r"\d{1,2}:\d\d:\d\d(?:[.,:]\d{1,9})?(?: ?[AaPp]\.?[Mm]\b\.?)?"
+    r"|20[1-9]\d[01]\d[0-3]\d[T -]?[0-2]\d:?[0-5]\d:?[0-5]\d(?:[.,]\d{1,9})?)"
+    rf"(?: ?{ZONE})?"
 )
 CLOCK = r"\d\d:\d\d:\d\d[.,]\d{3,9}"
 LEVEL = (
@@ -21,6 +24,7 @@ LEVEL = (
 LOGGER = r"[A-Za-z_][\w$.\-/*]*"
 YEARS = (b"20", b"19")
 DIGITS = tuple(b"%d" % digit for digit in range(10))
+MONTHS = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")
 
 _LEVELS = {
     "WARNING": "WARN",
@@ -135,7 +139,7 @@ class TextLayout:
                 level=level_of(_branch(parts, "level")),
                 logger=_branch(parts, "logger"),
                 thread=(_branch(parts, "thread") or "").strip() or None,
-                message=parts["message"],
+                message=parts["message"] or "",
             )
         )
 

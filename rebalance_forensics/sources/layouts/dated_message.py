@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-
-from rebalance_forensics.sources.layouts.base import CLOCK, DATED, LEVEL, LOGGER, Parsed, TextLayout, level_of, pattern
-from rebalance_forensics.sources.layouts.librdkafka import unwrapped
-from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
+from rebalance_forensics.sources.layouts.base import CLOCK, DATED, DIGITS, MONTHS, TextLayout, pattern
+from rebalance_forensics.sources.layouts.either_end import logger_at_either_end
+from rebalance_forensics.sources.zone_names import ZONE
 
 SAMPLE = (
     "2026-11-20 10:15:30.123 [main-thread] {trace} INFO a.b.ConsumerCoordinator # [Consumer clientId=c, "
@@ -15,34 +12,21 @@ SAMPLE = (
 )
 REJECT = "\tat org.apache.kafka.clients.consumer.KafkaConsumer.poll(KafkaConsumer.java:1200)"
 
-_HEAD = re.compile(
-    rf"(?P<before>(?:\[[^\]\n]*\]|\{{[^}}\n]*\}}|\([^)\n]*\)|\S+) +){{0,4}}?\[?(?P<level>{LEVEL})\]?\s+"
-    rf"(?:\[(?P<thread>[^\]=\n]*)\] +)?(?:(?P<logger>{LOGGER}\.{LOGGER})(?::\d+)?\s*[-:#>|]?\s+)?"
+_CLOCK = r"\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AaPp]\.?[Mm]\b\.?)?"
+_WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )"
+_MONTH = r"[A-Z][a-z]{2,8}\.?"
+_TIME = (
+    rf"{_WEEKDAY}?{DATED}|{CLOCK}"
+    rf"|{_WEEKDAY}?{_MONTH} +\d{{1,2}},?(?: \d{{4}})?,?(?: at| @)? {_CLOCK}(?: ?{ZONE})?(?: 20\d\d)?"
+    rf"|{_WEEKDAY}?\d{{1,2}}[ /-]{_MONTH}[ /-]\d{{4}}(?:[ :]{{1,2}}|, ){_CLOCK}(?: ?{ZONE})?"
+    r"|1\d{9}(?:\d{3}|[.,]\d{1,9})"
 )
-
-
-def _finish(parsed: Parsed) -> Parsed:
-    """Find the level near the front and the logger at either end."""
-    head = _HEAD.match(parsed.message)
-    if head is None:
-        return unwrapped(logger_in_parentheses(parsed))
-    rest = replace(
-        parsed,
-        level=level_of(head["level"]),
-        logger=head["logger"],
-        thread=head["thread"],
-        message=parsed.message[head.end() :],
-    )
-    return unwrapped(rest if rest.logger else logger_in_parentheses(rest))
+_DAYS = (b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun")
 
 
 LAYOUT = TextLayout(
-    header=pattern(
-        rf"[\[<(\"]?(?P<time>{DATED}|{CLOCK}|[A-Z][a-z]{{2}} +\d{{1,2}},? (?:\d{{4}}(?:,| @)? )?\d\d:\d\d:\d\d"
-        rf"(?:[.,]\d+)?|\d{{1,2}}[ /-][A-Z][a-z]{{2}}[ /-]\d{{4}}[ :]{{1,2}}\d\d:\d\d:\d\d(?:[.,]\d+)?)"
-        r"[\])>\"]?(?:[,:|]|\s|-)\s*(?P<message>.*)"
-    ),
-    starts=(b"20", b"[20", b"[0", b"[1", b"0", b"1", b"2"),
-    finish=_finish,
+    header=pattern(rf"[\[<(\"]?(?P<time>{_TIME})[\])>\"]?(?:[,:|;]|\s|-)\s*(?P<message>.*)"),
+    starts=(*DIGITS, *(b"[" + digit for digit in DIGITS), *MONTHS, *_DAYS),
+    finish=logger_at_either_end,
     rank=90,
 )

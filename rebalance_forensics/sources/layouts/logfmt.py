@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.layouts.base import DATED, Parsed, level_of
+from rebalance_forensics.sources.layouts.heading import begins_as_kafka_does
 from rebalance_forensics.sources.stamps import read_stamp
 
 SAMPLE = 'time="2026-11-20T10:15:30Z" level=info msg="joined" group=payments generation=4'
 REJECT = "timestamp of the last commit = 4"
 
-_START = re.compile(r"(?:time|ts|t|timestamp|level|lvl)=\S")
-_PAIR = re.compile(r'(?P<key>[\w.@-]+)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))')
-_TIME, _LEVEL, _MESSAGE, _LOGGER = (
+_KEYS = r"(?:time|ts|t|timestamp|level|lvl|severity|thread|logger|caller)"
+_START = re.compile(rf"(?:(?P<time>{DATED})\s+)?{_KEYS}=\S")
+_SAYS = re.compile(r" (?:msg|message)=")
+_PAIR = re.compile(r'(?P<key>[\w.@-]+)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))', re.DOTALL)
+_TIME, _LEVEL, _MESSAGE, _LOGGER, _THREAD = (
     ("time", "ts", "t", "timestamp"),
-    ("level", "lvl"),
+    ("level", "lvl", "severity"),
     ("msg", "message"),
     ("logger", "component"),
+    ("thread",),
+)
+_TRACE = ("stack_trace", "stacktrace", "exception")
+_ABOUT = frozenset(
+    {*_TIME, *_LEVEL, *_MESSAGE, *_LOGGER, *_THREAD, *_TRACE, "caller", "source", "pid", "host", "app", "service"}
 )
 
 
@@ -24,35 +33,43 @@ def _first(pairs: dict[str, str], keys: tuple[str, ...]) -> str | None:
     return next((pairs[key] for key in keys if key in pairs), None)
 
 
+def _unquoted(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text.replace('\\"', '"').replace("\\n", "\n")
+
+
 class _Logfmt:
     """Keys that are not the envelope's own follow the message as franz-go prints them: `msg; key: value`."""
 
     rank = 8
-    starts = (b"time=", b"ts=", b"t=", b"level=", b"lvl=", b"timestamp=")
+    starts = (b"time=", b"ts=", b"t=", b"level=", b"lvl=", b"timestamp=", b"severity=", b"20")
 
     def is_header(self, line: str) -> bool:
         """Whether a record starts with this line."""
-        return (_START.match(line) is not None and " msg=" in line) or (
-            _START.match(line) is not None and " message=" in line
-        )
+        return _START.match(line) is not None and _SAYS.search(line) is not None
 
     def parse(self, text: str) -> Parsed | None:
         """Take a whole record apart."""
-        if not self.is_header(text):
+        start = _START.match(text)
+        if start is None or not self.is_header(text):
             return None
         pairs = {
-            m["key"]: m["bare"] if m["quoted"] is None else m["quoted"].replace('\\"', '"').replace("\\n", "\n")
-            for m in _PAIR.finditer(text)
+            m["key"]: m["bare"] if m["quoted"] is None else _unquoted(m["quoted"])
+            for m in _PAIR.finditer(text, start.end("time") if start["time"] else 0)
         }
-        known = {*_TIME, *_LEVEL, *_MESSAGE, *_LOGGER, "caller", "source"}
-        rest = ", ".join(f"{key}: {value}" for key, value in pairs.items() if key not in known)
-        message = _first(pairs, _MESSAGE) or ""
+        message, logger = _first(pairs, _MESSAGE) or "", _first(pairs, _LOGGER)
+        if not begins_as_kafka_does(message) and "." not in (logger or ""):
+            rest = ", ".join(f"{key}: {value}" for key, value in pairs.items() if key not in _ABOUT)
+            message = f"{message}; {rest}" if rest else message
+        trace = _first(pairs, _TRACE)
         return Parsed(
-            stamp=read_stamp(_first(pairs, _TIME) or ""),
+            stamp=read_stamp(start["time"] or _first(pairs, _TIME) or ""),
             level=level_of(_first(pairs, _LEVEL)),
-            logger=_first(pairs, _LOGGER),
-            thread=None,
-            message=f"{message}; {rest}" if rest else message,
+            logger=logger,
+            thread=_first(pairs, _THREAD),
+            message=f"{message}\n{trace}" if trace else message,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, TextLayout, pattern
-from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
+from rebalance_forensics.sources.layouts.either_end import logger_at_either_end
 
 SAMPLE = (
     "2026-11-20 10:15:30,123 INFO [GroupCoordinator 0]: Preparing to rebalance group g "
@@ -17,6 +17,6 @@ REJECT = (
 LAYOUT = TextLayout(
     header=pattern(rf"(?P<time>{DATED}):?\s+\[?(?P<level>{LEVEL})\b\]?:?\s+(?P<message>.*)"),
     starts=(b"20", b"19"),
-    finish=logger_in_parentheses,
+    finish=logger_at_either_end,
     rank=60,
 )

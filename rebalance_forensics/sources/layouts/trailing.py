@@ -6,10 +6,12 @@ import re
 
 from rebalance_forensics.sources.layouts.base import Parsed
 
-# A class has a dot in its name or begins with a capital: `(none)` at the end of a message is no logger.
+# A class has a dot in its name or begins with a capital: `(none)` at the end of a message is no logger, nor is the
+# exception that a message ends with, nor the source line at the end of a stack frame.
 _LOGGER = re.compile(
-    r" ?\((?P<logger>[\w$-]+(?:[./][\w$-]+)+|[A-Z][\w$]{3,})(?::\d+|:\?)?\)"
-    r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*))?(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)"
+    r"(?: |^)\((?P<logger>[\w$-]+(?:[./][\w$-]+)+|[A-Z][\w$]{3,})(?<!Exception)(?<!Error)(?::\d+|:\?)?\)"
+    r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*))?(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)",
+    re.MULTILINE,
 )
 _BRACKETED = re.compile(r"   \[(?P<logger>[\w$.-]+)\][ \t]*\r?(?=\n|\Z)")
 

@@ -1,0 +1,178 @@
+"""What its layout left of a header in front of a message: columns, threads, contexts and loggers in any order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from rebalance_forensics.sources.layouts.base import LEVEL, Parsed, level_of
+
+# How a Kafka class begins what it says: a message starts here, whatever stands before.
+OPENING = (
+    r"\[(?:(?:[A-Z][A-Za-z]+ )+(?:[^\s\]=]+ )*?[A-Za-z]+=|(?:[A-Z][A-Za-z]+ )+\d+\]|KafkaApi-\d+\]"
+    r"|Group(?:Id)?[ =]|MemberId |[^\]\[|\n=]+\|(?:worker|task-\d+)|thrd:"
+    r"|(?:ConsumerGroup|Runner|Consumer|Connection)\] )"
+    r"|(?:(?:global-)?stream-(?:thread|client|task)|state-updater|standby-task|topology-name) \[|task \[\d+_\d+\]"
+)
+_MESSAGE = re.compile(OPENING)
+_QUALIFIED = r"(?:[A-Za-z_][\w$]*\.)+[A-Za-z_][\w$]*"
+_CLASS = re.compile(r"(?P<name>(?:[a-z_]\w*\.){2,}[A-Z][\w$]*)(?:\.[a-z_]\w*)?\Z")
+_SIMPLE = r"[A-Z][a-z0-9]+[A-Z][\w$]*"
+_NESTED = r"\((?:[^()\n]|\([^()\n]*\))*\)"
+_TOKEN = re.compile(
+    rf"""(?P<bundle>\d+\ -\ [\w.-]+\ -\ \d[\w.]*(?=\s*\|))
+    | (?P<separator>(?:[-\u2013|:,>\#/~]+|\|\|)(?=[\s\[]|\Z)|[|\t]+|(?<!\ );+(?!\ ))
+    | (?P<level>\[?{LEVEL}(?![\w.-])\s*\]?:?)
+    | (?P<bracketed>\[[^\]\n]*\]|{_NESTED}|\{{[^}}\n]*\}}|<[^>\n]*>)
+    | (?P<source>[\w$]+\.(?:java|scala|kt|py|go)(?::\d+)?(?=[\s:\]]))
+    | (?P<logger>{_QUALIFIED}(?:\(\))?|{_SIMPLE})(?P<place>:\d+)?(?=[\s:;|,\[(]|\Z)
+    | (?P<pair>[\w.@-]+=(?:"[^"\n]*"|[^\s,;|\]]*),?)
+    | (?P<number>[0-9a-fA-F]*\d[0-9a-fA-F]*(?![\w.-]))
+    | (?P<letter>[IWEAF](?=\s))
+    | (?P<word>[^\s|;\[\](){{}}]+)""",
+    re.VERBOSE,
+)
+_LETTERS = {"I": "INFO", "W": "WARN", "E": "ERROR", "A": "INFO", "F": "FATAL"}
+_BLANKS = re.compile(r" +")
+_COLUMN = re.compile(r"[|;\t]")
+_NO_LOGGER = re.compile(r"(?:Exception|Error|Throwable)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z")
+_ENDS = re.compile(rf"(?:(?:\s+[\w$.]+:\d+)?\s*(?:\[[^\]\n]*\]|{_NESTED})?){{0,3}}\s*(?:[-\u2013|:;>#]+\s|[|;\t])")
+_LEVEL_NEXT = re.compile(rf"\s+(?:\S+\s+)?(?:\[?{LEVEL}\b|[IWEAF]\s)")
+_SECOND_LINE = re.compile(rf"[^\n]*\n(?P<level>{LEVEL}): ?")
+_THREAD = re.compile(r"main\Z|(?=.*[A-Za-z]).*[-#@\d]")
+_MOST = 14
+_MOST_WORDS = 3
+
+
+@dataclass(slots=True)
+class _Heading:
+    """Reads tokens until what can only be the message; `done` is up to where everything surely is header.
+
+    `loose` counts words since then that may as well be the message's own, `plain` says that the last was one without
+    anything behind it, `named` that a logger was among them.
+    """
+
+    text: str
+    level: str | None
+    logger: str | None
+    thread: str | None
+    at: int = 0
+    done: int = 0
+    loose: int = 0
+    plain: bool = False
+    named: bool = False
+    aside: str | None = None
+
+    def read(self) -> None:
+        """Go through the header."""
+        for _ in range(_MOST):
+            if blanks := _BLANKS.match(self.text, self.at):
+                self.at = blanks.end()
+            if _MESSAGE.match(self.text, self.at):
+                if not self.plain:
+                    self._settle()
+                return
+            token = _TOKEN.match(self.text, self.at)
+            if token is None or not self._takes(token):
+                return
+
+    def _settle(self) -> None:
+        self.done = self.at
+        self.thread, self.aside = self.thread or self.aside, None
+        self.loose, self.plain, self.named = 0, False, False
+
+    def _takes(self, token: re.Match[str]) -> bool:
+        """Go past a token of the header; False when the message begins with it."""
+        before, self.at = self.at, token.end()
+        if token["separator"]:
+            self.plain = False
+            if self.named or not self.loose or _COLUMN.search(token[0]):
+                self._settle()
+            return True
+        if token["level"] or (token["letter"] and self.named):
+            return self._level(_LETTERS.get(token[0]) or level_of(token[0].strip("[]: \t")))
+        if token["bracketed"]:
+            return self._in_brackets(token[0])
+        if token["logger"] and self.logger is None and not _NO_LOGGER.search(token["logger"]):
+            return self._logger(token)
+        if token["logger"] or token["word"] or token["letter"]:
+            return self._word(token[0])
+        return before < self.at
+
+    def _level(self, level: str | None) -> bool:
+        if self.level is not None:
+            return False
+        self.level = level
+        self._settle()
+        return True
+
+    def _in_brackets(self, text: str) -> bool:
+        inside = text[1:-1].strip()
+        if self.text[self.at : self.at + 1] == ":" and self.level is not None:
+            return False
+        if self.plain:
+            return _ENDS.match(self.text, self.at) is not None
+        if self.logger is None and text[0] in "[(" and _is_class(inside):
+            self.logger = inside
+            self._settle()
+        elif _THREAD.match(inside) and "=" not in inside and "," not in inside:
+            self.aside = self.aside or inside
+            if self.logger is not None and self.thread is None and self.text[self.at : self.at + 1] in (" ", "\t"):
+                self._settle()
+        return True
+
+    def _logger(self, token: re.Match[str]) -> bool:
+        """A class name is a logger's where a separator, a level or a source line follows it, or it is a full one."""
+        name = token["logger"]
+        full = _CLASS.match(name)
+        ended = _ENDS.match(self.text, self.at)
+        level_next = self.level is None and _LEVEL_NEXT.match(self.text, self.at)
+        if not (ended or full or token["place"] or level_next):
+            return self._word(name)
+        self.logger, self.named = full["name"] if full else name.removesuffix("()"), True
+        second = _SECOND_LINE.match(self.text, self.at) if self.level is None else None
+        if second:
+            self.at = second.end()
+            return self._level(level_of(second["level"]))
+        if not ended and not level_next:
+            self._settle()
+        return True
+
+    def _word(self, text: str) -> bool:
+        """A word may name a thread, a host or a class while the level or the logger is still to come."""
+        if self.plain or self.loose == _MOST_WORDS or (self.level is not None and self.logger is not None):
+            return False
+        self.loose += 1
+        self.plain = self.level is not None and not _THREAD.match(text.rstrip(":"))
+        return True
+
+
+def _is_class(name: str) -> bool:
+    name = re.sub(r":\d+\Z", "", name)
+    return bool(re.fullmatch(_SIMPLE, name)) or (name.count(".") > 1 and bool(re.fullmatch(_QUALIFIED, name)))
+
+
+def begins_as_kafka_does(message: str) -> bool:
+    """Whether a message begins with the prefix of one of Kafka's classes."""
+    return _MESSAGE.match(message) is not None
+
+
+def without_heading(parsed: Parsed) -> Parsed:
+    """The record without what its layout left of a header in front of the message."""
+    message = parsed.message
+    if begins_as_kafka_does(message):
+        return parsed
+    logger, thread = parsed.logger, parsed.thread
+    if logger and "." not in logger and not re.match(_SIMPLE, logger):
+        logger, thread = None, thread or logger
+    heading = _Heading(message, parsed.level, logger, thread)
+    heading.read()
+    if not heading.done:
+        return parsed
+    return replace(
+        parsed,
+        level=heading.level,
+        logger=heading.logger or parsed.logger,
+        thread=heading.thread,
+        message=message[heading.done :].lstrip(" \t"),
+    )
