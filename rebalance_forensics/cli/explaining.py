@@ -47,6 +47,9 @@ def _causes() -> list[str]:
 
 
 def _cause_explained(cause: str) -> str:
+    from rebalance_forensics.diagnosis.kafka_settings import SETTINGS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.kips import KIPS, WHERE  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.neighbours import neighbours_of  # noqa: PLC0415
     from rebalance_forensics.diagnosis.registry import all_rules  # noqa: PLC0415
     from rebalance_forensics.report.terminal import Explanation, render_explain  # noqa: PLC0415
 
@@ -55,14 +58,18 @@ def _cause_explained(cause: str) -> str:
         near = difflib.get_close_matches(cause, _causes(), n=1)
         meant = f"did you mean {near[0]}?" if near else f"known are {', '.join(_causes())}."
         raise InputError(f"{cause!r} is no cause; {meant}")
+    kips = tuple(f"{kip}: {KIPS[kip]}" for kip in rule.kips)
     explanation = Explanation(
         cause=cause,
+        usual=rule.usual,
         summary=rule.summary,
         mechanism=rule.mechanism,
         evidence=rule.signs,
         remedy=rule.remedy,
-        settings=tuple((setting, "") for setting in rule.settings),
-        references=rule.kips,
+        settings=tuple((setting, SETTINGS[setting]) for setting in rule.settings),
+        neighbours=tuple(neighbours_of(cause)),
+        references=kips,
+        where=WHERE if kips else "",
     )
     return render_explain(explanation, width=width(), color=colored())
 

@@ -110,5 +110,6 @@ RULE = Rule(
     usual="fault",
     rank=12,
     diagnose=diagnose,
-    settings=("partition.assignment.strategy",),
+    settings=("partition.assignment.strategy", "group.protocol"),
+    kips=("KIP-848",),
 )

@@ -62,4 +62,5 @@ RULE = Rule(
     usual="fault",
     rank=10,
     diagnose=diagnose,
+    settings=("allow.everyone.if.no.acl.found",),
 )

@@ -75,5 +75,6 @@ RULE = Rule(
     usual="planned",
     rank=19,
     diagnose=diagnose,
+    settings=("scheduled.rebalance.max.delay.ms", "rebalance.timeout.ms"),
     kips=("KIP-415",),
 )

@@ -177,5 +177,5 @@ RULE = Rule(
     usual="fault",
     rank=13,
     diagnose=diagnose,
-    settings=("offsets.topic.replication.factor", "session.timeout.ms"),
+    settings=("offsets.topic.replication.factor", "session.timeout.ms", "controlled.shutdown.enable"),
 )

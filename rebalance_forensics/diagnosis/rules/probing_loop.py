@@ -53,6 +53,11 @@ RULE = Rule(
     usual="fault",
     rank=26,
     diagnose=diagnose,
-    settings=("probing.rebalance.interval.ms", "acceptable.recovery.lag", "max.warmup.replicas"),
+    settings=(
+        "probing.rebalance.interval.ms",
+        "acceptable.recovery.lag",
+        "max.warmup.replicas",
+        "num.standby.replicas",
+    ),
     kips=("KIP-441",),
 )

@@ -152,6 +152,6 @@ RULE = Rule(
     usual="fault",
     rank=21,
     diagnose=diagnose,
-    settings=("max.poll.interval.ms", "heartbeat.interval.ms", "group.initial.rebalance.delay.ms"),
-    kips=("KIP-62",),
+    settings=("max.poll.interval.ms", "heartbeat.interval.ms", "group.initial.rebalance.delay.ms", "group.protocol"),
+    kips=("KIP-62", "KIP-848"),
 )

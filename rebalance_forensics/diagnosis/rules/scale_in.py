@@ -50,4 +50,5 @@ RULE = Rule(
     usual="planned",
     rank=36,
     diagnose=diagnose,
+    settings=("session.timeout.ms", "num.standby.replicas"),
 )

@@ -44,5 +44,6 @@ RULE = Rule(
     usual="planned",
     rank=37,
     diagnose=diagnose,
+    settings=("group.initial.rebalance.delay.ms", "partition.assignment.strategy", "group.protocol"),
     kips=("KIP-429", "KIP-848"),
 )

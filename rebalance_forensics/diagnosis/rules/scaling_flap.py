@@ -78,4 +78,6 @@ RULE = Rule(
     usual="fault",
     rank=28,
     diagnose=diagnose,
+    settings=("session.timeout.ms", "partition.assignment.strategy", "group.protocol"),
+    kips=("KIP-429", "KIP-848"),
 )

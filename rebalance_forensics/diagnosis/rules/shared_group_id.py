@@ -115,5 +115,5 @@ RULE = Rule(
     usual="fault",
     rank=18,
     diagnose=diagnose,
-    settings=("group.id",),
+    settings=("group.id", "partition.assignment.strategy"),
 )

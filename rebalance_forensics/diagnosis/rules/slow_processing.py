@@ -105,6 +105,6 @@ RULE = Rule(
     usual="fault",
     rank=20,
     diagnose=diagnose,
-    settings=("max.poll.interval.ms", "max.poll.records"),
-    kips=("KIP-62", "KIP-800"),
+    settings=("max.poll.interval.ms", "max.poll.records", "group.instance.id"),
+    kips=("KIP-62", "KIP-800", "KIP-345"),
 )

@@ -59,4 +59,5 @@ RULE = Rule(
     rank=15,
     diagnose=diagnose,
     settings=("application.server",),
+    kips=("KIP-441",),
 )

@@ -80,5 +80,6 @@ RULE = Rule(
     usual="fault",
     rank=9,
     diagnose=diagnose,
+    settings=("num.stream.threads",),
     kips=("KIP-671", "KIP-662"),
 )

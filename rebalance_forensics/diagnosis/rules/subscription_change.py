@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
-from rebalance_forensics.diagnosis.subscriptions import topics_under_pattern
+from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_under_pattern, wordless_rejoins
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.timeline.actors import Actor
@@ -38,6 +38,21 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         yield _finding(
             timeline, actor, [event, *(e for r in near for e in r.events)], near[0] if near else None, PROBABLE
         )
+    for request in _unheard(timeline):
+        assert request.actor is not None
+        yield _finding(timeline, request.actor, request.events, request, GUESS)
+
+
+def _unheard(timeline: Timeline) -> list[Request]:
+    """Members without a log that made the coordinator rebalance while no broker shows a topic that changed."""
+    return [
+        r
+        for r in wordless_rejoins(timeline)
+        if timeline.kind == "consumer"
+        and r.actor is not None
+        and not r.actor.has_log
+        and not topics_changed_before(timeline, r.at)
+    ]
 
 
 def _subscribed_again(timeline: Timeline) -> Iterator[tuple[Actor, Event]]:
@@ -92,4 +107,5 @@ RULE = Rule(
     usual="planned",
     rank=23,
     diagnose=diagnose,
+    kips=("KIP-429", "KIP-800"),
 )

@@ -94,5 +94,6 @@ RULE = Rule(
     usual="fault",
     rank=14,
     diagnose=diagnose,
-    kips=("KIP-671",),
+    settings=("num.stream.threads", "default.deserialization.exception.handler"),
+    kips=("KIP-671", "KIP-663"),
 )

@@ -75,4 +75,5 @@ RULE = Rule(
     usual="fault",
     rank=50,
     diagnose=diagnose,
+    settings=("max.poll.interval.ms", "heartbeat.interval.ms"),
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.console import RenderableType
 
-from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, printed, said
+from rebalance_forensics.report.terminal.paper import heading, indented, listed, printed, said
+
+USUALLY = {"fault": "Usually a fault.", "planned": "Usually planned.", "benign": "Usually benign."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +17,7 @@ class Explanation:
     """The texts that teach one cause; each may have several paragraphs, parted by an empty line."""
 
     cause: str
+    usual: str = "unknown"
     summary: str
     mechanism: str
     evidence: str = ""
@@ -23,6 +26,8 @@ class Explanation:
     """Kafka's own setting -> what it does here."""
     references: tuple[str, ...] = ()
     """KIPs and issues, each with its title."""
+    where: str = ""
+    """Where they can be read."""
     neighbours: tuple[tuple[str, str], ...] = ()
     """A cause that looks alike -> how to tell them apart."""
 
@@ -34,7 +39,7 @@ def render_explain(explanation: Explanation, *, width: int = 80, color: bool = F
 
 def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
     yield said(explanation.cause, "bold")
-    yield said(explanation.summary)
+    yield said(f"{explanation.summary} {USUALLY.get(explanation.usual, '')}".rstrip())
     sections = (
         ("How it comes about", explanation.mechanism),
         ("How it shows", explanation.evidence),
@@ -46,13 +51,26 @@ def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
             yield from (indented(block) for block in _paragraphs(text))
     if explanation.settings:
         yield heading("Settings that matter")
-        yield indented(labelled(explanation.settings))
+        yield from (indented(block) for block in _described(explanation.settings))
     if explanation.neighbours:
         yield heading("Not to be confused with")
-        yield indented(labelled(explanation.neighbours))
+        yield from (indented(block) for block in _described(explanation.neighbours))
     if explanation.references:
         yield heading("Read on")
         yield indented(listed(explanation.references))
+        if explanation.where:
+            yield indented(explanation.where)
+
+
+def _described(pairs: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
+    """Put each name on a line of its own, since some are long, and what it means below it."""
+    for name, meaning in pairs:
+        yield said(name, "bold")
+        yield indented(_sentence(meaning))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -1,0 +1,51 @@
+"""Kafka's own settings that matter to groups: whose they are, what they are by default, what they do."""
+
+from __future__ import annotations
+
+SETTINGS: dict[str, str] = {
+    "acceptable.recovery.lag": "Streams, 10000 records: a warm-up that lags less than this has caught up.",
+    "allow.everyone.if.no.acl.found": "Broker, false: without an ACL for the group or topic nobody may use it.",
+    "application.server": "Streams, none: host and port under which an instance tells the others to find it.",
+    "auto.offset.reset": "Consumer, latest: where to begin when no offset is committed; latest skips what came before.",
+    "controlled.shutdown.enable": "Broker, true: a broker that stops hands its partitions over first.",
+    "default.deserialization.exception.handler": (
+        "Streams, fail: a record that cannot be read ends the thread; LogAndContinueExceptionHandler skips it. Named "
+        "deserialization.exception.handler from 4.0."
+    ),
+    "group.id": "Consumer: the group it belongs to.",
+    "group.initial.rebalance.delay.ms": "Broker, 3 s: how long an empty group waits for more members.",
+    "group.instance.id": (
+        "Consumer, none: a name that survives restarts and makes the member static; back within session.timeout.ms it "
+        "gets its partitions without a rebalance."
+    ),
+    "group.max.session.timeout.ms": "Broker, 30 min: the longest session timeout a member may ask for.",
+    "group.max.size": "Broker, no limit: how many members a group may have.",
+    "group.protocol": "Consumer, classic: consumer is the protocol of KIP-848, in which nobody waits for all others.",
+    "heartbeat.interval.ms": "Consumer, 3 s: how often it tells that it lives, and learns that a rebalance has begun.",
+    "max.poll.interval.ms": (
+        "Consumer, 5 min: the longest time between two calls of poll(); also how long a rebalance waits for a member."
+    ),
+    "max.poll.records": "Consumer, 500: how many records one poll() returns, so how much work one loop is.",
+    "max.warmup.replicas": "Streams, 2: how many tasks may warm up on their new owners at the same time.",
+    "metadata.max.age.ms": "Consumer, 5 min: how soon new topics and partitions are noticed.",
+    "min.insync.replicas": "Broker and topic, 1: with fewer replicas in sync a write is refused.",
+    "num.standby.replicas": "Streams, 0: copies of a task's state that let another instance take over at once.",
+    "num.stream.threads": "Streams, 1: threads of an instance, each a member of the group.",
+    "offsets.commit.required.acks": "Broker, -1 (all in sync): acknowledgements of a commit; gone in 4.0.",
+    "offsets.retention.minutes": (
+        "Broker, 7 days (1 day before 2.0): how long the offsets of a group without members are kept."
+    ),
+    "offsets.topic.replication.factor": "Broker, 3: copies of __consumer_offsets; with one, groups stop with a broker.",
+    "partition.assignment.strategy": (
+        "Consumer, range and cooperative-sticky (range before 3.0): its assignors; members need one in common."
+    ),
+    "probing.rebalance.interval.ms": "Streams, 10 min: how often it looks whether warm-ups have caught up.",
+    "rebalance.timeout.ms": "Connect worker, 60 s: how long a rebalance waits for a worker.",
+    "request.timeout.ms": "Consumer, 30 s: how long it waits for an answer before it asks another broker.",
+    "scheduled.rebalance.max.delay.ms": (
+        "Connect worker, 5 min: how long the work of a worker that left is kept for it before others get it."
+    ),
+    "session.timeout.ms": (
+        "Consumer, 45 s (10 s before 3.0): without a heartbeat for so long a member is removed from the group."
+    ),
+}
