@@ -12,7 +12,8 @@ from rebalance_forensics.job.arguments import Invocation, parse
 from rebalance_forensics.job.delta import publish
 from rebalance_forensics.job.metrics import prometheus
 from rebalance_forensics.job.publishing import write_index
-from rebalance_forensics.job.running import REFUSED, Outcome, check, exit_code, run_job
+from rebalance_forensics.job.run import REFUSED, Outcome, exit_code
+from rebalance_forensics.job.running import check, run_job
 from rebalance_forensics.job.saying import Voice
 from rebalance_forensics.job.sessions import engine_of
 from rebalance_forensics.pipeline.refusals import InputError

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from rebalance_forensics.pipeline.planning import ReadPlan
+from rebalance_forensics.pipeline.planning import ReadPlan, printable
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.summaries import summaries
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.journal import Journal
 from rebalance_forensics.pipeline.tables.layout import directory_of
-from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, Identity, etag_of
-from rebalance_forensics.pipeline.tables.listing import Listing
+from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, Identity
+from rebalance_forensics.pipeline.tables.looking import Looked
+from rebalance_forensics.pipeline.tables.planning import ScanPlan
+from rebalance_forensics.pipeline.tables.resuming import only_grew, settled_cells
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed, micros
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
 from rebalance_forensics.pipeline.tables.writing import PartWriter, put_all
@@ -25,6 +28,14 @@ _SUMMED = ("host", "component", "kafka_version", "layout", "envelope", "zone")
 _COUNTED = ("bytes", "lines", "records", "matched", "unmatched_kafka", "unparsed")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a run starts from: the ledger, and what could not even be listed."""
+
+    entries: Sequence[Entry]
+    errors: Sequence[tuple[str, str]]
+
+
 @dataclass(slots=True)
 class Ledger:
     """The entries there were, those that go and those that come."""
@@ -32,6 +43,12 @@ class Ledger:
     known: list[Entry] = field(default_factory=list)
     gone: list[Entry] = field(default_factory=list)
     added: list[Entry] = field(default_factory=list)
+    grown: set[str] = field(default_factory=set)
+    """Paths of files with more at their end and nothing else new."""
+    replaced: dict[str, Entry] = field(default_factory=dict)
+    """By path of a file that was scanned: the entry of its former state."""
+    scanned: set[str] = field(default_factory=set)
+    """Paths of the files that were read, changed or not."""
     scan_errors: list[str] = field(default_factory=list)
 
     @property
@@ -54,27 +71,40 @@ class Ledger:
 
 
 def entries_of(
-    plan: ReadPlan, stats: Sequence[SplitStats], listing: Listing, found: Changes, known: Sequence[Entry], *, day: int
+    plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, known: Known, found: Changes, *, day: int
 ) -> Ledger:
-    """The ledger after a scan; `day` dates what cannot be dated itself."""
-    ledger = Ledger(known=list(known), gone=list(found.replaced))
-    files = {file.path: file for file in plan.files}
-    seen: set[str] = set()
-    for summary in summaries(plan, stats, {}):
-        if summary.path in files and summary.path not in seen:
-            seen.add(summary.path)
-            file = files[summary.path]
-            ledger.added.append(_read(file, summary, found.fresh[file.path], etag_of(file, listing.etags)))
-            ledger.scan_errors.extend(summary.errors)
-    _note_unread(ledger, listing, plan, day)
+    """The ledger after a scan; `day` dates what cannot be dated itself. A file that fails as before is no change."""
+    ledger = Ledger(known=list(known.entries), replaced=found.replaced, scanned=set(found.fresh))
+    by_path: dict[str, list[SplitStats]] = defaultdict(list)
+    for split in stats:
+        by_path[split.path].append(split)
+    profiles = {file.path: (file, profile) for file, profile in zip(plan.reads.files, plan.reads.profiles, strict=True)}
+    for summary in summaries(plan.reads, stats, {}):
+        if summary.path not in profiles or summary.path not in found.fresh:
+            continue
+        file, profile = profiles.pop(summary.path)
+        splits = sorted(by_path[summary.path], key=lambda split: split.start)
+        cells = _read(file, summary, found.fresh[file.path], looked.etags[file.path])
+        cells["settled"] = settled_cells(file, profile, splits, plan.reads.reading)
+        entry = Entry(day=_day_of(file, summary), cluster=summary.cluster, cells=cells)
+        former = found.replaced.get(file.path)
+        ledger.scan_errors.extend(summary.errors)
+        if former == entry:
+            del found.fresh[file.path], found.replaced[file.path]
+        else:
+            ledger.added.append(entry)
+            if former is not None and only_grew(former.cells, cells):
+                ledger.grown.add(file.path)
+    ledger.gone.extend(found.replaced.values())
+    _note_unread(ledger, looked, known, plan.reads, day)
     return ledger
 
 
-def _note_unread(ledger: Ledger, listing: Listing, plan: ReadPlan, day: int) -> None:
+def _note_unread(ledger: Ledger, looked: Looked, known: Known, reads: ReadPlan, day: int) -> None:
     """Name what could not be opened, once; forget what was wrong with files that can be opened again."""
-    failed = dict(listing.errors)
+    failed = dict([*known.errors, *looked.errors])
     noted = {e.path: e for e in ledger.known if _was_unread(e)}
-    listed = {file.path for file in listing.files}
+    listed = {file.path for file in looked.files}
     gone = {id(entry) for entry in ledger.gone}
     for path, entry in noted.items():
         stale = path in listed or (path in failed and entry.cells["errors"] != [failed[path]])
@@ -82,32 +112,31 @@ def _note_unread(ledger: Ledger, listing: Listing, plan: ReadPlan, day: int) -> 
             ledger.gone.append(entry)
     for path, sentence in failed.items():
         if path not in noted or noted[path].cells["errors"] != [sentence]:
-            ledger.added.append(_unread(path, sentence, plan.reading.cluster_of(path), day))
+            ledger.added.append(_unread(path, sentence, reads.reading.cluster_of(path), day))
 
 
 def _was_unread(entry: Entry) -> bool:
     return entry.cells["head"] is None
 
 
-def _read(file: InputFile, summary: InputSummary, identity: Identity, etag: str) -> Entry:
-    first = summary.first if summary.first is not None else file.mtime_ms
-    return Entry(
-        day=first // DAY_MS,
-        cluster=summary.cluster,
-        cells={
-            "path": file.path,
-            "file_id": identity.file_id,
-            "head": identity.head,
-            "head_bytes": identity.head_bytes,
-            "location": file.location,
-            "size": file.size,
-            "etag": etag,
-            **{name: getattr(summary, name) for name in (*_SUMMED, *_COUNTED)},
-            "first": _moment(summary.first),
-            "last": _moment(summary.last),
-            "errors": list(summary.errors),
-        },
-    )
+def _day_of(file: InputFile, summary: InputSummary) -> int:
+    return (summary.first if summary.first is not None else file.mtime_ms) // DAY_MS
+
+
+def _read(file: InputFile, summary: InputSummary, identity: Identity, etag: str) -> Cells:
+    return {
+        "path": file.path,
+        "file_id": identity.file_id,
+        "head": identity.head,
+        "head_bytes": identity.head_bytes,
+        "location": printable(file.location),
+        "size": file.size,
+        "etag": etag,
+        **{name: getattr(summary, name) for name in (*_SUMMED, *_COUNTED)},
+        "first": _moment(summary.first),
+        "last": _moment(summary.last),
+        "errors": list(summary.errors),
+    }
 
 
 def _unread(path: str, sentence: str, cluster: str, day: int) -> Entry:

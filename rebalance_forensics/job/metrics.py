@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rebalance_forensics.job.running import Outcome
+from rebalance_forensics.job.run import Outcome
 
 _GAUGES = {
     "listed": ("files_listed", "Files there were."),

@@ -8,10 +8,8 @@ events; nothing else of a log leaves the Python workers.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,30 +20,31 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import ROWS, Kind, spark_schema
 from rebalance_forensics.pipeline.stages import read_portion
-from rebalance_forensics.pipeline.tables.listing import Listing, list_inputs, plan_scan, refuse_missing_inputs
+from rebalance_forensics.pipeline.tables.following import Offset, Part, Tails, part_batch, parts_between
+from rebalance_forensics.pipeline.tables.listing import Listing, list_inputs, refuse_missing_inputs
+from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here, look_tasks
+from rebalance_forensics.pipeline.tables.planning import reading_of
 from rebalance_forensics.pipeline.tables.stores import open_location
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.opening import chunks_of, open_remote_with
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.opening import open_remote_with
+from rebalance_forensics.sources.splits import Split, plan
 
 COLUMNS = ("ts", "cluster", "group", "event", "pattern", "path", "line", "byte_offset", "payload")
 EVENT_ROWS = pa.schema([ROWS.field(name) for name in COLUMNS])
+COUNTED_ROWS = pa.schema([ROWS.field("kind"), *EVENT_ROWS])
 _WHOLE_FILES = 1 << 60
-_TAIL = 1 << 20
-"""The last line of a log ends in here."""
-Offset = dict[str, Any]
 
 
 @dataclass
 class Portion(InputPartition):
-    """The splits of one task."""
+    """What one task reads; with `part`, it says so in a row of its own."""
 
     splits: tuple[Split, ...]
     reading: Reading
+    part: Part | None
 
-    def __init__(self, splits: tuple[Split, ...], reading: Reading) -> None:
+    def __init__(self, splits: tuple[Split, ...], reading: Reading, part: Part | None = None) -> None:
         super().__init__(None)
-        self.splits, self.reading = splits, reading
+        self.splits, self.reading, self.part = splits, reading, part
 
 
 class RebalanceLogs(DataSource):
@@ -58,7 +57,7 @@ class RebalanceLogs(DataSource):
 
     def schema(self) -> str:
         """The columns, in Spark's words."""
-        return spark_schema(EVENT_ROWS)
+        return spark_schema(COUNTED_ROWS if _Asked.of(dict(self.options)).counts else EVENT_ROWS)
 
     def reader(self, schema: object) -> DataSourceReader:  # noqa: ARG002 - Spark asks so
         """All that is there now."""
@@ -73,6 +72,9 @@ class RebalanceLogs(DataSource):
 class _Asked:
     paths: tuple[str, ...]
     options: AnalyzeOptions
+    counts: bool
+    """For the job and `analyze --follow`: rows of counts too, and the end of each log again when it has grown."""
+    begin: str
 
     @classmethod
     def of(cls, given: dict[str, str]) -> _Asked:
@@ -88,16 +90,19 @@ class _Asked:
                 patterns=tuple(_several(options.get("patterns"))),
                 split_bytes=int(options.get("splitbytes", _WHOLE_FILES)),
             ),
+            counts=options.get("counts", "false") == "true",
+            begin=options.get("begin", "{}"),
         )
 
     def listed(self) -> Listing:
         refuse_missing_inputs(self.paths)
         return list_inputs(self.paths)
 
-    def planned(self, listing: Listing, wanted: Sequence[str], tasks: int) -> list[Portion]:
-        per_directory = self.options.cluster_per_directory
-        plan = plan_scan(listing, set(wanted), self.options, per_directory=per_directory, workers=tasks)
-        return [Portion(splits, plan.reading) for splits in plan.portions]
+    def looked(self, listing: Listing, paths: Sequence[str]) -> Looked:
+        wanted = set(paths)
+        new = [file for file in listing.files if file.path in wanted]
+        known = [file for file in listing.files if file.path not in wanted]
+        return look_here(Look(tasks=look_tasks(new, known), zones=self.options.zones, prefixes=()))
 
 
 def _several(text: str | None) -> list[str]:
@@ -112,8 +117,14 @@ class LogReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """One a file, or one a split where `splitBytes` cuts files."""
-        listing = self._asked.listed()
-        return list(self._asked.planned(listing, [file.path for file in listing.files], len(listing.files)))
+        listing, options = self._asked.listed(), self._asked.options
+        looked = self._asked.looked(listing, [file.path for file in listing.files])
+        reading = reading_of(options)
+        return [
+            Portion((split,), reading)
+            for file, profile in zip(looked.files, looked.profiles, strict=True)
+            for split in plan([file], [profile], options.split_bytes)
+        ]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The events of a partition; Spark asks for one even where there is nothing to read."""
@@ -125,24 +136,28 @@ class LogStream(DataSourceStreamReader):
 
     def __init__(self, asked: _Asked) -> None:
         self._asked = asked
+        self._tails = Tails(whole_lines=not asked.counts)
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
-        """Nothing is read."""
-        return {"files": "{}"}
+        """Nothing is read, or what the job's tables hold."""
+        return {"files": self._asked.begin}
 
-    def latestOffset(self, *_given: object) -> Offset:  # noqa: N802
-        """Every file up to its last whole line; a packed file as a whole."""
-        ends = {file.path: _end_of(file) for file in self._asked.listed().files}
-        return {"files": json.dumps(ends, sort_keys=True)}
+    def latestOffset(self) -> Offset:  # type: ignore[override]  # noqa: N802 - the form that every Spark 4 knows
+        """How far each file goes now."""
+        return self._tails.offset(self._asked.listed())
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """What was added between two offsets; a file that shrank is a new one."""
-        before, after = json.loads(start["files"]), json.loads(end["files"])
-        grown = [path for path, size in after.items() if size != before.get(path, 0)]
+        """What was added between two offsets, one partition a file."""
+        listing, reading, asked = self._asked.listed(), reading_of(self._asked.options), self._asked
+        parts = {part.path: part for part in parts_between(start, end, again=asked.counts)}
         found: list[InputPartition] = []
-        for portion in self._asked.planned(self._asked.listed(), grown, max(1, len(grown))):
-            splits = (_added(split, before.get(split.file.path, 0), after[split.file.path]) for split in portion.splits)
-            found.append(Portion(tuple(splits), portion.reading))
+        looked = asked.looked(listing, list(parts))
+        for file, profile in zip(looked.files, looked.profiles, strict=True):
+            part = parts.get(file.path.partition("!/")[0])
+            if part:
+                part = part.of(file, profile)
+                splits = part.splits(file, profile, asked.options.split_bytes)
+                found.append(Portion(splits, reading, part if asked.counts else None))
         return found
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
@@ -153,30 +168,17 @@ class LogStream(DataSourceStreamReader):
         """Spark's checkpoint is all there is to keep."""
 
 
-def _end_of(file: InputFile) -> int:
-    open_remote_with(open_location)
-    if file.codec or file.members:
-        return file.size
-    start = max(0, file.size - _TAIL)
-    tail = b"".join(chunks_of(file.location, (), start))[: file.size - start]
-    return start + tail.rfind(b"\n") + 1 if b"\n" in tail else 0
-
-
-def _added(split: Split, before: int, after: int) -> Split:
-    """The part of a file that was added; packed ones and documents are read again as a whole."""
-    if split.file.codec or not split.profile.splittable:
-        return split
-    return replace(split, start=before if before < after else 0, end=after, index=0)
-
-
 def _events(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
     if not isinstance(partition, Portion):
         return
     open_remote_with(open_location)
+    if partition.part is not None:
+        yield part_batch(partition.part, COUNTED_ROWS)
     for split in partition.splits:
         for batch in read_portion([split], partition.reading):
-            events = batch.filter(pc.not_equal(batch["kind"], int(Kind.COUNTS)))
-            if events.num_rows:
+            if partition.part is not None:
+                yield batch.select(COUNTED_ROWS.names)
+            elif (events := batch.filter(pc.not_equal(batch["kind"], int(Kind.COUNTS)))).num_rows:
                 yield _row_batch(events, counted=split.start == 0)
 
 

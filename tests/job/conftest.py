@@ -10,7 +10,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from rebalance_forensics.job.arguments import parse
-from rebalance_forensics.job.running import Outcome, run_job
+from rebalance_forensics.job.run import Outcome
+from rebalance_forensics.job.running import run_job
 from rebalance_forensics.pipeline.tables.engines import InProcess, JobEngine
 from tests.job.days import week
 

@@ -9,7 +9,8 @@ from pathlib import Path
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def _line(at: datetime, said: str) -> str:
+def line(at: datetime, said: str) -> str:
+    """One line of a coordinator."""
     stamp = at.strftime("%Y-%m-%d %H:%M:%S,") + f"{at.microsecond // 1000:03d}"
     return f"[{stamp}] INFO [GroupCoordinator 1]: {said} (kafka.coordinator.group.GroupCoordinator)\n"
 
@@ -46,7 +47,7 @@ def week(directory: Path, days: int = 7) -> list[Path]:
     paths = []
     for day in range(days):
         midnight = START + timedelta(days=day)
-        lines = [_line(at, words) for at, words in said if midnight <= at < midnight + timedelta(days=1)]
+        lines = [line(at, words) for at, words in said if midnight <= at < midnight + timedelta(days=1)]
         path = directory / f"server.log.{midnight:%Y-%m-%d}"
         path.write_text("".join(lines))
         paths.append(path)

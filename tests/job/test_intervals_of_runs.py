@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.conftest import Run, rows
+from tests.job.conftest import TABLES, Run, rows
 from tests.job.days import packed, week
 
 DAYS = [f"2026-03-0{day}" for day in range(1, 9)]
@@ -35,10 +35,11 @@ def test_a_week_has_two_incidents_a_day(expected: Path) -> None:
 
 def test_a_second_run_over_the_interval_leaves_the_tables(run: Run, expected: Path) -> None:
     before = rows(expected)
-    files = sorted(expected.rglob("*.parquet"))
+    files = {name: sorted((expected / name).rglob("*.parquet")) for name in TABLES}
     assert run(*WEEK, output=expected).summary["scanned"] == 0
     assert rows(expected) == before
-    assert sorted(expected.rglob("*.parquet")) == files
+    assert {name: sorted((expected / name).rglob("*.parquet")) for name in TABLES} == files
+    assert len(rows(expected, ["runs"])["runs"]) == 2
 
 
 def test_a_backfill_day_by_day(run: Run, expected: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ FROZEN = {
     "pauses": "988bc5cd",
     "incidents": "f172fedf",
     "findings": "27cea909",
-    "inputs": "f75b10af",
+    "inputs": "33e3f339",
     "runs": "c07415bf",
 }
 

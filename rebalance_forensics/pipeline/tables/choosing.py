@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from rebalance_forensics.pipeline.tables.dealing import Days
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval
-from rebalance_forensics.pipeline.tables.ledger import Entry, Identity
+from rebalance_forensics.pipeline.tables.ledger import Entry
 from rebalance_forensics.pipeline.tables.scanning import Spans
 
 Reach = Iterable[tuple[int, int]]
 """First and last moment of what changed, each pair within one date."""
 
 
-def changed_spans(spans: Spans, fresh: Mapping[str, Identity], replaced: Iterable[Entry]) -> set[tuple[int, int]]:
+def changed_spans(spans: Spans, replaced: Mapping[str, Entry], grown: Collection[str]) -> set[tuple[int, int]]:
     """Where events are new or may be gone. Of a log that only grew, what stood before is as it was."""
-    former = {entry.file_id: entry for entry in replaced}
     found: set[tuple[int, int]] = set()
-    kept_until: dict[str, int] = {}
-    for path, identity in fresh.items():
-        entry = former.get(identity.file_id)
-        if entry is not None and entry.path == path and not entry.cells["errors"] and entry.cells["last"]:
-            kept_until[path] = _ms(entry.cells["last"]) // DAY_MS
-            del former[identity.file_id]
     for path, days in spans.items():
-        found.update((a, b) for day, (a, b) in days.items() if int(day) >= kept_until.get(path, -1 << 60))
-    for entry in former.values():
-        found.update(_by_day(entry))
+        last = replaced[path].cells["last"] if path in grown else None
+        kept_until = _ms(last) // DAY_MS if last else -1 << 60
+        found.update((a, b) for day, (a, b) in days.items() if int(day) >= kept_until)
+    for path, entry in replaced.items():
+        if path not in grown:
+            found.update(_by_day(entry))
     return found
 
 

@@ -59,8 +59,8 @@ class Deal:
     """Files of events: just scanned, or of the tables."""
     days: Days
     shards: tuple[int, ...]
-    forgotten: frozenset[str]
-    """Ids of files that were scanned anew: what is known of them no longer counts."""
+    forgotten: Mapping[str, int]
+    """By file id, from which place on a file was scanned anew: what is known of it from there on no longer counts."""
     split_counts: tuple[SplitStats, ...]
     """Of files read in several splits: their events are numbered from the start of the split."""
 
@@ -77,13 +77,20 @@ def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
                 yield from _for_day(events, day, deal)
 
 
-def _of_table(batch: pa.RecordBatch, *, cluster: str, forgotten: frozenset[str]) -> pa.Table:
+def _of_table(batch: pa.RecordBatch, *, cluster: str, forgotten: Mapping[str, int]) -> pa.Table:
     """Rows of `events` or `_pending` as they were when they were scanned."""
     table = pa.Table.from_batches([batch]).rename_columns({"timestamp": "ts"})
     table = table.append_column("cluster", pa.array([cluster] * len(batch), pa.string()))
     if forgotten:
-        table = table.filter(pc.invert(pc.is_in(table["file_id"], pa.array(sorted(forgotten), pa.string()))))
+        table = table.filter(_is_kept(table, forgotten))
     return table.select(SCANNED.names).cast(SCANNED)
+
+
+def _is_kept(table: pa.Table, forgotten: Mapping[str, int]) -> pa.ChunkedArray:
+    """Which rows are of files that were not scanned anew, or stand before the part that was."""
+    which = pc.index_in(table["file_id"], pa.array(list(forgotten), pa.string()))
+    begins = pc.take(pa.array(list(forgotten.values()), pa.int64()), which)
+    return pc.fill_null(pc.less(table["byte_offset"], begins), fill_value=True)
 
 
 def _fresh(before: LinesBefore, batch: pa.RecordBatch) -> pa.Table:

@@ -12,13 +12,16 @@ import pyarrow.compute as pc
 from rebalance_forensics.pipeline.schemas import spark_schema
 from rebalance_forensics.pipeline.tables.dealing import DEALT, DEALT_ORDER, Deal, deal_task
 from rebalance_forensics.pipeline.tables.investigating import Investigation, investigate_shards
-from rebalance_forensics.pipeline.tables.scanning import TOLD, Scan, scan_task
+from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here, look_task, looked, together
+from rebalance_forensics.pipeline.tables.scanning import Scan, scan_task
+from rebalance_forensics.pipeline.tables.telling import TOLD, Told, told_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SPREAD_FROM = 32
+"""So many looks at files are worth a stage of Spark's."""
 T = TypeVar("T")
-Told = list[tuple[str, str]]
 Batches = Iterable[pa.RecordBatch]
 Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
 
@@ -29,6 +32,9 @@ class JobEngine(Protocol):
     @property
     def workers(self) -> int:
         """How many tasks run at once."""
+
+    def look(self, look: Look) -> Looked:
+        """Open all new files and say what they are."""
 
     def scan(self, scan: Scan) -> Told:
         """Read all portions."""
@@ -43,16 +49,20 @@ class InProcess:
 
     workers: int = 1
 
+    def look(self, look: Look) -> Looked:
+        """Open all new files and say what they are."""
+        return look_here(look)
+
     def scan(self, scan: Scan) -> Told:
         """Read all portions."""
-        return _told(batch for task in range(len(scan.plan.portions)) for batch in scan_task(scan, task))
+        return told_in(batch for task in range(len(scan.plan.portions)) for batch in scan_task(scan, task))
 
     def investigate(self, deal: Deal, what: Investigation) -> Told:
         """Deal all events and investigate every group."""
         dealt = (batch for task in range(len(deal.portions)) for batch in deal_task(deal, task))
         table = pa.Table.from_batches(dealt, DEALT)
         order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in DEALT_ORDER])
-        return _told(investigate_shards(table.take(order).to_batches(max_chunksize=4096), what))
+        return told_in(investigate_shards(table.take(order).to_batches(max_chunksize=4096), what))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,13 @@ class OnSpark:
 
     session: SparkSession
     workers: int
+
+    def look(self, look: Look) -> Looked:
+        """Open all new files and say what they are; few are opened from here, sooner than Spark starts a worker."""
+        if len(look.tasks) < SPREAD_FROM:
+            return look_here(look)
+        told = self._collected(len(look.tasks), _each_task(look, look_task))
+        return together(looked(text) for _, text in told)
 
     def scan(self, scan: Scan) -> Told:
         """Read all portions."""
@@ -77,10 +94,10 @@ class OnSpark:
         order = [functions.col(name).asc_nulls_last() for name in DEALT_ORDER]
         dealt = self.session.range(0, tasks, 1, tasks).mapInArrow(_each_task(deal, deal_task), spark_schema(DEALT))
         sorted_ = dealt.repartition(len(deal.shards), "shard").sortWithinPartitions(*order)
-        return _told(sorted_.mapInArrow(investigate_partition, spark_schema(TOLD)).toArrow().to_batches())
+        return told_in(sorted_.mapInArrow(investigate_partition, spark_schema(TOLD)).toArrow().to_batches())
 
     def _collected(self, tasks: int, stage: Stage) -> Told:
-        return _told(
+        return told_in(
             self.session.range(0, tasks, 1, tasks).mapInArrow(stage, spark_schema(TOLD)).toArrow().to_batches()
         )
 
@@ -94,7 +111,3 @@ def _each_task(what: T, run: Callable[[T, int], Iterator[pa.RecordBatch]]) -> St
                 yield from run(what, task)
 
     return stage
-
-
-def _told(batches: Batches) -> Told:
-    return [pair for b in batches for pair in zip(b.column(0).to_pylist(), b.column(1).to_pylist(), strict=True)]

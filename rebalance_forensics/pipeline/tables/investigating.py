@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import NamedTuple
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -20,9 +21,9 @@ from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.tables.dealing import Days
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.rows import Cells, generation_row, pause_row
-from rebalance_forensics.pipeline.tables.scanning import told_batch
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING
 from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.pipeline.tables.telling import told_batch
 from rebalance_forensics.pipeline.tables.writing import PartWriter
 
 
@@ -73,13 +74,15 @@ class _Shared:
 
 def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -> Iterator[pa.RecordBatch]:
     """Sorted events of whole shards in, waiting files written; cases with incidents go to the driver."""
-    shared, writer = _Shared(), PartWriter(what.store, what.work, what.run)
+    # Spark may try a task twice, even at the same time: each attempt writes files of its own.
+    attempt = f"{what.run}-{uuid4().hex[:8]}"
+    shared, writer = _Shared(), PartWriter(what.store, what.work, attempt)
     rows = chain.from_iterable(map(_rows, batches))
     for (shard, day, kind, cluster, _), together in groupby(
         rows, attrgetter("shard", "day", "kind", "cluster", "group")
     ):
         if shared.turn_to((shard, day)):
-            writer.next_part(f"{what.run}-{shard}")
+            writer.next_part(f"{attempt}-{shard}")
         known = list(together)
         if kind == Kind.EVENT or shard == what.first_shard:
             _write_events(writer, known, what.days)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 
 from rebalance_forensics.pipeline.tables.layout import partition_files
+from rebalance_forensics.pipeline.tables.listing import Listed
+from rebalance_forensics.pipeline.tables.looking import Looked
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
 from rebalance_forensics.pipeline.tables.stores import Store, batches_of
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.sample import beginning
-
-HEAD_BYTES = 4096
-"""A log is known by this much of its beginning: it grows, is rolled and packed, but keeps it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +32,10 @@ class Entry:
         """The file, whatever its name."""
         return str(self.cells["file_id"])
 
+    def was_read_at(self, etag: str) -> bool:
+        """Whether this is how it was when it was read, all of it."""
+        return not self.cells["errors"] and bool(self.cells["etag"] == etag)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
@@ -52,8 +52,8 @@ class Changes:
 
     fresh: dict[str, Identity] = field(default_factory=dict)
     """By path: the files to scan."""
-    replaced: list[Entry] = field(default_factory=list)
-    """Entries of files that are scanned anew."""
+    replaced: dict[str, Entry] = field(default_factory=dict)
+    """By path of the file that is scanned: the entry of its former state."""
 
 
 def read_ledger(store: Store, scope: str) -> list[Entry]:
@@ -66,64 +66,51 @@ def read_ledger(store: Store, scope: str) -> list[Entry]:
     return entries
 
 
-def identity_of(path: str, data: bytes) -> Identity:
-    """What a file is known by, from its first bytes."""
-    head = _hash_of(data)
-    return Identity(file_id=hashed(path.rpartition("/")[0], head), head=head, head_bytes=len(data))
+def known_files(listed: Iterable[Listed], ledger: Iterable[Entry]) -> set[str]:
+    """The paths of files that were read as they are now; told by name, size and age, without opening them."""
+    read: dict[str, list[Entry]] = defaultdict(list)
+    for entry in ledger:
+        read[entry.path.partition("!/")[0]].append(entry)
+    return {file.path for file in listed if _is_known(read.get(file.path, ()), file.etag)}
 
 
-def _hash_of(data: bytes) -> str:
-    return sha256(data).hexdigest()[:16]
+def _is_known(entries: Collection[Entry], etag: str) -> bool:
+    """Whether a file, or all members of an archive, were read when it was like this."""
+    failed = any(e.cells["head"] is None or (e.cells["errors"] and e.cells["etag"] == etag) for e in entries)
+    return not failed and any(entry.was_read_at(etag) for entry in entries)
 
 
-def changes(listed: Sequence[InputFile], etags: Mapping[str, str], ledger: Iterable[Entry]) -> Changes:
-    """The files that no entry describes as they are now; most are told by name, size and age, without opening them."""
-    known = list(ledger)
-    by_path: dict[str, list[Entry]] = defaultdict(list)
-    for entry in known:
-        by_path[entry.path].append(entry)
-    unsure = [file for file in listed if not any(_same(entry, file, etags) for entry in by_path[file.path])]
-    sure = {file.path for file in listed} - {file.path for file in unsure}
-    claimed = {
-        entry.file_id
-        for file in listed
-        if file.path in sure
-        for entry in by_path[file.path]
-        if _same(entry, file, etags)
-    }
-    found = Changes()
+def changes(looked: Looked, known: Collection[str], ledger: Iterable[Entry]) -> Changes:
+    """Which of the files that were opened are to be scanned, and whose entries they replace."""
+    found, new, entries = Changes(), {file.path for file in looked.files}, list(ledger)
+    same = {e.path for e in entries if e.path in new and e.was_read_at(looked.etags[e.path])}
+    claimed = {e.file_id for e in entries if e.path in same or e.path.partition("!/")[0] in known}
     waiting: dict[str, list[Entry]] = defaultdict(list)
-    for entry in known:
+    for entry in entries:
         if entry.file_id not in claimed:
             waiting[entry.path.rpartition("/")[0]].append(entry)
-    for file in unsure:
-        data = beginning(file, HEAD_BYTES)
-        identity = identity_of(file.path, data)
+    for path in sorted(new - same):
+        heads = looked.heads[path]
+        identity = _identity(path, heads)
         if identity.file_id in claimed:
             # A copy beside its original is a file of its own.
-            identity = replace(identity, file_id=hashed(identity.file_id, file.path))
+            identity = replace(identity, file_id=hashed(identity.file_id, path))
         claimed.add(identity.file_id)
-        found.fresh[file.path] = identity
-        possible = waiting[file.path.rpartition("/")[0]]
-        former = next((entry for entry in possible if _is_former(entry, file.path, data)), None)
+        found.fresh[path] = identity
+        possible = waiting[path.rpartition("/")[0]]
+        former = next((entry for entry in possible if _is_former(entry, path, heads)), None)
         if former is not None:
             possible.remove(former)
-            found.replaced.append(former)
+            found.replaced[path] = former
     return found
 
 
-def _same(entry: Entry, file: InputFile, etags: Mapping[str, str]) -> bool:
-    """Whether a file is as it was when it was read, all of it."""
-    cells = entry.cells
-    return not cells["errors"] and bool(cells["size"] == file.size) and bool(cells["etag"] == etag_of(file, etags))
+def _identity(path: str, heads: Mapping[int, str]) -> Identity:
+    size = max(heads)
+    return Identity(file_id=hashed(path.rpartition("/")[0], heads[size]), head=heads[size], head_bytes=size)
 
 
-def _is_former(entry: Entry, path: str, data: bytes) -> bool:
+def _is_former(entry: Entry, path: str, heads: Mapping[int, str]) -> bool:
     """Whether an entry tells of an earlier state of a file in its directory: it began alike, or was never read."""
     size = int(entry.cells["head_bytes"] or 0)
-    return entry.path == path if size == 0 else _hash_of(data[:size]) == entry.cells["head"]
-
-
-def etag_of(file: InputFile, etags: Mapping[str, str]) -> str:
-    """What changes with a file's content: the store's own tag, else its time of change."""
-    return etags.get(file.location) or str(file.mtime_ms)
+    return entry.path == path if size == 0 else heads.get(size) == entry.cells["head"]

@@ -1,65 +1,131 @@
-"""The files of an input, wherever it lies, and who scans which of them."""
+"""The files of an input, wherever it lies, as they stand in its directories: nothing is opened yet."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 
-from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
-from rebalance_forensics.pipeline.planning import ReadPlan, deal, printable
-from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.planning import printable
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.layout import WORK
-from rebalance_forensics.pipeline.tables.stores import Store, checked_store, first_line, is_remote, open_location
-from rebalance_forensics.sources.files import InputFile, discover, discover_stored
-from rebalance_forensics.sources.opening import open_remote_with
-from rebalance_forensics.sources.profile import profiles
-from rebalance_forensics.sources.splits import plan
+from rebalance_forensics.pipeline.tables.stores import Store, checked_store, first_line, is_remote
 
-TASK_BYTES = 256 << 20
-"""A task is worth starting for this much; small files are read many in one."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """One file of a directory or store. `path` is its name in the tables, `location` where it can be opened."""
+
+    path: str
+    location: str
+    size: int
+    mtime_ms: int
+
+    @property
+    def etag(self) -> str:
+        """What changes when the file does."""
+        return f"{self.mtime_ms}-{self.size}"
+
+    @property
+    def directory(self) -> str:
+        """Its directory, as the tables name it."""
+        return self.path.rpartition("/")[0]
 
 
 @dataclass(slots=True)
 class Listing:
-    """What there is to read."""
+    """What there is, and a sentence for each thing that cannot be listed."""
 
-    files: list[InputFile] = field(default_factory=list)
+    files: list[Listed] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
-    etags: dict[str, str] = field(default_factory=dict)
-    """By location."""
 
 
 def list_inputs(given: Sequence[str]) -> Listing:
-    """Every file under every input; with several inputs, paths start with the last part of the input's name."""
-    local = [path.removeprefix("file://") for path in given if not is_remote(path)]
+    """Every file under every input; with several inputs, paths start with as much of the input's name as differs."""
     listing = Listing()
-    if local:
-        found = discover(local)
-        listing.files.extend(replace(file, path=printable(file.path)) for file in found.files)
-        listing.errors.extend((printable(path), printable(sentence)) for path, sentence in found.errors)
-    for uri in filter(is_remote, given):
-        _add_stored(listing, uri, uri.rstrip("/").rpartition("/")[2] if len(given) > 1 else "")
-    listing.files.sort(key=lambda file: (file.path, file.location))
+    for root, name in dict(zip(given, _names(given), strict=True)).items():
+        if is_remote(root):
+            _add_stored(listing, root, name)
+        else:
+            _add_local(listing, Path(_local(root)), name)
+    listing.files = sorted(
+        {(f.path, f.location): f for f in listing.files}.values(), key=lambda f: (f.path, f.location)
+    )
+    listing.errors = sorted(set(listing.errors))
     return listing
 
 
+def _names(given: Sequence[str]) -> list[str]:
+    """What stands before the paths under each input."""
+    unique = sorted(set(given))
+    if len(unique) == 1:
+        return ["" for _ in given]
+    parts = {root: [part for part in _local(root).rstrip("/").split("/") if part] for root in unique}
+    depth = 1
+    while len({tuple(parts[root][-depth:]) for root in unique}) < len(unique) and depth < max(map(len, parts.values())):
+        depth += 1
+    return ["/".join(parts[root][-depth:]) for root in given]
+
+
+def _local(root: str) -> str:
+    return root if is_remote(root) else os.path.abspath(root.removeprefix("file://"))  # noqa: PTH100 - links stay links
+
+
 def _add_stored(listing: Listing, uri: str, name: str) -> None:
-    """The files below a URI; an object that is gone by the time it is opened is named like one that cannot be read."""
-    open_remote_with(open_location)
     store = checked_store(uri, role="--input")
-    base = uri.rstrip("/")
+    base, _, last = uri.rstrip("/").rpartition("/")
     try:
-        stored = store.files()
+        one = store.kind() == "file"
+        stored = [Store(base).stored(last)] if one else store.files()
     except OSError as error:
         raise InputError(f"--input {uri} cannot be listed: {first_line(error)}; check name and credentials.") from error
     for file in stored:
-        path = "/".join(filter(None, (name, file.path)))
-        found = discover_stored(f"{base}/{file.path}", path, size=file.size, mtime_ms=file.mtime_ms)
-        listing.files.extend(found.files)
-        listing.errors.extend(found.errors)
+        path = (name or last) if one else "/".join(filter(None, (name, file.path)))
+        location = f"{base if one else uri.rstrip('/')}/{file.path}"
+        listing.files.append(Listed(path=path, location=location, size=file.size, mtime_ms=file.mtime_ms))
+
+
+def _add_local(listing: Listing, root: Path, name: str) -> None:
+    if not root.is_dir():
+        _add_file(listing, root, name or root.name)
+        return
+    for path in _files_below(root, listing):
+        _add_file(listing, path, "/".join(filter(None, (name, path.relative_to(root).as_posix()))))
+
+
+def _add_file(listing: Listing, path: Path, name: str) -> None:
+    name = printable(name)
+    try:
+        status = path.stat()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        listing.errors.append((name, f"{printable(str(path))} cannot be read ({why}); check that it is still there"))
+        return
+    size, mtime_ms = status.st_size, status.st_mtime_ns // 1_000_000
+    listing.files.append(Listed(path=name, location=str(path), size=size, mtime_ms=mtime_ms))
+
+
+def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
+    """The regular files of a tree; a directory that several links lead to is walked once."""
+
+    def complain(error: OSError) -> None:
+        name = printable(str(error.filename))
+        listing.errors.append((name, f"{name} cannot be listed ({error.strerror}); check its permissions"))
+
+    seen: set[str] = set()
+    for directory, below, names in os.walk(root, onerror=complain, followlinks=True):
+        real = os.path.realpath(directory)
+        if real in seen:
+            below.clear()
+            continue
+        seen.add(real)
+        below.sort()
+        # A link that leads nowhere is named by `_add_file`; pipes and sockets are no logs.
+        paths = (Path(directory, name) for name in sorted(names))
+        yield from (path for path in paths if path.is_file() or path.is_symlink())
 
 
 def refuse_missing_inputs(given: Sequence[str]) -> None:
@@ -68,32 +134,6 @@ def refuse_missing_inputs(given: Sequence[str]) -> None:
         store = checked_store(path, role="--input")
         if store.kind() == "nothing" and not is_remote(path):
             raise InputError(f"--input {path}: no such file or directory.")
-
-
-def plan_scan(
-    listing: Listing, fresh: Collection[str], options: AnalyzeOptions, *, per_directory: bool, workers: int
-) -> ReadPlan:
-    """Who reads which part of the fresh files; their neighbours are looked at, for they tell of each other."""
-    directories = {path.rpartition("/")[0] for path in fresh}
-    near = tuple(file for file in listing.files if file.path.rpartition("/")[0] in directories)
-    looked_at = profiles(near, options.zones)
-    chosen = [(file, found) for file, found in zip(near, looked_at, strict=True) if file.path in fresh]
-    files = tuple(file for file, _ in chosen)
-    found = tuple(each for _, each in chosen)
-    splits = plan(files, found, options.split_bytes)
-    total = sum(file.size for file in files)
-    return ReadPlan(
-        files=files,
-        profiles=found,
-        errors=tuple(listing.errors),
-        portions=deal(splits, max(workers, -(-total // TASK_BYTES))),
-        reading=Reading(
-            cluster=options.cluster or DEFAULT_CLUSTER,
-            cluster_per_directory=per_directory,
-            shards=(0,),
-            patterns=options.patterns,
-        ),
-    )
 
 
 def output_store(uri: str) -> Store:

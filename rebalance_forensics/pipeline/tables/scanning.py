@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,12 +16,11 @@ from rebalance_forensics.pipeline.schemas import ROWS, Kind
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.stores import Store, open_location
+from rebalance_forensics.pipeline.tables.telling import told_batch
 from rebalance_forensics.sources.opening import open_remote_with
 
 Spans = dict[str, dict[str, tuple[int, int]]]
 """By path and date, the first and last time of its events."""
-TOLD = pa.schema([("what", pa.string()), ("text", pa.string())])
-"""What tasks tell the driver: little, and never events."""
 _COLUMNS = ("cluster", "group", "ts", "path", "byte_offset", "line", "event", "pattern", "payload")
 SCANNED = pa.schema([*(ROWS.field(name) for name in _COLUMNS), ("file_id", pa.string())])
 
@@ -37,19 +36,21 @@ class Scan:
     """By path."""
 
 
-def scanned_file(work: str, task: int) -> str:
-    """Where a task leaves its events."""
-    return f"{work}/scanned/{task:06d}.parquet"
-
-
 def scan_task(scan: Scan, task: int) -> Iterator[pa.RecordBatch]:
     """Read one portion; the counts of its splits, and the dates its events are of, go to the driver."""
     open_remote_with(open_location)
+    yield from keep_events(read_portion(scan.plan.portions[task], scan.plan.reading), scan)
+
+
+def keep_events(batches: Iterable[pa.RecordBatch], scan: Scan) -> Iterator[pa.RecordBatch]:
+    """Events into a waiting file, all else to the driver."""
     spans: Spans = {}
     events = undated = 0
     told: list[tuple[str, str]] = []
-    with scan.store.create(scanned_file(scan.work, task)) as stream, pq.ParquetWriter(stream, SCANNED) as writer:
-        for batch in read_portion(scan.plan.portions[task], scan.plan.reading):
+    # Spark may try a task twice, even at the same time; the driver hears of the file of one that was finished.
+    path = f"{scan.work}/scanned/{uuid4().hex}.parquet"
+    with scan.store.create(path) as stream, pq.ParquetWriter(stream, SCANNED) as writer:
+        for batch in batches:
             told.extend(("counts", text) for text in _counts(batch))
             found = batch.filter(pc.not_equal(batch["kind"], int(Kind.COUNTS)))
             dated = found.filter(pc.is_valid(found["ts"]))
@@ -57,14 +58,8 @@ def scan_task(scan: Scan, task: int) -> Iterator[pa.RecordBatch]:
             undated += found.num_rows - dated.num_rows
             _widen(spans, dated)
             writer.write_batch(_scanned(dated, scan.file_ids))
-    told.append(("scan", json.dumps({"spans": spans, "events": events, "undated": undated})))
+    told.append(("scan", json.dumps({"file": path, "spans": spans, "events": events, "undated": undated})))
     yield told_batch(told)
-
-
-def told_batch(told: list[tuple[str, str]]) -> pa.RecordBatch:
-    """What a task tells, as Arrow."""
-    columns: list[list[Any]] = [[what for what, _ in told], [text for _, text in told]]
-    return pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in columns], schema=TOLD)
 
 
 def _counts(batch: pa.RecordBatch) -> list[str]:

@@ -26,6 +26,16 @@ _EVIDENCE = pa.struct(
     ]
 )
 _ADVICE = pa.struct([("action", pa.string()), ("why", pa.string())])
+_SETTLED = pa.struct(
+    [
+        ("until", pa.int64()),
+        *((name, pa.int64()) for name in ("bytes", "lines", "records", "unparsed", "matched", "unmatched_kafka")),
+        ("first", TIME),
+        ("last", TIME),
+        ("kafka_version", pa.string()),
+        ("read_as", pa.string()),
+    ]
+)
 _BUG = pa.struct([("jira", pa.string()), ("title", pa.string()), ("fixed_in", pa.string())])
 
 
@@ -160,7 +170,7 @@ INPUTS = Table(
         ("head_bytes", pa.int64(), "how many bytes that hash covers"),
         ("location", pa.string(), "where it was read"),
         ("size", pa.int64(), "bytes as it lies there"),
-        ("etag", pa.string(), "what the store says of its content, else its time of change"),
+        ("etag", pa.string(), "its time of change and size, of an archive those of the archive"),
         ("host", pa.string(), "the host that wrote it"),
         ("component", pa.string(), "what wrote it"),
         ("kafka_version", pa.string(), "of which release"),
@@ -176,11 +186,16 @@ INPUTS = Table(
         ("first", TIME, "its first time"),
         ("last", TIME, "its last time"),
         ("errors", WORDS, "what could not be read, as sentences; such a file is tried again in every run"),
+        (
+            "settled",
+            _SETTLED,
+            "of a log that may grow: up to which byte it is read for good, with the counts",
+        ),
     ),
 )
 RUNS = Table(
     name="runs",
-    of="one run of the job that changed something; the intervals of all runs are what the tables cover",
+    of="one run of the job; the intervals of all runs are what the tables cover",
     dated_by="`since`; its cluster is `--cluster`, or `*` with `--cluster-per-directory`",
     order=("started_at", "id"),
     schema=_schema(

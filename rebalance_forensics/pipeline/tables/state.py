@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.intervals import Coverage, Interval
+from rebalance_forensics.pipeline.tables.journal import FILES, Journal
 from rebalance_forensics.pipeline.tables.layout import partition_files
-from rebalance_forensics.pipeline.tables.schemas import RUNS, SCHEMA_VERSION, Table
+from rebalance_forensics.pipeline.tables.schemas import SCHEMA_VERSION, Table
 from rebalance_forensics.pipeline.tables.stores import Store, batches_of
 
 MARK = "_schema.json"
+COVERAGE = "_coverage"
 
 
 def refuse_other_version(store: Store, uri: str) -> None:
@@ -36,9 +39,21 @@ def mark_version(store: Store) -> None:
 
 
 def coverage_of(store: Store, scope: str) -> Coverage:
-    """The intervals of all runs of a scope."""
-    rows = (row for files in partition_files(store, RUNS, None, scope).values() for row in rows_in(store, files))
-    return Coverage.of(Interval(_ms(row["since"]), _ms(row["until"])) for row in rows)
+    """The intervals of all runs of a scope; where a stopped run left two states, both are true."""
+    files = store.files(_coverage_directory(scope))
+    told = (pair for file in files if file.path.endswith(".json") for pair in json.loads(store.read(file.path)))
+    return Coverage.of(Interval(since, until) for since, until in told)
+
+
+def put_coverage(store: Store, journal: Journal, work: str, name: str, scope: str, coverage: Coverage) -> None:
+    """Keep them in one small file, for `runs` becomes long."""
+    path = f"{work}/{FILES}/{_coverage_directory(scope)}/{name}.json"
+    store.write(path, json.dumps([(one.since, one.until) for one in coverage.intervals]).encode())
+    journal.put(_coverage_directory(scope), path)
+
+
+def _coverage_directory(scope: str) -> str:
+    return f"{COVERAGE}/{quote(scope, safe='')}"
 
 
 def rows_in(store: Store, files: list[str]) -> list[dict[str, Any]]:
@@ -49,7 +64,3 @@ def rows_in(store: Store, files: list[str]) -> list[dict[str, Any]]:
 def rows_of_day(store: Store, table: Table, day: int, cluster: str) -> list[dict[str, Any]]:
     """The rows of one partition."""
     return rows_in(store, partition_files(store, table, [day], cluster).get((day, cluster), []))
-
-
-def _ms(at: Any) -> int:  # noqa: ANN401 - a datetime of pyarrow's making
-    return int(at.timestamp() * 1000)

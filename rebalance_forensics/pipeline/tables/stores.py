@@ -49,6 +49,11 @@ class Store:
         found = (info for info in system.get_file_info(selector) if info.is_file)
         return sorted((_stored(info, root) for info in found), key=lambda file: file.path)
 
+    def stored(self, path: str) -> StoredFile:
+        """One file, as a listing shows it."""
+        system, place = self.place(path)
+        return _stored(system.get_file_info(place), self.place()[1])
+
     def directories(self, below: str = "") -> Sequence[str]:
         """The names of the directories right below one."""
         system, start = self.place(below)

@@ -1,0 +1,87 @@
+"""What one run of the job has at hand, what it has scanned, and what it came to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.job.entries import Ledger
+from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.pipeline.tables.engines import JobEngine
+from rebalance_forensics.pipeline.tables.intervals import Interval
+from rebalance_forensics.pipeline.tables.journal import Journal
+from rebalance_forensics.pipeline.tables.scanning import Spans
+from rebalance_forensics.pipeline.tables.stores import Store
+
+OK, FOUND, REFUSED, PARTIAL = 0, 1, 2, 3
+SEVERITIES = ("info", "warning", "critical")
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """One run: what it is asked for, and where its unfinished files are."""
+
+    options: JobOptions
+    engine: JobEngine
+    store: Store
+    interval: Interval
+    id: str
+    work: str
+    started_ms: int
+    journal: Journal = field(default_factory=Journal)
+
+
+@dataclass(slots=True, kw_only=True)
+class Scanned:
+    """What the scan of whatever is new told."""
+
+    stats: list[SplitStats]
+    """With those of the parts that were read by earlier runs."""
+    spans: Spans
+    files: list[str]
+    """Waiting files of events."""
+    events: int
+    ledger: Ledger
+    replaced: Mapping[str, int]
+    """By file id, the place from which on what is known of a file no longer counts."""
+    listed: int
+    bytes: int
+    errors: list[str]
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What a run came to: the summary row, and what alerts and reports are made of."""
+
+    summary: dict[str, int | str | None]
+    interval: Interval
+    cases: list[GroupCase] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def incidents(self) -> list[Incident]:
+        """All incidents of the dates that were written."""
+        return [incident for case in self.cases for incident in case.incidents]
+
+
+def exit_code(outcome: Outcome, fail_on: str | None) -> int:
+    """3 when something could not be read, else 1 when an incident is as bad as `fail_on`, else 0."""
+    if outcome.errors or outcome.failures:
+        return PARTIAL
+    bad = severities_from(fail_on) if fail_on else ()
+    return FOUND if any(incident.severity in bad for incident in outcome.incidents) else OK
+
+
+def severities_from(lowest: str) -> tuple[str, ...]:
+    """A severity and all that are worse."""
+    return SEVERITIES[SEVERITIES.index(lowest) :]
+
+
+def now_ms() -> int:
+    """The time, as events have it."""
+    return int(time.time() * 1000)

@@ -1,0 +1,107 @@
+"""The first half of a run: what is new among the inputs, opened, scanned and entered in the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rebalance_forensics.job.entries import Known, Ledger, entries_of
+from rebalance_forensics.job.run import Run, Scanned
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.rows import Codec
+from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.pipeline.tables.intervals import DAY_MS
+from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, changes, known_files, read_ledger
+from rebalance_forensics.pipeline.tables.listing import Listing, list_inputs
+from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_tasks
+from rebalance_forensics.pipeline.tables.planning import ScanPlan, plan_scan
+from rebalance_forensics.pipeline.tables.scanning import Scan, Spans
+from rebalance_forensics.pipeline.tables.telling import Told
+
+
+@dataclass(slots=True)
+class Harvest:
+    """What scanning tasks told, added up."""
+
+    stats: list[SplitStats] = field(default_factory=list)
+    spans: Spans = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    events: int = 0
+
+    @classmethod
+    def of(cls, told: Told) -> Harvest:
+        """All of it."""
+        codec, harvest = Codec(), cls()
+        harvest.stats = [codec.loads(SplitStats, text) for what, text in told if what == "counts"]
+        for share in (json.loads(text) for what, text in told if what == "scan"):
+            harvest.files.append(share["file"])
+            harvest.events += share["events"]
+            for path, days in share["spans"].items():
+                _widen(harvest.spans.setdefault(path, {}), days)
+        return harvest
+
+
+def scan_files(run: Run) -> Scanned:
+    """List, open what is new, read it."""
+    entries = read_ledger(run.store, run.options.scope)
+    listing = list_inputs(run.options.inputs)
+    looked, known = _look(run, listing, entries)
+    found = changes(looked, known, entries)
+    plan = plan_scan(looked, found, run.options.reading, workers=run.engine.workers)
+    harvest = Harvest.of(_read(run, plan, found) if plan.reads.portions else [])
+    stats = [*(settled.stats for settled in plan.settled.values()), *harvest.stats]
+    day = run.interval.since // DAY_MS
+    replaced = _replaced(plan, found)
+    ledger = entries_of(plan, stats, looked, Known(entries=entries, errors=listing.errors), found, day=day)
+    errors = [sentence for _, sentence in (*listing.errors, *looked.errors)]
+    _refuse_foreign(run, len(listing.files), errors, ledger)
+    return Scanned(
+        stats=stats, spans={path: spans for path, spans in harvest.spans.items() if path in found.fresh},
+        files=harvest.files, events=harvest.events, ledger=ledger, replaced=replaced,
+        listed=len(listing.files) + len(listing.errors), bytes=sum(split.bytes for split in harvest.stats),
+        errors=[*errors, *ledger.scan_errors],
+    )  # fmt: skip
+
+
+def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[Looked, set[str]]:
+    """What the new files are, and the paths of those that are known."""
+    known = known_files(listing.files, entries)
+    new = [file for file in listing.files if file.path not in known]
+    if not new:
+        return Looked(), known
+    directories = {file.directory for file in new}
+    near = [file for file in listing.files if file.path in known and file.directory in directories]
+    prefixes = {int(entry.cells["head_bytes"] or 0) for entry in entries if entry.cells["head"]}
+    look = Look(tasks=look_tasks(new, near), zones=run.options.reading.zones, prefixes=tuple(sorted(prefixes)))
+    return run.engine.look(look), known
+
+
+def _read(run: Run, plan: ScanPlan, found: Changes) -> Told:
+    ids = {path: identity.file_id for path, identity in found.fresh.items()}
+    return run.engine.scan(Scan(plan=plan.reads, store=run.store, work=run.work, file_ids=ids))
+
+
+def _replaced(plan: ScanPlan, found: Changes) -> dict[str, int]:
+    """Former states of files are forgotten; of those that are read on, what comes behind the settled part."""
+    gone = {entry.file_id: 0 for entry in found.replaced.values()}
+    anew = {found.fresh[path].file_id: place for path, place in plan.forgotten_from.items()}
+    return gone | anew
+
+
+def _widen(known: dict[str, tuple[int, int]], told: dict[str, tuple[int, int]]) -> None:
+    for day, (first, last) in told.items():
+        a, b = known.get(day, (first, last))
+        known[day] = (min(a, first), max(b, last))
+
+
+def _refuse_foreign(run: Run, files: int, errors: Sequence[str], ledger: Ledger) -> None:
+    """A run that has never seen a Kafka line says what it looked at, and touches nothing."""
+    if ledger.knows_kafka:
+        return
+    looked_at = ", ".join(run.options.inputs)
+    failed = "; ".join(errors[:3])
+    if not files and not failed:
+        raise InputError(f"{looked_at}: no files here; name a directory or prefix with Kafka logs.")
+    remedy = failed or "name the logs of brokers, consumers, Streams or Connect workers"
+    raise InputError(f"{looked_at}: no Kafka line found in {files} file(s); {remedy}.")

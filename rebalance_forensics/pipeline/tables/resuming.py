@@ -1,0 +1,106 @@
+"""Logs that grow: up to where one is read for good, and what was counted until there.
+
+A record may go on behind what was there when it was read, so the last part of a log is read again when it has grown;
+everything before that stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from rebalance_forensics import __version__
+from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.splits import Split
+
+UNSETTLED_BYTES = 1 << 20
+"""No record is longer."""
+_COUNTS = ("bytes", "lines", "records", "unparsed", "matched", "unmatched_kafka")
+_DECIDES = ("layout", "envelopes", "component", "host", "zone", "zones", "midnight_ms", "year")
+"""What of a profile shows in events."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """The part of a log that is read for good, as if it were a split of its own; `read_as` says how it was read."""
+
+    until: int
+    """Where it ends; the line that goes over this place belongs to it."""
+    stats: SplitStats
+    read_as: str
+
+
+def grows(file: InputFile, profile: FileProfile) -> bool:
+    """Whether what is added to a file can be read by itself."""
+    return not file.codec and not file.members and profile.splittable
+
+
+def splits_of(file: InputFile, profile: FileProfile, start: int, split_bytes: int) -> tuple[Split, ...]:
+    """What there is to read of a file from a place on, with a cut where it will be settled."""
+    if file.codec or not profile.splittable:
+        return (Split(file=file, profile=profile, index=0),)
+    starts = {start, *range(start + split_bytes, file.size, split_bytes)}
+    if grows(file, profile) and file.size - UNSETTLED_BYTES > start:
+        starts.add(file.size - UNSETTLED_BYTES)
+    ordered = sorted(starts)
+    return tuple(
+        Split(file=file, profile=profile, index=index, start=at, end=end)
+        for index, (at, end) in enumerate(zip(ordered, [*ordered[1:], None], strict=True))
+    )
+
+
+def digest_of(file: InputFile, profile: FileProfile, reading: Reading) -> str:
+    """How a file is read: what was read another way is no beginning to go on from."""
+    own = [getattr(profile, name) for name in _DECIDES]
+    told = repr((__version__, own, reading.patterns, reading.cluster_of(file.path)))
+    return sha256(told.encode(errors="replace")).hexdigest()[:16]
+
+
+def settled_cells(file: InputFile, profile: FileProfile, stats: Sequence[SplitStats], reading: Reading) -> Any:  # noqa: ANN401 - a cell
+    """What the ledger keeps of a log that may grow; None where it is read as a whole each time."""
+    end = max(0, file.size - UNSETTLED_BYTES)
+    before = [split for split in stats if split.start < end]
+    if not grows(file, profile) or any(split.errors or split.hosts for split in stats):
+        return None
+    counts: dict[str, Any] = {name: sum(getattr(split, name) for split in before) for name in _COUNTS}
+    first = min((split.first for split in before if split.first is not None), default=None)
+    last = max((split.last for split in before if split.last is not None), default=None)
+    return {
+        "until": end,
+        **counts,
+        "first": None if first is None else first * 1000,
+        "last": None if last is None else last * 1000,
+        "kafka_version": next((split.kafka_version for split in before if split.kafka_version), None),
+        "read_as": digest_of(file, profile, reading),
+    }
+
+
+def only_grew(former: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether a file, by two rows of the ledger, is the one it was with more at its end, read in the same way."""
+    before, after = former.get("settled"), now.get("settled")
+    if not before or not after or former["path"] != now["path"] or former["file_id"] != now["file_id"]:
+        return False
+    return bool(before["read_as"] == after["read_as"])
+
+
+def settled_of(path: str, cells: Mapping[str, Any]) -> Settled | None:
+    """The same, back from a row of the ledger."""
+    told = cells.get("settled")
+    if not told or not told["until"] or cells["errors"]:
+        return None
+    stats = SplitStats(
+        path=path, index=0, start=0, **{name: told[name] for name in _COUNTS},
+        first=_ms(told["first"]), last=_ms(told["last"]), kafka_version=told["kafka_version"],
+    )  # fmt: skip
+    return Settled(until=told["until"], stats=stats, read_as=told["read_as"])
+
+
+def _ms(at: object) -> int | None:
+    assert at is None or isinstance(at, datetime)
+    return None if at is None else int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
