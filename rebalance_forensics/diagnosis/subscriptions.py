@@ -7,13 +7,14 @@ import re
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.membership import Subscribed
-from rebalance_forensics.events.rebalancing import JoinRequested
+from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Request
 
 BROKER_LEAD_MS = 330_000
 """Clients see new topics up to metadata.max.age.ms (five minutes) later."""
 SHORT_LEAD_MS = 60_000
+HAND_OVER_MS = 3_000
 
 
 def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | None:
@@ -38,6 +39,29 @@ def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = BROKER_LEA
     """Topics that brokers created, extended or deleted shortly before, Kafka's own left out."""
     begin = max(at - lead_ms, timeline.first + 1)
     return [e for e in timeline.of(TopicChanged).between(begin, at + 1_000) if not e.topic.startswith("__")]
+
+
+def wordless_rejoins(timeline: Timeline) -> list[Request]:
+    """Members that the coordinator already knew and that made it rebalance, though no line says why.
+
+    Its topics or its subscription changed: a leader rejoins for both, any other member only for the latter.
+    """
+    found = [r for r in timeline.requests if _is_wordless(r)]
+    return [r for r in found if not _hands_over(timeline, r)]
+
+
+def _is_wordless(request: Request) -> bool:
+    told = [e for e in request.events if isinstance(e, RebalanceStarted)]
+    if any(e.client_reason not in (None, "not provided") for e in told) or len(told) < len(request.events):
+        return False
+    updated = any((e.reason or "").startswith("Updating metadata for member") for e in told)
+    return request.why == "leader-rejoined" or (request.why == "member-rejoined" and updated)
+
+
+def _hands_over(timeline: Timeline, request: Request) -> bool:
+    """Right after another rebalance it is the second half of a cooperative one."""
+    before = [r for r in timeline.rebalances if r.started_at < request.at - 200]
+    return bool(before) and timeline.mode != "eager" and request.at - before[-1].ended_at() < HAND_OVER_MS
 
 
 def _difference(request: Request) -> list[str]:

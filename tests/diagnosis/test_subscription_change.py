@@ -46,3 +46,11 @@ def test_the_first_subscription_is_no_change() -> None:
         logger="org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer",
     )
     assert story.formed("c-1", "c-2").causes() == []
+
+
+def test_a_leader_that_rejoins_without_a_word_and_without_a_changed_topic_may_have_subscribed_anew() -> None:
+    story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
+    story.rebalanced("01:10:00.010", f"leader {story.id_of('c-1')} re-joining group during Stable", ["c-1", "c-2"])
+    (cause,) = story.the_incident().root_causes
+    assert cause.cause == "subscription-change"
+    assert cause.confidence < 0.6

@@ -46,3 +46,34 @@ def test_a_newcomer_changes_no_topic() -> None:
     story = Story().formed("c-1").started("c-2", "01:09:58.000")
     story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
     assert "topic-metadata-change" not in story.causes()
+
+
+def grown_in_silence(release: Release, seen: Side = "both") -> Story:
+    """A leader of 1.x to 2.6 rejoins for new partitions and says nothing; they are given out like all others."""
+    story = Story(release=release, seen=seen).formed("c-1", "c-2")
+    reason = f"Updating metadata for member {member_id('c-1')}"
+    story.rebalanced("01:10:00.010", reason, ["c-1", "c-2"])
+    return story.line("c-2/app.log", "01:10:00.530", story.of("c-2").assigned(("orders-3", "orders-4", "orders-5")))
+
+
+@pytest.mark.parametrize("release", [(1, 1), (2, 0), (2, 2), (2, 5)])
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_partitions_nobody_had_before_show_that_the_topic_grew(release: Release, seen: Side) -> None:
+    story = grown_in_silence(release, seen)
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.blamed() == ["orders"]
+
+
+def test_a_log_created_on_a_broker_tells_why_a_member_of_old_rejoined() -> None:
+    story = Story(release=(2, 2), seen="brokers").formed("c-1", "c-2")
+    created = "Created log for partition orders-4 in /var/kafka with properties {}."
+    story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
+    story.rebalanced("01:10:00.010", f"Updating metadata for member {member_id('c-1')}", ["c-1", "c-2"])
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.blamed() == ["orders"]
+
+
+def test_what_a_newcomer_takes_over_is_no_new_partition() -> None:
+    story = Story(release=(2, 5)).formed("c-1").started("c-2", "01:09:58.000")
+    story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
+    assert "topic-metadata-change" not in story.causes()

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.episodes import distinct_events, formed_at, runs, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.growth import growths
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
-from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_under_pattern
+from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_under_pattern, wordless_rejoins
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
@@ -17,32 +18,55 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance, Request
 
 ONE_CHANGE_MS = 120_000
+STORM = 3
 _TOPICS = re.compile(r"([^\s{},=()]+)=(\[[^\]]*\]|[^,}]*)")
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
-    """Leaders that saw changed metadata; on brokers alone, leaders that rejoined after a topic changed."""
+    """Leaders that saw changed metadata; without their word, new partitions, or rejoins after a topic changed."""
     formed = formed_at(timeline)
     asked = [r for r in timeline.requests if r.at > formed]
     told = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
     for group in runs(told, lambda r: r.at, ONE_CHANGE_MS):
         yield _finding(timeline, group, CERTAIN, [])
-    wordless = [r for r in timeline.requests if _leader_without_a_word(r) and not _next_to(r, told)]
+    wordless = [r for r in wordless_rejoins(timeline) if not _next_to(r, told)]
     for request in wordless:
-        topics = topics_changed_before(timeline, request.at)
-        if topics or (timeline.kind == "consumer" and request.actor is not None and not request.actor.has_log):
+        topics = [*topics_changed_before(timeline, request.at), *_given_anew(timeline, [request])]
+        if topics:
             yield _finding(timeline, [request], _sure_of(timeline, topics), topics)
+    yield from _grown(timeline, [*told, *wordless])
     yield from _bumped_by_metadata(timeline)
+
+
+def _given_anew(timeline: Timeline, group: list[Request]) -> list[Event]:
+    mine = {id(r) for r in touched(timeline, group)}
+    return [e for g in growths(timeline) if id(g.rebalance) in mine for e in g.told]
+
+
+def _grown(timeline: Timeline, told: list[Request]) -> Iterator[Finding]:
+    """New partitions after a rebalance for which nobody gave a reason."""
+    known = {id(r) for r in touched(timeline, told)}
+    silent = [g for g in growths(timeline) if id(g.rebalance) not in known]
+    for run in runs(silent, lambda g: g.rebalance.started_at, ONE_CHANGE_MS):
+        names = sorted({t for g in run for t in g.topics})
+        facts = tuple(g.rebalance for g in run)
+        yield Finding(
+            because=distinct_events(e for g in run for e in (*g.told[:3], *g.rebalance.events[:1])),
+            culprits=_culprits(names),
+            confidence=LIKELY,
+            severity="warning" if len(run) > STORM else "info",
+            onset=facts[0].started_at,
+            claims=facts,
+            core=facts,
+            narrative=_narrative(timeline, ", ".join(names)),
+            ruled_out=(RuledOut(cause="subscription-change", why="no member subscribed anew"),),
+            advice=_advice(),
+        )
 
 
 def _sure_of(timeline: Timeline, topics: list[Event]) -> float:
     # Workers subscribe to no topic: what created the topics may have changed the connectors as well.
     return LIKELY if topics and timeline.kind != "connect" else GUESS
-
-
-def _leader_without_a_word(request: Request) -> bool:
-    reasons = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
-    return request.why == "leader-rejoined" and all(r in (None, "not provided") for r in reasons)
 
 
 def _next_to(request: Request, told: list[Request]) -> bool:
@@ -76,8 +100,8 @@ def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
 def _finding(timeline: Timeline, group: list[Request], confidence: float, topics: list[Event]) -> Finding:
     seen = {t for r in group for e in r.events for t in changed_topics(e)}
     seen |= {t for r in group for t in topics_under_pattern(timeline, r) or ()}
-    names = sorted(seen) or _names_of(topics)
-    storm = len(group) > 3
+    names = sorted(seen) or _names_of(topics) or _grown_names(timeline, group)
+    storm = len(group) > STORM
     return Finding(
         because=distinct_events([*(e for r in group for e in r.events), *topics]),
         culprits=_culprits(names),
@@ -111,6 +135,11 @@ def _advice() -> tuple[Advice, ...]:
 
 def _names_of(topics: list[Event]) -> list[str]:
     return sorted({e.topic for e in topics if isinstance(e, TopicChanged)})
+
+
+def _grown_names(timeline: Timeline, group: list[Request]) -> list[str]:
+    mine = {id(r) for r in touched(timeline, group)}
+    return sorted({t for g in growths(timeline) if id(g.rebalance) in mine for t in g.topics})
 
 
 def _culprits(names: list[str]) -> tuple[Culprit, ...]:

@@ -1,0 +1,91 @@
+"""Partitions that a group was given for the first time: topics grew or appeared, whatever the members say of it.
+
+Before 2.7 no client says why it rejoins, before 2.6 no coordinator says that it was the leader.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes import NEAR_MS
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import Subscribed
+from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
+from rebalance_forensics.events.rebalancing import AssignmentComputed, SyncSucceeded
+from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.in_time import InTime
+
+SUBSCRIBED_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """A rebalance that gave out partitions nobody had before, and the lines that show them."""
+
+    rebalance: Rebalance
+    topics: tuple[str, ...]
+    told: tuple[Event, ...]
+
+
+def growths(timeline: Timeline) -> list[Growth]:
+    """Every rebalance of this kind that no member's coming, going or new subscription explains."""
+    return timeline.once("growths", lambda: list(_growths(timeline)))
+
+
+def _growths(timeline: Timeline) -> Iterator[Growth]:
+    first: dict[str, Event] = {}
+    for event in timeline.of(PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed):
+        for partition in _given(event):
+            first.setdefault(partition, event)
+    anew = InTime(first.items(), lambda item: time_of(item[1]))
+    highest: dict[str, int] = defaultdict(lambda: -1)
+    ordered = timeline.rebalances
+    for index, rebalance in enumerate(ordered):
+        until = ordered[index + 1].started_at - 1 if index + 1 < len(ordered) else timeline.last
+        fresh = anew.between(rebalance.started_at, until)
+        told = [(p, e) for p, e in fresh if highest and _number(p) > highest[_topic(p)]]
+        for partition, _ in fresh:
+            highest[_topic(partition)] = max(highest[_topic(partition)], _number(partition))
+        topics = tuple(sorted({_topic(p) for p, _ in told}))
+        if told and _all_known(timeline, ordered[index - 1]) and not _explained(timeline, rebalance, topics):
+            yield Growth(rebalance=rebalance, topics=topics, told=tuple(dict.fromkeys(e for _, e in told)))
+
+
+def _given(event: Event) -> tuple[str, ...]:
+    match event:
+        case PartitionsAssigned(partitions=p) | AssignmentNotified(partitions=p):
+            return p
+        case AssignmentUpdated(assigned=p):
+            return p
+        case AssignmentComputed(assignment=by_member):
+            return tuple(x for _, given in by_member for x in given)
+    return ()
+
+
+def _all_known(timeline: Timeline, before: Rebalance) -> bool:
+    """Whether the partitions of all members were known: by the leader's map, which no client prints before 2.4."""
+    if any(isinstance(e, AssignmentComputed) for e in before.events):
+        return True
+    return not timeline.of(AssignmentComputed, SyncSucceeded) and all(a.has_log for a in timeline.actors())
+
+
+def _explained(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
+    begin, end = rebalance.started_at - NEAR_MS, (rebalance.stabilized_at or rebalance.ended_at()) + 200
+    if timeline.moves(begin, end):
+        return True
+    return any(
+        isinstance(e, Subscribed) and begin - SUBSCRIBED_MS <= (e.at or 0) <= end and set(topics) & set(e.topics)
+        for e in timeline.of(Subscribed)
+    )
+
+
+def _topic(partition: str) -> str:
+    return partition.rpartition("-")[0]
+
+
+def _number(partition: str) -> int:
+    tail = partition.rpartition("-")[2]
+    return int(tail) if tail.isdigit() else -1
