@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rebalance_forensics.diagnosis.gaps import gaps_of
-from rebalance_forensics.diagnosis.incidents import assign_rebalances, incident_of, unexplained
+from rebalance_forensics.diagnosis.incidents import Assigned, assign_rebalances, incident_of, unexplained
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.registry import findings_of
 from rebalance_forensics.diagnosis.tips import tips
-from rebalance_forensics.diagnosis.weighing import Draft, weigh
+from rebalance_forensics.diagnosis.weighing import QUIET_MS, Draft, merged, weigh
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import Timeline, build
 from rebalance_forensics.timeline.clocks import FileClock
+from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.follow_ups import mark_follow_ups
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory
@@ -35,22 +36,12 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     mark_follow_ups(timeline.rebalances, timeline.events)
     drafts, explained = weigh(timeline, findings_of(timeline))
     assigned = assign_rebalances(timeline, drafts, explained)
-    for rebalance in timeline.rebalances[1:]:
-        if id(rebalance) not in assigned and rebalance.events:
-            finding = unexplained(rebalance)
-            if finding is not None:
-                draft = _same_unexplained(drafts, finding.started_at())
-                draft.findings.append(finding)
-                assigned[id(rebalance)] = (draft, "unexplained")
-    incidents = sorted(
-        (
-            incident_of(timeline, d, [(r, assigned[id(r)][1]) for r in timeline.rebalances if _belongs(assigned, r, d)])
-            for d in drafts
-        ),
-        key=lambda i: (i.started_at, i.id),
-    )
-    triggers = {r.generation: assigned[id(r)][1] for r in timeline.rebalances if id(r) in assigned}
-    timeline.generations = [_triggered(g, triggers, timeline) for g in timeline.generations]
+    left = [unexplained(r) for r in timeline.rebalances[1:] if id(r) not in assigned and r.events]
+    for draft in merged(left, QUIET_MS):
+        drafts.append(draft)
+        assigned |= {id(claim): (draft, draft.cause) for finding in draft.findings for claim in finding.claims}
+    incidents = sorted(_incidents(timeline, drafts, assigned), key=lambda i: (i.started_at, i.id))
+    timeline.generations = _triggered(timeline, assigned)
     return GroupCase(
         history=replace(history_of(timeline), reading=tips(timeline)),
         incidents=tuple(incidents),
@@ -59,21 +50,21 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     )
 
 
-def _belongs(assigned: dict[int, tuple[Draft, str]], rebalance: object, draft: Draft) -> bool:
-    found = assigned.get(id(rebalance))
-    return found is not None and found[0] is draft
+def _incidents(timeline: Timeline, drafts: Sequence[Draft], assigned: Assigned) -> list[Incident]:
+    mine: dict[Draft, list[tuple[Rebalance, str]]] = {draft: [] for draft in drafts}
+    for rebalance in timeline.rebalances:
+        if id(rebalance) in assigned:
+            draft, trigger = assigned[id(rebalance)]
+            mine[draft].append((rebalance, trigger))
+    return [incident_of(timeline, draft, rebalances) for draft, rebalances in mine.items()]
 
 
-def _same_unexplained(drafts: list[Draft], at: int) -> Draft:
-    for draft in drafts:
-        if draft.cause == "unexplained" and at - draft.last_at <= 5 * 60 * 1000:
-            return draft
-    draft = Draft()
-    drafts.append(draft)
-    return draft
-
-
-def _triggered(generation: Generation, triggers: dict[int | None, str], timeline: Timeline) -> Generation:
-    followup = next((r.followup for r in timeline.rebalances if r.generation == generation.generation), None)
-    trigger = triggers.get(generation.generation) or followup
-    return replace(generation, trigger=trigger, followup=followup)
+def _triggered(timeline: Timeline, assigned: Assigned) -> list[Generation]:
+    triggers = {r.generation: assigned[id(r)][1] for r in timeline.rebalances if id(r) in assigned}
+    followups = {r.generation: r.followup for r in reversed(timeline.rebalances)}
+    found = []
+    for generation in timeline.generations:
+        followup = followups.get(generation.generation)
+        trigger = triggers.get(generation.generation) or followup
+        found.append(replace(generation, trigger=trigger, followup=followup) if trigger else generation)
+    return found

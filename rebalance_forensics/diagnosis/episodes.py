@@ -154,12 +154,9 @@ def setting(timeline: Timeline, name: str, default: int) -> int:
 
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = NEAR_MS) -> tuple[Rebalance, ...]:
     """The rebalances that these facts fall into or begin."""
-    times = [fact_at(f) for f in facts]
-    return tuple(
-        r
-        for r in timeline.rebalances
-        if any(r.started_at - slack_ms <= t <= (r.stabilized_at or r.ended_at()) + 200 for t in times)
-    )
+    times = {fact_at(f) for f in facts}
+    known = timeline.rebalances
+    return tuple(known[i] for i in sorted({i for t in times for i in known.places_touching(t - 200, t + slack_ms)}))
 
 
 def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:

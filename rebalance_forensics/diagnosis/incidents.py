@@ -16,21 +16,24 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.in_time import InTime
 
 SLACK_MS = 1_500
 _WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 
 
-def assign_rebalances(
-    timeline: Timeline, drafts: list[Draft], explained: dict[int, Finding]
-) -> dict[int, tuple[Draft, str]]:
-    """Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""
+Assigned = dict[int, tuple[Draft, str]]
+"""Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""
+
+
+def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: dict[int, Finding]) -> Assigned:
+    """Deal the rebalances to the drafts."""
     of_finding = {id(f): d for d in drafts for f in d.findings}
     unordered: list[Fact] = [
         *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
     ]  # fmt: skip
-    facts = sorted(unordered, key=fact_at)
-    found: dict[int, tuple[Draft, str]] = {}
+    facts = InTime(unordered, fact_at)
+    found: Assigned = {}
     since = 0
     last: Draft | None = None
     for rebalance in timeline.rebalances:
@@ -53,10 +56,10 @@ def _begins_something(mine: Sequence[Fact], explained: dict[int, Finding], last:
     return any(id(f) in explained and of[id(explained[id(f)])] is not last for f in mine)
 
 
-def _facts_of(rebalance: Rebalance, facts: Sequence[Fact], since: int) -> list[Fact]:
+def _facts_of(rebalance: Rebalance, facts: InTime[Fact], since: int) -> list[Fact]:
     until = (rebalance.stabilized_at or rebalance.ended_at()) + 200
     begin = min(since, rebalance.started_at) if since else rebalance.started_at - 60_000
-    return [f for f in facts if begin - 200 < fact_at(f) <= until]
+    return facts.between(begin - 199, until)
 
 
 def incident_of(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> Incident:
@@ -67,7 +70,7 @@ def incident_of(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance
     cause = _root_cause(timeline, draft)
     generations = tuple(sorted({r.generation for r, _ in mine if r.generation is not None}))
     followups = {r.followup for r, t in mine if r.followup == t} | {f for x in draft.findings for f in x.followups}
-    if any(isinstance(e, WorkerAssigned) and e.delay_ms and started <= (e.at or 0) <= ended for e in timeline.events):
+    if any(e.delay_ms for e in timeline.of(WorkerAssigned).between(started, ended)):
         followups.add("connect-delayed")
     return Incident(
         id=_id(timeline, generations, cause),
@@ -114,8 +117,13 @@ def _root_cause(timeline: Timeline, draft: Draft) -> RootCause:
 
 def _interleaved(findings: Sequence[Finding]) -> list[Event]:
     """The best line of every occurrence first, then the second best, and so on."""
-    longest = max(len(f.because) for f in findings)
-    return [f.because[i] for i in range(longest) for f in findings if i < len(f.because)]
+    found: list[Event] = []
+    rank, left = 0, list(findings)
+    while left:
+        found += [f.because[rank] for f in left]
+        rank += 1
+        left = [f for f in left if len(f.because) > rank]
+    return found
 
 
 def _repeated(draft: Draft) -> str:
@@ -145,7 +153,7 @@ def _ruled_out(draft: Draft) -> tuple[RuledOut, ...]:
 
 def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]) -> Impact:
     """Pauses that overlap the incident, clipped to nothing: a pause counts whole or not at all."""
-    pauses = [p for p in timeline.pauses if p.started_at <= ended + SLACK_MS and (p.ended_at or ended) >= started]
+    pauses = timeline.pauses.touching(started, ended + SLACK_MS)
     world = [(r.completed_at or r.ended_at()) - r.started_at for r in rebalances if timeline.mode == "eager"]
     return Impact(
         pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses),
@@ -163,13 +171,10 @@ def _id(timeline: Timeline, generations: Sequence[int], cause: RootCause) -> str
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def unexplained(rebalance: Rebalance) -> Finding | None:
+def unexplained(rebalance: Rebalance) -> Finding:
     """A rebalance whose cause the logs do not show; what was looked for stands in the narrative."""
-    because = tuple(rebalance.events) or tuple(rebalance.failures)
-    if not because:
-        return None
     return Finding(
-        because=because,
+        because=tuple(rebalance.events),
         culprits=(),
         confidence=GUESS,
         severity="info",

@@ -39,7 +39,7 @@ class Silence:
 
 def silences(timeline: Timeline) -> list[Silence]:
     """Every absence by silence, judged."""
-    return [_judged(timeline, away) for away in absences(timeline, SILENT)]
+    return timeline.once("silences", lambda: [_judged(timeline, away) for away in absences(timeline, SILENT)])
 
 
 def _judged(timeline: Timeline, away: Away) -> Silence:

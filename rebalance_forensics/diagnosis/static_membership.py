@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
 
 from rebalance_forensics.diagnosis.episodes import seconds, session_timeout_ms
-from rebalance_forensics.diagnosis.finding import Fact, fact_at
+from rebalance_forensics.diagnosis.finding import Fact
 from rebalance_forensics.diagnosis.model import WhatIf
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
+from rebalance_forensics.timeline.in_time import Lasting
 from rebalance_forensics.timeline.model import Pause
 
 STATIC = "static membership (group.instance.id)"
@@ -38,8 +41,8 @@ def static_membership(
     session = session_timeout_ms(timeline)
     absences = [
         _absence(timeline, d, session)
-        for d in timeline.departures
-        if started - SLACK_MS <= d.at <= ended + SLACK_MS and not d.actor.instance_ids and d.why in SPARABLE
+        for d in timeline.departures.between(started - SLACK_MS, ended + SLACK_MS)
+        if not d.actor.instance_ids and d.why in SPARABLE
     ]
     if not absences:
         return None
@@ -66,10 +69,12 @@ def _absence(timeline: Timeline, departure: Departure, session: int) -> Absence:
     actor = departure.actor
     expired = departure.why in ("session-expired", "vanished")
     begin = departure.at - session - SLACK_MS
-    stops = [s.at for s in timeline.stops if s.actor is actor and begin <= s.at <= departure.at + SLACK_MS]
-    down = max(stops) if stops else departure.at - session if departure.why == "session-expired" else departure.at
+    stop = timeline.stops.of(actor).last(departure.at + SLACK_MS)
+    down = departure.at - session if departure.why == "session-expired" else departure.at
+    down = stop.at if stop is not None and stop.at >= begin else down
     since = down if expired else departure.at
-    back = [a for a in timeline.arrivals if a.actor is actor and a.at >= since and a.member != departure.member]
+    came = (a for a in timeline.arrivals.of(actor).onwards(since) if a.member != departure.member)
+    back = [*islice(came, 1)]
     back += [departure.returned] if departure.returned is not None else []
     arrival = min(back, key=lambda a: a.at, default=None)
     return Absence(departure, max(arrival.at - down, 0) if arrival is not None else None, arrival)
@@ -94,8 +99,7 @@ def _spared_rebalances(
 
 def _causes_of(timeline: Timeline, rebalance: Rebalance) -> list[Fact]:
     begin, end = rebalance.started_at - SLACK_MS, (rebalance.stabilized_at or rebalance.ended_at()) + 200
-    facts: list[Fact] = [*timeline.departures, *timeline.arrivals]
-    return [f for f in facts if begin <= fact_at(f) <= end]
+    return [*timeline.departures.between(begin, end), *timeline.arrivals.between(begin, end)]
 
 
 def _right_after(before: Rebalance, after: Rebalance) -> bool:
@@ -107,9 +111,10 @@ def _spared_pauses(
 ) -> list[Pause]:
     """Pauses that began in a spared rebalance, where no other rebalance would have made them all the same."""
     chosen = {id(r) for r in spared}
+    known = Lasting(rebalances, attrgetter("started_at"), Rebalance.ended_at)
     found = []
     for pause in pauses:
-        touched = [r for r in rebalances if r.started_at - 500 <= pause.started_at <= r.ended_at() + 500]
+        touched = known.touching(pause.started_at - 500, pause.started_at + 500)
         if touched and pause.kind == "revoked" and all(id(r) in chosen for r in touched):
             found.append(pause)
     return found

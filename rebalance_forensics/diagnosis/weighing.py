@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.finding import Fact, Finding
+from rebalance_forensics.diagnosis.finding import Finding
 from rebalance_forensics.timeline.build import Timeline
 
 QUIET_MS = 5 * 60 * 1000
@@ -16,30 +16,26 @@ QUIET_MS = 5 * 60 * 1000
 class Draft:
     """An incident in the making: findings of one cause that belong together."""
 
+    cause: str
+    started_at: int
+    """Its first evidence."""
+    last_at: int
+    """Its last known effect."""
+    names: set[str] = field(default_factory=set)
+    """Everybody it blames."""
     findings: list[Finding] = field(default_factory=list)
 
-    @property
-    def cause(self) -> str:
-        """The cause of its first finding."""
-        return self.findings[0].cause
+    def add(self, finding: Finding) -> None:
+        """Take in one more."""
+        self.started_at = min(self.started_at, finding.started_at())
+        self.last_at = max(self.last_at, finding.last_at())
+        self.names |= names_of(finding)
+        self.findings.append(finding)
 
-    @property
-    def started_at(self) -> int:
-        """Its first evidence."""
-        return min(f.started_at() for f in self.findings)
 
-    @property
-    def last_at(self) -> int:
-        """Its last known effect."""
-        return max(f.last_at() for f in self.findings)
-
-    def names(self) -> set[str]:
-        """Everybody it blames."""
-        return {c.name for f in self.findings for c in f.culprits}
-
-    def claims(self) -> list[Fact]:
-        """Every fact it explains."""
-        return [c for f in self.findings for c in f.claims]
+def names_of(finding: Finding) -> set[str]:
+    """Everybody a finding blames."""
+    return {c.name for c in finding.culprits}
 
 
 def weigh(timeline: Timeline, findings: Sequence[Finding]) -> tuple[list[Draft], dict[int, Finding]]:
@@ -53,7 +49,7 @@ def weigh(timeline: Timeline, findings: Sequence[Finding]) -> tuple[list[Draft],
         for claim in finding.claims:
             explained.setdefault(id(claim), finding)
         kept.append(finding)
-    return _merged(kept, quiet_ms(timeline)), explained
+    return merged(kept, quiet_ms(timeline)), explained
 
 
 def quiet_ms(timeline: Timeline) -> int:
@@ -66,15 +62,17 @@ def quiet_ms(timeline: Timeline) -> int:
     return max(QUIET_MS, 3 * max((t for t in timeouts if t < 3_600_000), default=0))
 
 
-def _merged(findings: Sequence[Finding], quiet: int) -> list[Draft]:
+def merged(findings: Iterable[Finding], quiet: int) -> list[Draft]:
+    """What comes back to the same culprit before the group was quiet for so long is one draft."""
     drafts: list[Draft] = []
+    recent: dict[str, list[Draft]] = {}
     for finding in sorted(findings, key=lambda f: (f.started_at(), f.rank, f.cause)):
-        names = {c.name for c in finding.culprits}
-        for draft in drafts:
-            same = draft.cause == finding.cause and (draft.names() & names or (not names and not draft.names()))
-            if same and finding.started_at() - draft.last_at <= quiet:
-                draft.findings.append(finding)
-                break
-        else:
-            drafts.append(Draft([finding]))
+        at, names = finding.started_at(), names_of(finding)
+        alike = recent[finding.cause] = [d for d in recent.get(finding.cause, []) if at - d.last_at <= quiet]
+        draft = next((d for d in alike if d.names & names or not (names or d.names)), None)
+        if draft is None:
+            draft = Draft(finding.cause, at, finding.last_at())
+            drafts.append(draft)
+            alike.append(draft)
+        draft.add(finding)
     return drafts

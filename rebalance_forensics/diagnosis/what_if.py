@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import itemgetter
 
 from rebalance_forensics.diagnosis.episodes import seconds
 from rebalance_forensics.diagnosis.model import WhatIf
@@ -11,6 +13,7 @@ from rebalance_forensics.diagnosis.static_membership import every_client_tells, 
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.model import Pause
 
 COOPERATIVE = "cooperative rebalancing"
@@ -54,19 +57,14 @@ def alternatives(
 
 def pause_shares(timeline: Timeline, started: int, ended: int) -> list[PauseShare]:
     """The pauses that overlap the incident, each with what came back."""
-    mine = [p for p in timeline.pauses if p.started_at <= ended + SLACK_MS and (p.ended_at or ended) >= started]
-    times = {(p.client_id, p.ended_at) for p in mine}
-    given = {
-        (e.speaker.client_id, e.at): frozenset(e.partitions)
-        for e in timeline.of(PartitionsAssigned)
-        if isinstance(e, PartitionsAssigned) and (e.speaker.client_id, e.at) in times
-    }
-    return [_share(p, given.get((p.client_id, p.ended_at), frozenset()), ended) for p in mine]
+    given = timeline.once("given", lambda: {(e.speaker.client_id, e.at): e for e in timeline.of(PartitionsAssigned)})
+    mine = timeline.pauses.touching(started, ended + SLACK_MS)
+    return [_share(p, given.get((p.client_id, p.ended_at)), ended) for p in mine]
 
 
-def _share(pause: Pause, given: frozenset[str], ended: int) -> PauseShare:
+def _share(pause: Pause, given: PartitionsAssigned | None, ended: int) -> PauseShare:
     # A member that lost its partitions was out of the group: no protocol lets it keep them.
-    kept = len(given & set(pause.partitions)) if pause.kind == "revoked" else 0
+    kept = len({*given.partitions} & {*pause.partitions}) if given is not None and pause.kind == "revoked" else 0
     ms = (pause.ended_at or max(ended, pause.started_at)) - pause.started_at
     return PauseShare(pause, ms, kept, len(pause.partitions) - kept)
 
@@ -85,7 +83,8 @@ def _kip_848(timeline: Timeline, shares: Sequence[PauseShare], rebalances: Seque
     if not shares:
         return WhatIf(alternative=KIP_848, spared_pause_ms=None, explanation=_unseen(rebalances))
     kept = sum(s.kept_ms() for s in shares)
-    waited = sum(_waited(s, rebalances) for s in shares)
+    phases = InTime(_merged(sorted(_join_phases(rebalances))), at=itemgetter(1))
+    waited = sum(_waited(s, phases) for s in shares)
     barrier = (
         f" The rest of the pauses spent {seconds(waited)} waiting for other members to join, and KIP-848 has no join "
         "barrier."
@@ -96,18 +95,18 @@ def _kip_848(timeline: Timeline, shares: Sequence[PauseShare], rebalances: Seque
     return WhatIf(alternative=KIP_848, spared_pause_ms=kept + waited, explanation=opening + barrier)
 
 
-def _waited(share: PauseShare, rebalances: Sequence[Rebalance]) -> int:
+def _waited(share: PauseShare, phases: InTime[tuple[int, int]]) -> int:
     """How long the join barrier was the reason why moved or lost partitions stood still."""
     begin, end = share.pause.started_at, share.pause.started_at + share.ms
-    inside = sum(
-        max(0, min(end, stop) - max(begin, start)) for start, stop in _merged(sorted(_join_phases(rebalances)))
-    )
+    during = takewhile(lambda phase: phase[0] < end, phases.onwards(begin))
+    inside = sum(min(end, stop) - max(begin, start) for start, stop in during)
     whole = share.kept + share.moved
     return round(inside * share.moved / whole) if whole else 0
 
 
 def _join_phases(rebalances: Sequence[Rebalance]) -> Iterator[tuple[int, int]]:
-    return ((r.started_at, r.stabilized_at) for r in rebalances if r.stabilized_at is not None)
+    known = ((r.started_at, r.stabilized_at) for r in rebalances if r.stabilized_at is not None)
+    return ((start, stop) for start, stop in known if stop > start)
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.coordinators import coordinators_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.generations import Generations, generation_of, rebalance_of
 from rebalance_forensics.timeline.group_epochs import GroupEpochs, generations_of, rebalances_of
-from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.in_time import InTime, Lasting
 from rebalance_forensics.timeline.kinds import kind_of, protocols_of, rebalance_mode_of
 from rebalance_forensics.timeline.lives import Lives
 from rebalance_forensics.timeline.model import (
@@ -61,9 +61,9 @@ class Timeline:
     arrivals: InTime[Arrival]
     returns: InTime[StaticReturn]
     requests: InTime[Request]
-    rebalances: InTime[Rebalance]
+    rebalances: Lasting[Rebalance]
     generations: list[Generation]
-    pauses: InTime[Pause]
+    pauses: Lasting[Pause]
     coordinators: tuple[CoordinatorTerm, ...]
     clocks: tuple[FileClock, ...]
     settings: dict[str, str] = field(default_factory=dict)
@@ -179,9 +179,9 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         arrivals=InTime(lives.arrivals),
         returns=InTime(lives.returns),
         requests=InTime(requests_of(cast, grouped)),
-        rebalances=InTime(rebalances, attrgetter("started_at")),
+        rebalances=Lasting(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
         generations=generations,
-        pauses=InTime(pauses_of(cast, starts, events), attrgetter("started_at")),
+        pauses=Lasting(pauses_of(cast, starts, events), attrgetter("started_at"), attrgetter("ended_at")),
         coordinators=coordinators_of(grouped),
         clocks=tuple(clocks[place] for place in sorted(clocks, key=lambda p: (p[0], p[1] or ""))),
         settings=settings_of(events),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from operator import attrgetter
 from typing import TypeVar
@@ -32,6 +32,10 @@ class InTime(list[T]):
         """Those at `begin` and later."""
         return self[bisect_left(self.times, begin) :]
 
+    def onwards(self, begin: int) -> Iterator[T]:
+        """The same, one after another, for whoever stops soon."""
+        return (self[place] for place in range(bisect_left(self.times, begin), len(self)))
+
     def last(self, end: int) -> T | None:
         """The last one at `end` or before."""
         index = bisect_right(self.times, end)
@@ -57,3 +61,44 @@ class InTime(list[T]):
         for thing in self:
             found[thing.actor].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
         return {actor: InTime(things, self._at) for actor, things in found.items()}
+
+
+class Lasting(InTime[T]):
+    """A list in the order of begins whose things last: `until` says when each was over, None if it never was."""
+
+    def __init__(self, things: Iterable[T], at: Callable[[T], int], until: Callable[[T], int | None]) -> None:
+        super().__init__(things, at)
+        self._until = until
+
+    def touching(self, begin: int, end: int) -> list[T]:
+        """Those that had begun by `end` and were not over before `begin`."""
+        return [self[place] for place in self.places_touching(begin, end)]
+
+    def places_touching(self, begin: int, end: int) -> list[int]:
+        """The same, by their places in the list."""
+        found = self._open[: bisect_left(self._open, bisect_right(self.times, end))]
+        for longest, begins, places in self._by_length:
+            some = places[bisect_left(begins, begin - longest) : bisect_right(begins, end)]
+            found += [place for place in some if self._ends[place] >= begin]
+        return sorted(found)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """When each was over, its begin where it never was."""
+        return [at if end is None else end for at, end in zip(self.times, map(self._until, self), strict=True)]
+
+    @cached_property
+    def _open(self) -> list[int]:
+        return [place for place, thing in enumerate(self) if self._until(thing) is None]
+
+    @cached_property
+    def _by_length(self) -> list[tuple[int, list[int], list[int]]]:
+        """Begins and places by how long things last: one that lasted for a day must not hide a thousand seconds."""
+        found: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        still = set(self._open)
+        for place, (begin, end) in enumerate(zip(self.times, self._ends, strict=True)):
+            if place not in still:
+                begins, places = found[max(end - begin, 0).bit_length() // 4]
+                begins.append(begin)
+                places.append(place)
+        return [(1 << 4 * length + 4, *held) for length, held in found.items()]
