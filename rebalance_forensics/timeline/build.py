@@ -22,6 +22,7 @@ from rebalance_forensics.timeline.generations import Generations, generation_of,
 from rebalance_forensics.timeline.group_epochs import GroupEpochs, generations_of, rebalances_of
 from rebalance_forensics.timeline.in_time import InTime, Lasting
 from rebalance_forensics.timeline.kinds import kind_of, protocols_of, rebalance_mode_of
+from rebalance_forensics.timeline.leaving import close_for_good
 from rebalance_forensics.timeline.lives import Lives
 from rebalance_forensics.timeline.model import (
     CoordinatorTerm,
@@ -164,6 +165,8 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     protocol: Protocol = protocols[-1].protocol if protocols else "unknown"
     starts = starts_of(cast, events)
     lives, rebalances, generations = _replayed(cast, starts, events)
+    stops = stops_of(cast, events)
+    close_for_good(lives.departures, stops)
     return Timeline(
         group=group,
         cluster=cluster,
@@ -174,7 +177,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         cast=cast,
         events=events,
         starts=InTime(starts),
-        stops=InTime(stops_of(cast, events)),
+        stops=InTime(stops),
         departures=InTime(lives.departures),
         arrivals=InTime(lives.arrivals),
         returns=InTime(lives.returns),

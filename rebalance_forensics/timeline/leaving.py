@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.facts import DepartureWhy
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Stop
+
+CLOSES_MS = 30_000
 
 
 def why_left(reason: str | None, why: str | None) -> DepartureWhy:
@@ -27,3 +33,23 @@ def reason_text(event: Event) -> str | None:
         if isinstance(value, str):
             return value
     return None
+
+
+def close_for_good(departures: Iterable[Departure], stops: Iterable[Stop]) -> None:
+    """Some frameworks unsubscribe just before they close: then the close is why the member left.
+
+    Its own log shows the end of the process or the start of the next; without a log it shows in everybody doing it.
+    """
+    gone = list(departures)
+    wished = [d for d in gone if d.why == "unsubscribed"]
+    unheard = {d.actor for d in wished if not d.actor.has_log}
+    everybody = len(unheard) > 1 and unheard == {d.actor for d in gone}
+    ended: dict[Actor, list[int]] = defaultdict(list)
+    for stop in stops:
+        ended[stop.actor].append(stop.at)
+    for departure in wished:
+        back = departure.returned
+        until = departure.at + CLOSES_MS if back is None else min(back.at, departure.at + CLOSES_MS)
+        stopped = any(departure.at - 1_000 <= at <= until for at in ended[departure.actor])
+        if stopped or (back is not None and back.start is not None) or (everybody and departure.actor in unheard):
+            departure.why = "closed"

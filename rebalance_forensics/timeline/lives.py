@@ -200,6 +200,7 @@ class Lives(Register):
                 self._actor_departed(actor, event.member, event, "poll-timeout")
             case Unsubscribed():
                 self._hints[actor].append(event)
+                self._explain_leave(actor, event)
             case MemberTransitioned():
                 self._transitioned(actor, event)
             case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
@@ -217,6 +218,12 @@ class Lives(Register):
         if any(isinstance(h, PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (event.speaker.thread or ""):
             return "poll-timeout"
         return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
+
+    def _explain_leave(self, actor: Actor, event: Unsubscribed) -> None:
+        """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
+        last = self._last_departure.get(actor)
+        if last is not None and last.returned is None and (event.at or 0) - last.at < HINT_MS:
+            self._add(last, event, "unsubscribed")
 
     def _in_generation(self, actor: Actor, event: JoinSucceeded | SyncSucceeded) -> None:
         member = event.member or self._member_of(actor, event.speaker.client_id) or f"?{actor.name}"
