@@ -9,7 +9,8 @@ from rebalance_forensics.diagnosis.culprits import the_group
 from rebalance_forensics.diagnosis.finding import GUESS, Fact, Finding, fact_at
 from rebalance_forensics.diagnosis.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.model import ChainLink, Culprit, Impact, Incident, RootCause, RuledOut, Severity
-from rebalance_forensics.diagnosis.proof import evidence_of, most_telling, what_happened
+from rebalance_forensics.diagnosis.proof import evidence_of, most_telling
+from rebalance_forensics.diagnosis.steps import what_happened
 from rebalance_forensics.diagnosis.weighing import Draft
 from rebalance_forensics.diagnosis.what_if import alternatives
 from rebalance_forensics.events.base import Event

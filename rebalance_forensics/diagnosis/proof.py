@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
@@ -10,8 +9,6 @@ from rebalance_forensics.timeline.model import Evidence
 
 MOST_LINES = 20
 LONGEST_TEXT = 2_000
-LONGEST_STEP = 240
-_TELLING = ("member", "instance_id", "generation", "epoch", "reason", "error", "cause", "exception", "detail")
 
 
 def evidence_of(event: Event) -> Evidence:
@@ -30,12 +27,3 @@ def most_telling(because: Iterable[Event]) -> tuple[tuple[Evidence, ...], int]:
     distinct = {(e.origin.path, e.origin.byte_offset): e for e in because}
     lines = tuple(evidence_of(e) for e in list(distinct.values())[:MOST_LINES])
     return lines, len(distinct)
-
-
-def what_happened(event: Event) -> str:
-    """The event in words, with the member, generation and reason it names."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(event).__name__).capitalize()
-    told = [str(value) for name in _TELLING if (value := getattr(event, name, None))]
-    members = getattr(event, "members", ())
-    details = [*told, *(members if isinstance(members, tuple) else ())][:3]
-    return f"{words}: {', '.join(details)}"[:LONGEST_STEP] if details else words

@@ -123,13 +123,23 @@ def _spared_pauses(
 def _explained(
     absences: Sequence[Absence], short: Sequence[Absence], session: int, spared: int, rebalances: int
 ) -> str:
+    if not short:
+        return (
+            f"No member that left was back within session.timeout.ms ({seconds(session)}).{_longest(absences, session)}"
+        )
     told = (
         f"After {len(short)} of {len(absences)} {'departure' if len(absences) == 1 else 'departures'} the member was "
         f"back within session.timeout.ms ({seconds(session)}), so {spared} of {rebalances} "
         f"{'rebalance' if rebalances == 1 else 'rebalances'} would not have been."
     )
+    return told + _longest(absences, session)
+
+
+def _longest(absences: Sequence[Absence], session: int) -> str:
     longer = [a.away_ms for a in absences if a.away_ms is not None and a.away_ms > session]
-    if longer:
-        told += f" The longest absence took {seconds(max(longer))}: a session timeout above that would cover it too, "
-        told += "and its partitions would stand unread until the member is back."
-    return told
+    if not longer:
+        return ""
+    return (
+        f" The longest absence took {seconds(max(longer))}: a session timeout above that would cover it, and its "
+        "partitions would stand unread until the member is back."
+    )

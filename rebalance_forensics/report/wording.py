@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from rebalance_forensics.diagnosis.model import Culprit, Impact, Incident, RootCause
+from rebalance_forensics.diagnosis.model import Culprit, Impact, Incident, RootCause, WhatIf
 from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
@@ -86,12 +86,20 @@ def impact(impact: Impact) -> str:
     """Tell the cost in numbers."""
     parts = [
         f"{duration(impact.pause_ms)} of pauses" if impact.pause_ms else "no pause seen",
-        *([f"{duration(impact.stop_the_world_ms)} with the whole group standing"] if impact.stop_the_world_ms else []),
-        count(impact.members, "member"),
-        count(impact.partitions, "partition"),
-        count(impact.rebalances, "rebalance"),
+        f"{duration(impact.stop_the_world_ms)} with the whole group standing" if impact.stop_the_world_ms else "",
+        # Members and partitions are those that paused: without a pause their number is not zero but unknown.
+        count(impact.members, "member") if impact.members else "",
+        count(impact.partitions, "partition") if impact.partitions else "",
+        count(impact.rebalances, "rebalance") if impact.rebalances else "no rebalance",
     ]
-    return ", ".join(parts)
+    return ", ".join(filter(None, parts))
+
+
+def spared(other: WhatIf) -> str:
+    """` would have spared 3.2 s of pauses`; empty where that cannot be known."""
+    if other.spared_pause_ms is None:
+        return ""
+    return f" would have spared {duration(other.spared_pause_ms) if other.spared_pause_ms else 'none'} of the pauses"
 
 
 def since(incident: Incident) -> str:

@@ -40,7 +40,7 @@ def test_the_report_reads_well(name: str, report: Report, width: int, verbosity:
     assert_same(f"terminal-{name}.txt", terminal.render(report, width=width, verbosity=verbosity))
 
 
-def test_the_first_screen_answers_what_who_how_bad_since_when_and_proves_it() -> None:
+def test_the_first_screen_answers_what_who_how_bad_since_when_and_what_to_do() -> None:
     screen = "\n".join(terminal.render(crash_report()).splitlines()[:24])
     for answer in (
         "died without leaving",
@@ -48,9 +48,15 @@ def test_the_first_screen_answers_what_who_how_bad_since_when_and_proves_it() ->
         "client payments-2",
         "6.4 s of pauses",
         "10:02:11",
-        "app.log:812",
+        "Find out what killed payments-2",
     ):
         assert answer in screen
+
+
+def test_the_last_lines_repeat_the_verdict_that_has_scrolled_away() -> None:
+    ending = " ".join(terminal.render(many_groups(30)).split()[-25:])
+    assert "3 critical and 27 warning; most urgent: process-crash (97 % sure) by client payments-2" in ending
+    assert "still going on." in ending
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause
+from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.ranking import faults, planned
@@ -90,9 +91,9 @@ def _cause(cause: RootCause) -> Iterator[str]:
     yield from (f"## What happened: {_safe(cause.cause)}", "", _safe(cause.narrative), "")
     if cause.chain:
         yield from ("| time (UTC) | event | line |", "|---|---|---|")
-        for link in cause.chain:
-            line = f"`{_code(place(link.evidence))}`" if link.evidence else ""
-            yield f"| {time_of_day(link.at)} | {_safe(step(link.what))} | {line} |"
+        for one in steps_of(cause):
+            line = f"`{_code(place(one.evidence))}`" if one.evidence else ""
+            yield f"| {time_of_day(one.at)} | {_safe(step(one.what))}{one.repeated} | {line} |"
         yield ""
     yield from ("## Proof", "")
     for evidence in cause.evidence:

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from rebalance_forensics.report import times, wording
+from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.island import island
@@ -83,6 +84,8 @@ def _page() -> Template:
             "culprits": wording.culprits,
             "impact": wording.impact,
             "since": wording.since,
+            "spared": wording.spared,
+            "steps": steps_of,
             "ranges": wording.ranges,
             "some": wording.some,
             "names_besides": wording.names_besides,

@@ -9,9 +9,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebalance_forensics.diagnosis.model import Incident, KnownBug, RootCause, WhatIf
+from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.plain_text import line_of, shortened
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, said
-from rebalance_forensics.report.times import duration, time_of_day
+from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.wording import (
     count,
     culprits,
@@ -22,6 +23,7 @@ from rebalance_forensics.report.wording import (
     ranges,
     since,
     some,
+    spared,
     step,
     sureness,
 )
@@ -95,6 +97,9 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     several = len(incident.root_causes) > 1
     if several:
         yield heading(f"If it is {_sure(cause)}: {culprits(cause)}")
+    if cause.advice:
+        yield heading("What to do")
+        yield from _advice(cause)
     if cause.narrative and cause.narrative != incident.summary:
         yield heading("What happened")
         yield indented(cause.narrative)
@@ -106,14 +111,12 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     if cause.known_bugs:
         yield heading("Known bugs")
         yield indented(listed(_bug(bug) for bug in cause.known_bugs))
-    if cause.advice:
-        yield heading("What to do")
-        yield from _advice(cause)
 
 
 def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:
-    for link in cause.chain:
-        yield time_of_day(link.at), step(link.what) + (f" ({place(link.evidence)})" if link.evidence else "")
+    for one in steps_of(cause):
+        where = f" ({place(one.evidence)})" if one.evidence else ""
+        yield time_of_day(one.at), f"{step(one.what)}{one.repeated}{where}"
 
 
 def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
@@ -162,8 +165,7 @@ def _what_if(incident: Incident) -> Iterator[RenderableType]:
 
 
 def _alternative(other: WhatIf) -> str:
-    spared = f" would spare {duration(other.spared_pause_ms)}" if other.spared_pause_ms else ""
-    return f"{other.alternative}{spared}: {other.explanation}"
+    return f"{other.alternative}{spared(other)}: {other.explanation}"
 
 
 def _bug(bug: KnownBug) -> str:

@@ -14,7 +14,7 @@ from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import in_brief, in_full, verdict
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, printed, said
 from rebalance_forensics.report.times import utc
-from rebalance_forensics.report.wording import count, some
+from rebalance_forensics.report.wording import count, culprits, group_of, some, sureness, thousands
 
 GAPS_SHOWN = 4
 OTHERS_SHOWN = 8
@@ -45,6 +45,20 @@ def _screens(report: Report, verbosity: int) -> Iterator[RenderableType]:
     yield from _gaps(report.gaps, verbosity)
     yield heading("What was read")
     yield from coverage_summary(report.inputs, every_file=verbosity > 0)
+    if found:
+        # A long report has scrolled its verdict away; whoever looks at the end of it finds it again.
+        yield heading("In short")
+        yield indented(_in_short(found))
+
+
+def _in_short(found: Sequence[Incident]) -> str:
+    first = found[0]
+    counted = Counter(one.severity for one in found)
+    tally = " and ".join(f"{thousands(number)} {severity}" for severity, number in counted.items())
+    cause = first.root_causes[0]
+    verdict = f"{cause.cause} ({sureness(cause.confidence)}) by {culprits(cause)} in {group_of(first)}"
+    state = "still going on" if first.ongoing else "over"
+    return f"{tally}{': ' if len(found) == 1 else '; most urgent: '}{verdict}, {state}."
 
 
 def _all_quiet(report: Report) -> str:

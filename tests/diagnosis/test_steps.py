@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.steps import what_happened
+from tests.diagnosis.logs import Logs
+
+MEMBER = "c-1-1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+
+
+def told(logs: Logs) -> str:
+    (event,) = logs.events
+    return what_happened(event)
+
+
+def test_a_client_speaks_in_its_own_name_and_its_member_id_is_not_repeated() -> None:
+    coordinator = "b:9092 (id: 2147483646 rack: null)"
+    said = (
+        f"Member {MEMBER} sending LeaveGroup request to coordinator {coordinator} due to the consumer is being closed"
+    )
+    logs = Logs().consumer(1, said)
+    assert told(logs) == "c-1: leave sent, the consumer is being closed"
+
+
+def test_a_broker_names_the_generation_and_cuts_random_ids() -> None:
+    logs = Logs().coordinator(
+        1,
+        "Preparing to rebalance group payments in state PreparingRebalance with old generation 7 "
+        f"(__consumer_offsets-13) (reason: removing member {MEMBER} on heartbeat expiration)",
+    )
+    assert told(logs) == (
+        "broker-1: rebalance started, generation 7, removing member c-1-1b4e28ba… on heartbeat expiration"
+    )
+
+
+def test_a_broker_names_the_member_it_gave_up() -> None:
+    logs = Logs().coordinator(1, f"Member {MEMBER} in group payments has failed, removing it from the group")
+    assert told(logs) == "broker-1: member failed, c-1-1b4e28ba…"
