@@ -33,11 +33,12 @@ _Client = tuple[Actor, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """One client that was in the generation before and took no step to be in this one."""
+    """One client that was in the generation before and took no step to be in this one, which the others joined."""
 
     actor: Actor
     client_id: str | None
     at: int
+    joined_at: int
     why: DepartureWhy
     proof: tuple[Event, ...]
 
@@ -63,7 +64,7 @@ def missed(cast: Cast, events: Sequence[Event]) -> list[Missed]:
             tries[actor, event.speaker.client_id].append(event.at)
     rounds = [r for r in _rounds(cast, events) if r.joined]
     found = [m for before, after in pairwise(rounds) if not after.exact for m in _absent(before, after, tries)]
-    return sorted(found, key=lambda m: (m.at, m.actor.name, m.client_id or ""))
+    return sorted(found, key=lambda m: (m.joined_at, m.actor.name, m.client_id or ""))
 
 
 def _rounds(cast: Cast, events: Sequence[Event]) -> list[_Round]:
@@ -100,10 +101,11 @@ def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
 
 def _absent(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> Iterator[Missed]:
     until = after.last_at() + LATE_LINE_MS
+    joined_at = min(e.at or 0 for e in after.joined.values())
     began = after.began if after.began is not None else _first_try(before, after, tries)
     for client in before.joined.keys() - after.joined.keys():
         if not any(before.last_at() < t <= until for t in tries[client]):
-            yield Missed(client[0], client[1], began, _why(after), tuple(after.joined.values())[:2])
+            yield Missed(client[0], client[1], began, joined_at, _why(after), tuple(after.joined.values())[:2])
 
 
 def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> int:

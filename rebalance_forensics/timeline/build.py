@@ -197,7 +197,7 @@ def _replayed(
     lives, classic, epochs = Lives(cast, starts), Generations(cast), GroupEpochs(cast)
     absent = deque(missed(cast, events))
     for event in events:
-        while absent and event.at is not None and event.at >= absent[0].at:
+        while absent and event.at is not None and event.at >= absent[0].joined_at:
             lives.miss(absent.popleft())
         lives.replay((event,))
         if event.group is not None or isinstance(event, StreamsParticipants):
