@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import accumulate
 
 from rebalance_forensics.diagnosis.episodes import Away, absences, runs
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.silence import silences
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import GenerationStabilized
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Arrival, Rebalance
+from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
+from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.names import is_bare_member_id
 
 STARTUP_GAP_MS = 20_000
@@ -22,6 +28,10 @@ VOLUNTARY = ("closed", "left")
 
 def closings(timeline: Timeline) -> list[Away]:
     """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static)."""
+    return timeline.remembered(_closings)
+
+
+def _closings(timeline: Timeline) -> list[Away]:
     left = absences(timeline, VOLUNTARY)
     quiet = [s.away for s in silences(timeline) if s.verdict == "closed"]
     return sorted([*left, *quiet], key=lambda a: (a.at, a.actor.name))
@@ -29,6 +39,10 @@ def closings(timeline: Timeline) -> list[Away]:
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     """For each time the group formed from nothing: the arrivals of that start, one soon after another."""
+    return timeline.remembered(_startup_arrivals)
+
+
+def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     found = []
     for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
         if run[0].while_empty and _nobody_before(timeline, run[0]) and not _others_in(timeline, run):
@@ -40,26 +54,46 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
 def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
     came = {a.member for a in run}
-    following = [g for g in timeline.generations if (g.completed_at or g.started_at or 0) >= run[0].at]
-    if not following:
+    first = _first_generation(timeline, run[0].at)
+    if first is None or first.generation == 1:
         return False
-    first = following[0]
-    if first.generation == 1:
-        return False
-    counts = [
-        e.member_count
-        for e in timeline.of(GenerationStabilized)
-        if isinstance(e, GenerationStabilized) and e.generation == first.generation and e.member_count is not None
-    ]
+    counts = timeline.remembered(_member_counts)
     arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
-    return bool(unseen) or any(count > arrived for count in counts)
+    return bool(unseen) or counts.get(first.generation, 0) > arrived
+
+
+def _reached_at(generation: Generation) -> int:
+    return generation.completed_at or generation.started_at or 0
+
+
+def _latest_reached(timeline: Timeline) -> list[int]:
+    """For each generation, when the latest up to it was reached."""
+    return [*accumulate(map(_reached_at, timeline.generations), max)]
+
+
+def _first_generation(timeline: Timeline, at: int) -> Generation | None:
+    """The first generation that was reached at that time or later."""
+    latest = timeline.remembered(_latest_reached)
+    place = bisect_left(latest, at)
+    return timeline.generations[place] if place < len(latest) else None
+
+
+def _member_counts(timeline: Timeline) -> dict[int, int]:
+    """The most members that a generation was created with."""
+    found: dict[int, int] = defaultdict(int)
+    for event in timeline.of(GenerationStabilized):
+        found[event.generation] = max(found[event.generation], event.member_count or 0)
+    return found
 
 
 def _settled_after(timeline: Timeline, at: int) -> int:
     """When the first generation after `at` was created; a newcomer that started later was added to it."""
-    times = [r.stabilized_at for r in timeline.rebalances if r.stabilized_at is not None and r.stabilized_at >= at]
-    return min(times, default=at)
+    return next(timeline.remembered(_settled).onwards(at), at)
+
+
+def _settled(timeline: Timeline) -> InTime[int]:
+    return InTime((r.stabilized_at for r in timeline.rebalances if r.stabilized_at is not None), at=int)
 
 
 def _of_the_start(arrival: Arrival, settled: int) -> bool:
@@ -68,70 +102,73 @@ def _of_the_start(arrival: Arrival, settled: int) -> bool:
     return arrival.at <= settled + STARTUP_SLACK_MS
 
 
-def somebody_in(timeline: Timeline, at: int) -> bool:
-    """Whether any member was in the group and its process was not closing at that time."""
-    moves: list[tuple[int, bool, str]] = [(a.at + 1_000, True, a.member or "") for a in timeline.arrivals]
-    moves += [(d.at - 500, False, d.member or "") for d in timeline.departures]
-    last = {member: came for when, came, member in sorted(moves) if when <= at}
-    seen = {m.member_id for g in timeline.generations if (g.started_at or g.completed_at or 0) <= at for m in g.members}
-    members = {m for m, came in last.items() if came} | {m for m in seen if m and m not in last}
-    if not last and not members:
-        return True
-    return any(not _is_closed(timeline, timeline.cast.of_member(m), at) for m in members)
-
-
-def _is_closed(timeline: Timeline, actor: Actor | None, at: int) -> bool:
-    """A Streams instance or a static member that closed stays a member until its session expires."""
-    stops = [s.at for s in timeline.stops if s.actor is actor and s.at <= at + 500]
-    starts = [s.at for s in timeline.starts if s.actor is actor and s.at <= at]
-    return bool(stops) and max(stops) > max(starts, default=0)
-
-
 def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
-    known = [g for g in timeline.generations if g.members and (g.completed_at or g.started_at or 0) < first.at - 5_000]
-    if not known:
+    populated = timeline.remembered(_populated_at)
+    if populated is None or populated >= first.at - 5_000:
         return True
-    last_left = max((d.at for d in timeline.departures if d.at <= first.at), default=None)
-    return last_left is not None
+    return timeline.departures.last(first.at) is not None
+
+
+def _populated_at(timeline: Timeline) -> int | None:
+    """When the first generation with members was reached."""
+    return min((_reached_at(g) for g in timeline.generations if g.members), default=None)
 
 
 def shutdowns(timeline: Timeline) -> list[list[Away]]:
     """Every time the last members went in good order, one soon after another."""
+    return timeline.remembered(_shutdowns)
+
+
+def _shutdowns(timeline: Timeline) -> list[list[Away]]:
     static = [s.away for s in silences(timeline) if s.verdict == "static" and s.away.stop is not None]
     gone = [a for a in (*closings(timeline), *static) if a.back_at is None or _later(timeline, a)]
     return [group for group in runs(gone, lambda a: a.at, ONE_SHUTDOWN_MS) if _all_left(timeline, group)]
 
 
-def _has_members(timeline: Timeline, rebalance: Rebalance) -> bool:
-    counts = [e.member_count for e in rebalance.events if isinstance(e, GenerationStabilized)]
-    named = [g for g in timeline.generations if g.generation == rebalance.generation]
-    return any(counts) or any(g.members for g in named)
+def _last_with_members(timeline: Timeline) -> int:
+    """When the last generation that has members was created."""
+    named = {g.generation for g in timeline.generations if g.members}
+    known = (r for r in timeline.rebalances if r.generation in named or _counts_members(r))
+    return max((r.stabilized_at or 0 for r in known), default=0)
+
+
+def _counts_members(rebalance: Rebalance) -> bool:
+    return any(isinstance(e, GenerationStabilized) and e.member_count for e in rebalance.events)
 
 
 def _later(timeline: Timeline, away: Away) -> bool:
-    """It came back only after everybody had gone."""
-    others = [d.at for d in timeline.departures if d.actor is not away.actor and d.at < (away.back_at or 0)]
-    return bool(others) and (away.back_at or 0) > max(others) and (away.back_at or 0) - away.at > ONE_SHUTDOWN_MS
+    """It came back only after others had gone."""
+    back = away.back_at or 0
+    if back - away.at <= ONE_SHUTDOWN_MS:
+        return False
+    return any(d.actor is not away.actor and d.at < back for d in timeline.remembered(_first_departures))
+
+
+def _first_departures(timeline: Timeline) -> list[Departure]:
+    """The first of each actor; two are enough to know the first of anybody else."""
+    found: dict[Actor, Departure] = {}
+    for departure in timeline.departures:
+        found.setdefault(departure.actor, departure)
+        if len(found) == 2:
+            break
+    return list(found.values())
 
 
 def _all_left(timeline: Timeline, group: list[Away]) -> bool:
     if any(exception_before(timeline, a) for a in group):
         return False
     last = max(d.at for a in group for d in a.departures)
-    if any(_has_members(timeline, r) for r in timeline.rebalances if (r.stabilized_at or 0) > last + 100):
+    if timeline.remembered(_last_with_members) > last + 100:
         return False
     gone = {a.actor for a in group}
     for actor in timeline.actors():
         if actor in gone:
             continue
-        arrivals = [a.at for a in timeline.arrivals if a.actor is actor and a.at <= last]
-        departures = [d.at for d in timeline.departures if d.actor is actor and d.at <= last + 1_000]
-        silent_after = not any(
-            (e.at or 0) > last + 2_000 for e in timeline.events if timeline.cast.of_speaker(e) is actor
-        )
-        if not departures and (arrivals or not silent_after):
+        came = timeline.arrivals.of(actor).last(last)
+        went = timeline.departures.of(actor).last(last + 1_000)
+        if went is None and (came or timeline.said_by(actor, Event).first(last + 2_001)):
             return False
-        if departures and arrivals and max(arrivals) > max(departures):
+        if went is not None and came is not None and came.at > went.at:
             return False
     return bool(gone)
 
@@ -148,6 +185,10 @@ class Restart:
 
 def restarts(timeline: Timeline) -> list[Restart]:
     """Every restart of a member: a close or a clean stop and a return; also an expiry with a new process."""
+    return timeline.remembered(_restarts)
+
+
+def _restarts(timeline: Timeline) -> list[Restart]:
     crashed = [s.away for s in silences(timeline) if s.verdict in ("crash", "static") and s.away.start is not None]
     downs = sorted([*closings(timeline), *crashed], key=lambda a: a.at)
     found, used = [], set()
@@ -156,16 +197,16 @@ def restarts(timeline: Timeline) -> list[Restart]:
             first = away.arrivals[0]
             found.append(Restart(away, away.actor, first.at, tuple(away.arrivals)))
             used |= {id(a) for a in away.arrivals}
-    anonymous = [
-        a for a in timeline.arrivals if a.first and not a.actor.has_log and _is_anonymous(a) and id(a) not in used
-    ]
+    newcomers = (a for a in timeline.arrivals if a.first and not a.actor.has_log and _is_anonymous(a))
+    anonymous = InTime(a for a in newcomers if id(a) not in used)
     for away in [*downs, *(s.away for s in silences(timeline) if not s.away.actor.has_log and s.away.back_at is None)]:
         if away.arrivals:
             continue
-        near = [a for a in anonymous if id(a) not in used and abs(a.at - away.at) <= RESTART_PAIR_MS]
+        near = anonymous.between(away.at - RESTART_PAIR_MS, away.at + RESTART_PAIR_MS)
+        near = [a for a in near if id(a) not in used]
         if near:
             taken = min(near, key=lambda a: abs(a.at - away.at))
-            mine = tuple(a for a in anonymous if a.actor is taken.actor)
+            mine = tuple(anonymous.of(taken.actor))
             used |= {id(a) for a in mine}
             found.append(Restart(away, away.actor, taken.at, mine))
     return sorted(found, key=lambda r: r.away.at)

@@ -101,7 +101,7 @@ def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int 
     if early and any(not _same_life(a, group) for a in early):
         away.arrivals = [a for a in early if not _same_life(a, group)] + away.arrivals
     reach = session_timeout_ms(timeline) + 15_000
-    came_at = timeline.once("first arrivals", lambda: _first_arrivals(timeline))
+    came_at = timeline.remembered(_first_arrivals)
     joined = min((came_at[m] for m in gone if m in came_at), default=0)
     start = timeline.starts.of(actor).first(max(begin - reach, joined, before or 0) + 1)
     away.start = start if start is not None and (until is None or start.at < until) else None
@@ -135,7 +135,7 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
 
 def session_timeout_ms(timeline: Timeline) -> int:
     """session.timeout.ms of the group as a log shows it; else Kafka's present default."""
-    return timeline.once("session.timeout.ms", lambda: _session_timeout_ms(timeline))
+    return timeline.remembered(_session_timeout_ms)
 
 
 def _session_timeout_ms(timeline: Timeline) -> int:

@@ -39,7 +39,11 @@ class Silence:
 
 def silences(timeline: Timeline) -> list[Silence]:
     """Every absence by silence, judged."""
-    return timeline.once("silences", lambda: [_judged(timeline, away) for away in absences(timeline, SILENT)])
+    return timeline.remembered(_silences)
+
+
+def _silences(timeline: Timeline) -> list[Silence]:
+    return [_judged(timeline, away) for away in absences(timeline, SILENT)]
 
 
 def _judged(timeline: Timeline, away: Away) -> Silence:

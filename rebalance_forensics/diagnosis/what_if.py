@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes import seconds
 from rebalance_forensics.diagnosis.model import WhatIf
 from rebalance_forensics.diagnosis.static_membership import every_client_tells, static_membership
 from rebalance_forensics.events.partitions import PartitionsAssigned
+from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.in_time import InTime
@@ -57,9 +58,13 @@ def alternatives(
 
 def pause_shares(timeline: Timeline, started: int, ended: int) -> list[PauseShare]:
     """The pauses that overlap the incident, each with what came back."""
-    given = timeline.once("given", lambda: {(e.speaker.client_id, e.at): e for e in timeline.of(PartitionsAssigned)})
+    given = timeline.remembered(_given)
     mine = timeline.pauses.touching(started, ended + SLACK_MS)
     return [_share(p, given.get((p.client_id, p.ended_at)), ended) for p in mine]
+
+
+def _given(timeline: Timeline) -> dict[tuple[str | None, EpochMs | None], PartitionsAssigned]:
+    return {(e.speaker.client_id, e.at): e for e in timeline.of(PartitionsAssigned)}
 
 
 def _share(pause: Pause, given: PartitionsAssigned | None, ended: int) -> PauseShare:

@@ -77,6 +77,10 @@ class Timeline:
             self.answers[question] = answer()
         return as_type("T", self.answers[question])
 
+    def remembered(self, answer: Callable[[Timeline], T]) -> T:
+        """What a function says of this timeline, worked out when it is first asked."""
+        return self.once(answer, lambda: answer(self))
+
     @property
     def first(self) -> int:
         """When the group's own lines begin."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_forensics.diagnosis.comings import somebody_in
 from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.presence import times_with_members
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
@@ -37,12 +37,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     settled = _settled_at(timeline)
     if settled is None:
         return
-    moves = [
-        m
-        for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled))
-        if m.at > settled and somebody_in(timeline, m.at)
-    ]
-    for chain in runs(moves, lambda m: m.at, ONE_BOUNCE_MS):
+    moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
+    peopled = times_with_members(timeline, (m.at for m in moves))
+    for chain in runs((m for m in moves if m.at in peopled), lambda m: m.at, ONE_BOUNCE_MS):
         yield _finding(timeline, chain)
 
 
@@ -83,7 +80,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[_Move]:
 
 def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
     """The last broker that spoke for the group before `at`; the loading one itself when it restarted."""
-    spoke = timeline.once("said by brokers", lambda: _said_by_brokers(timeline)).last(at - 1)
+    spoke = timeline.remembered(_said_by_brokers).last(at - 1)
     if spoke is not None:
         return f"broker-{spoke.speaker.broker}"
     lost = timeline.of(CoordinatorLost).between(at - 59_999, at + 59_999)

@@ -16,7 +16,7 @@ from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, LeaderReplaced, RebalanceStarted
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Departure, Rebalance
+from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
 from rebalance_forensics.timeline.in_time import InTime
 
 ALLOWED_MS = 3_000
@@ -50,10 +50,15 @@ def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     heartbeat = 2 * setting(timeline, "heartbeat.interval.ms", 3_000)
     delay = setting(timeline, "group.initial.rebalance.delay.ms", 3_000)
     from_empty = any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
-    starting = timeline.once("start-up arrivals", lambda: InTime(chain.from_iterable(startup_arrivals(timeline))))
-    if from_empty or starting.any_between(rebalance.started_at - 4_999, rebalance.started_at + 4_999):
+    if from_empty or timeline.remembered(_starting).any_between(
+        rebalance.started_at - 4_999, rebalance.started_at + 4_999
+    ):
         return max(heartbeat, 60_000, delay) + ALLOWED_MS
     return max(heartbeat, delay) + ALLOWED_MS
+
+
+def _starting(timeline: Timeline) -> InTime[Arrival]:
+    return InTime(chain.from_iterable(startup_arrivals(timeline)))
 
 
 def _finding(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> Iterator[Finding]:

@@ -34,7 +34,7 @@ def _moved(timeline: Timeline, before: Generation, generation: Generation) -> bo
     leaders = [timeline.cast.of_member(g.leader) for g in (before, generation)]
     if leaders[0] is leaders[1] or _members(before) != _members(generation):
         return False
-    return generation.generation not in timeline.once("follow-ups", lambda: _follow_ups(timeline))
+    return generation.generation not in timeline.remembered(_follow_ups)
 
 
 def _members(generation: Generation) -> frozenset[str | None]:
