@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rebalance_forensics.catalog.matcher import Catalog
     from rebalance_forensics.pipeline.options import AnalyzeOptions
     from rebalance_forensics.pipeline.run import Analysis, Progress
+    from rebalance_forensics.pipeline.stats import Failure
 
 _SEVERITIES = list(SeverityName)
 
@@ -68,7 +69,7 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
     warn_all(
         error if one.path in error else f"{one.path}: {error}" for one in analysis.report.inputs for error in one.errors
     )
-    warn_all(f"group {one.group} could not be investigated:\n{one.what}" for one in analysis.failures)
+    warn_all(_failed(analysis.failures))
     return analysis
 
 
@@ -103,3 +104,13 @@ def _progress() -> Iterator[Progress]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         scan = bar.add_task("reading logs", total=None)
         yield lambda done, total: bar.update(scan, completed=done, total=total)
+
+
+def _failed(failures: Iterable[Failure]) -> Iterator[str]:
+    """Each failure in full once; a fault of ours may well meet every group."""
+    groups: dict[str, list[str]] = {}
+    for one in failures:
+        groups.setdefault(one.what, []).append(one.group)
+    for what, (group, *others) in groups.items():
+        alike = f", nor could {len(others):,} others for the same reason" if others else ""
+        yield f"group {group} could not be investigated{alike}:\n{what}"

@@ -60,10 +60,8 @@ class Codec:
     def reader(self, cls: type[T], *, given: frozenset[str] = frozenset()) -> Callable[[dict[str, Any]], T]:
         """What makes a `cls` of its decoded JSON object; the fields named in `given` hold their objects already."""
         hints = get_type_hints(cls)
-        fields: list[tuple[str, Decode]] = []
-        for field in dataclasses.fields(cast("Any", cls)):
-            if field.name not in given and (decode := self._decoder(hints[field.name])) is not None:
-                fields.append((field.name, decode))
+        names = [field.name for field in dataclasses.fields(cast("Any", cls)) if field.name not in given]
+        fields = [(name, decode) for name in names if (decode := self._decoder(hints[name])) is not None]
 
         def read(value: dict[str, Any]) -> T:
             for name, decode in fields:
@@ -74,7 +72,7 @@ class Codec:
         return read
 
     def _dataclass(self, cls: type) -> Decode:
-        read = self.reader(cls)
+        read: Decode = self.reader(cls)
         adapt = self._adapt.get(cls)
         return read if adapt is None else lambda value: adapt(read(value))
 

@@ -63,4 +63,5 @@ def _newlines(data: npt.NDArray[np.uint8]) -> Iterator[Places]:
 def _begin(words: npt.NDArray[np.uint64], beginning: bytes) -> npt.NDArray[np.bool_]:
     """Which of the words have these as their first bytes."""
     mask = np.uint64((1 << 8 * len(beginning)) - 1)
-    return (words & mask) == np.uint64(int.from_bytes(beginning, "little"))
+    alike: npt.NDArray[np.bool_] = (words & mask) == np.uint64(int.from_bytes(beginning, "little"))
+    return alike

@@ -18,6 +18,7 @@ from rebalance_forensics.report.wording import count, culprits, group_of, some, 
 
 GAPS_SHOWN = 4
 OTHERS_SHOWN = 8
+VERDICTS_SHOWN = 50
 
 
 def render(report: Report, *, width: int = 80, color: bool = False, verbosity: int = 0) -> str:
@@ -30,8 +31,12 @@ def _verdicts(report: Report) -> Iterator[RenderableType]:
     found = faults(report)
     if not found:
         yield said(_all_quiet(report))
-    for incident in found:
+    for incident in found[:VERDICTS_SHOWN]:
         yield from verdict(incident)
+    if len(found) > VERDICTS_SHOWN:
+        yield said(
+            f"and {len(found) - VERDICTS_SHOWN} more; --json FILE has them all, --group GROUP those of one group"
+        )
 
 
 def _screens(report: Report, verbosity: int) -> Iterator[RenderableType]:
