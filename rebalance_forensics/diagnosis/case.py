@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rebalance_forensics.diagnosis.gaps import gaps_of
 from rebalance_forensics.diagnosis.incidents import Assigned, assign_rebalances, incident_of, unexplained
 from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.diagnosis.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.registry import findings_of
 from rebalance_forensics.diagnosis.tips import tips
 from rebalance_forensics.diagnosis.weighing import QUIET_MS, Draft, merged, weigh
@@ -43,7 +44,9 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     incidents = sorted(_incidents(timeline, drafts, assigned), key=lambda i: (i.started_at, i.id))
     timeline.generations = _triggered(timeline, assigned)
     return GroupCase(
-        history=replace(history_of(timeline), reading=tips(timeline)),
+        history=replace(
+            history_of(timeline), reading=tips(timeline), offsets_partition=told_partition(timeline.events)
+        ),
         incidents=tuple(incidents),
         gaps=gaps_of(timeline, incidents),
         clocks=timeline.clocks,

@@ -9,6 +9,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.model import Evidence
 
 Severity = Literal["critical", "warning", "info"]
+RelationKind = Literal["coordinator", "host", "topic", "deployment"]
 CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker", "topic", "connector", "group"]
 
 
@@ -92,6 +93,17 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """Incidents of several groups with one thing behind them: their ids (at most twenty) and what it is."""
+
+    kind: RelationKind
+    ids: tuple[str, ...]
+    groups: int
+    """How many groups it concerns, this one counted."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
     """Everything that follows from one first cause in one group."""
 
@@ -110,6 +122,7 @@ class Incident:
     impact: Impact = Impact(pause_ms=0, members=0, partitions=0, rebalances=0)
     what_if: tuple[WhatIf, ...] = ()
     occurrences: int = 1
+    related: tuple[Relation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

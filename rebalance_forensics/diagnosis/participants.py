@@ -59,7 +59,7 @@ def leadership_of(rounds: Sequence[Round]) -> Leadership:
             at=after.started_at,
             before=before.leader,
             after=after.leader,
-            former_took_part=_took_part(before.leader, after),
+            former_took_part=_took_part(before.leader, before, after),
         )
         for before, after in pairwise(known)
         if before.leader is not None and after.leader is not None and before.leader != after.leader
@@ -67,5 +67,9 @@ def leadership_of(rounds: Sequence[Round]) -> Leadership:
     return Leadership(changes=changes, stable=not changes if len(known) > 1 else None)
 
 
-def _took_part(name: str, each: Round) -> bool | None:
-    return None if each.members is None else name in {n for n, _ in each.members}
+def _took_part(name: str, before: Round, after: Round) -> bool | None:
+    """Whether a member took part under the id it had: one that is back under a new id had lost its membership."""
+    if after.members is None:
+        return None
+    known = {member for other, member in before.members or () if other == name and member is not None}
+    return any(n == name and (not known or member is None or member in known) for n, member in after.members)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
+
+from rebalance_forensics.events.base import Event
 
 OFFSETS_PARTITIONS = 50
 """offsets.topic.num.partitions unless a broker says otherwise."""
@@ -14,6 +17,12 @@ def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
     code = _hash_code(group)
     # Utils.abs: the one int without a positive counterpart counts as zero.
     return (0 if code == _LOWEST_INT else abs(code)) % partitions
+
+
+def told_partition(events: Iterable[Event]) -> int | None:
+    """The partition as the coordinator prints it in front of what it says of a group."""
+    said = (e.speaker.offsets_partition for e in events if e.group is not None)
+    return next((partition for partition in said if partition is not None), None)
 
 
 def _hash_code(text: str) -> int:

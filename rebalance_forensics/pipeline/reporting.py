@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import pyarrow as pa
 
 from rebalance_forensics import __version__
+from rebalance_forensics.diagnosis.across import related
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.pipeline.line_numbers import LinesBefore
@@ -19,7 +20,7 @@ from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import InputSummary, Report
-from rebalance_forensics.timeline.model import Evidence, GroupHistory
+from rebalance_forensics.timeline.model import Evidence, GroupHistory, Leadership, Reading
 
 
 def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Report:
@@ -93,6 +94,7 @@ def within(report: Report, options: AnalyzeOptions) -> Report:
                 if overlaps(one.started_at or one.completed_at, nxt.started_at if nxt else None)
             ),
             pauses=tuple(p for p in group.pauses if overlaps(p.started_at, p.ended_at)),
+            reading=_reading_within(group.reading, overlaps),
         )
 
     return replace(
@@ -103,14 +105,21 @@ def within(report: Report, options: AnalyzeOptions) -> Report:
     )
 
 
+def _reading_within(reading: Reading, overlaps: Callable[[EpochMs | None, EpochMs | None], bool]) -> Reading:
+    rounds = tuple(one for one in reading.participants if overlaps(one.at, one.at))
+    changes = tuple(one for one in reading.leadership.changes if overlaps(one.at, one.at))
+    led = sum(one.leader is not None for one in rounds)
+    return Reading(
+        leadership=Leadership(stable=not changes if led > 1 else None, changes=changes),
+        close_together=tuple(one for one in reading.close_together if overlaps(one.started_at, one.ended_at)),
+        spacings=tuple(one for one in reading.spacings if overlaps(EpochMs(one.at - one.gap_ms), one.at)),
+        participants=rounds,
+    )
+
+
 def last_of(inputs: Iterable[InputSummary]) -> EpochMs | None:
     """When the logs end."""
     return max((one.last for one in inputs if one.last is not None), default=None)
-
-
-def related(cases: Sequence[GroupCase]) -> Sequence[GroupCase]:
-    """What only shows when the groups are seen together."""
-    return cases
 
 
 def _name(case: GroupCase) -> tuple[str, str]:

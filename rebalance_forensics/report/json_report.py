@@ -10,13 +10,12 @@ from rebalance_forensics.diagnosis.model import (
     RootCause,
 )
 from rebalance_forensics.report.documents import Document, Json, written
+from rebalance_forensics.report.json_reading import evidence_document, reading_document
 from rebalance_forensics.report.model import InputSummary, Report
-from rebalance_forensics.report.plain_text import shortened
 from rebalance_forensics.report.times import iso
-from rebalance_forensics.timeline.model import Evidence, Generation, GroupHistory, Identity, Member, Pause
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Identity, Member, Pause
 
 SCHEMA_VERSION = 1
-EVIDENCE_CHARACTERS = 16_384
 
 
 def to_json(report: Report) -> str:
@@ -79,6 +78,8 @@ def _group(history: GroupHistory) -> Document:
         "identities": [_identity(identity) for identity in history.identities],
         "settings": dict(history.settings),
         "versions": [{"name": name, "version": version} for name, version in history.versions],
+        "offsets_partition": history.offsets_partition,
+        **reading_document(history.reading),
     }
 
 
@@ -161,6 +162,10 @@ def _incident(incident: Incident) -> Document:
             for other in incident.what_if
         ],
         "occurrences": incident.occurrences,
+        "related": [
+            {"kind": one.kind, "incidents": list(one.ids), "groups": one.groups, "why": one.why}
+            for one in incident.related
+        ],
     }
 
 
@@ -172,7 +177,7 @@ def _root_cause(cause: RootCause) -> Document:
             {"kind": culprit.kind, "name": culprit.name, "names": list(culprit.names)} for culprit in cause.culprits
         ],
         "narrative": cause.narrative,
-        "evidence": [_evidence(line) for line in cause.evidence],
+        "evidence": [evidence_document(line) for line in cause.evidence],
         "advice": [{"action": advice.action, "why": advice.why, "cost": advice.cost} for advice in cause.advice],
         "known_bugs": [{"jira": bug.jira, "title": bug.title, "fixed_in": bug.fixed_in} for bug in cause.known_bugs],
         "evidence_total": cause.evidence_total,
@@ -184,17 +189,7 @@ def _chain_link(link: ChainLink) -> Document:
     return {
         "at": iso(link.at),
         "what": link.what,
-        "evidence": None if link.evidence is None else _evidence(link.evidence),
-    }
-
-
-def _evidence(line: Evidence) -> Document:
-    return {
-        "path": line.path,
-        "line": line.line,
-        "byte_offset": line.byte_offset,
-        "timestamp": iso(line.timestamp),
-        "text": shortened(line.text, EVIDENCE_CHARACTERS),
+        "evidence": None if link.evidence is None else evidence_document(link.evidence),
     }
 
 

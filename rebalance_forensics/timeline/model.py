@@ -134,6 +134,8 @@ class Lane:
     kind: Literal["client", "instance", "thread", "worker", "host", "broker"]
     spans: tuple[Span, ...] = ()
     marks: tuple[Mark, ...] = ()
+    owner: str | None = None
+    """The instance whose thread this is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +159,7 @@ class Participation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderChange:
-    """Leadership moved. `former_took_part`: the former leader was still there, which Kafka does not do by itself."""
+    """Leadership moved. `former_took_part`: the former leader was a member all along; Kafka does not depose it then."""
 
     generation: int | None
     at: EpochMs
@@ -249,3 +251,5 @@ class GroupHistory:
     versions: tuple[tuple[str, str], ...] = field(default=())
     """Who -> Kafka version."""
     reading: Reading = Reading()
+    offsets_partition: int | None = None
+    """The partition of `__consumer_offsets` it lives in, where a line tells it."""

@@ -48,6 +48,9 @@ def _of_history(history: GroupHistory) -> Iterator[Named]:
     for pause in history.pauses:
         yield from _given((pause.client_id, "client"), (pause.member_id, "member"))
         yield from ((found.group(1), "topic") for found in map(PARTITION.fullmatch, pause.partitions) if found)
+    for one_round in history.reading.participants:
+        yield from ((name, "client") for name in (*(one_round.members or ()), *one_round.missing) if name)
+        yield from _given((one_round.leader, "client"))
     yield from ((lane.name, lane.kind) for lane in history.lanes)
     yield from ((term.broker, "broker") for term in history.coordinators)
     yield from ((who, _kind(who, "process")) for who, _ in history.versions)

@@ -1,0 +1,39 @@
+"""Where the members of all groups run, by every name they have."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rebalance_forensics.timeline.model import GroupHistory
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Hosts of members; a host that holds every member of a cluster says nothing."""
+
+    hosts: dict[tuple[str, str, str], str]
+    """(cluster, group, name) -> host."""
+
+    def hosts_of(self, history: GroupHistory, names: Iterable[str]) -> list[str]:
+        """The hosts of a group's members with these names, each once."""
+        found = (self.hosts.get((history.cluster, history.group, name)) for name in names)
+        return list(dict.fromkeys(host for host in found if host is not None))
+
+
+def whereabouts_of(histories: Iterable[GroupHistory]) -> Whereabouts:
+    """Index all members, once for all incidents."""
+    hosts: dict[tuple[str, str, str], str] = {}
+    of_cluster: dict[str, set[str]] = defaultdict(set)
+    for history in histories:
+        for one in history.identities:
+            host = (one.host or "").rpartition("/")[2]
+            if not host or host in LOOPBACK:
+                continue
+            of_cluster[history.cluster].add(host)
+            for name in {one.name, one.client_id, one.instance_id, one.host} - {None}:
+                hosts[history.cluster, history.group, name or ""] = host
+    return Whereabouts({key: host for key, host in hosts.items() if len(of_cluster[key[0]]) > 1})

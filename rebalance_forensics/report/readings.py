@@ -1,0 +1,229 @@
+"""How a group's rebalances read, in sentences: who led, which stand close together or evenly spaced, who took part."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, islice
+
+from rebalance_forensics.report.times import duration, time_of_day
+from rebalance_forensics.report.wording import count, place, ranges, some
+from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, Participation, Spacing
+
+FAILURES_TOLD = 6
+REASONS_TOLD = 8
+NAMES_TOLD = 6
+LEADERS_TOLD = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A sentence, and what there is to say about it in detail."""
+
+    said: str
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readings:
+    """All passages about one group; a part about which there is nothing to say is empty."""
+
+    led: tuple[Passage, ...]
+    close_together: tuple[Passage, ...]
+    spaced: tuple[Passage, ...]
+    took_part: tuple[Passage, ...]
+
+    def parts(self) -> tuple[tuple[str, tuple[Passage, ...]], ...]:
+        """Titles and passages, in the order in which they are read."""
+        all_parts = (
+            ("Who led", self.led),
+            ("Close together", self.close_together),
+            ("The time between", self.spaced),
+            ("Who took part", self.took_part),
+        )
+        return tuple((title, passages) for title, passages in all_parts if passages)
+
+
+def readings_of(history: GroupHistory) -> Readings:
+    """Read one group's rebalances."""
+    return Readings(
+        led=tuple(_led(history)),
+        close_together=tuple(_together(burst) for burst in history.reading.close_together),
+        spaced=tuple(_spaced(history.reading.spacings)),
+        took_part=tuple(_took_part(history.reading.participants)),
+    )
+
+
+def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
+    """One line for each part about which there is something to say."""
+    if len(history.reading.participants) < 2:
+        return
+    readings = readings_of(history)
+    yield from (("Leader", one.said) for one in readings.led[:1])
+    yield from (("Close", _and_more(readings.close_together)) for _ in readings.close_together[:1])
+    yield from (("Spacing", _and_more(readings.spaced)) for _ in readings.spaced[:1])
+    yield from (("Members", said) for said in _members(history.reading.participants))
+
+
+def _and_more(passages: Sequence[Passage]) -> str:
+    rest = len(passages) - 1
+    return f"{passages[0].said} And {rest} more like it." if rest else passages[0].said
+
+
+def _members(rounds: Sequence[Participation]) -> Iterator[str]:
+    """How many took part, and who was missing, new or renewed, with how often."""
+    sizes = [len(one.members) for one in rounds if one.members is not None]
+    if not sizes:
+        return
+    low, high = min(sizes), max(sizes)
+    said = f"{low} to {high} members" if low < high else f"{count(high, 'member')} each time"
+    for label, told in (
+        ("missing", [one.missing for one in rounds]),
+        ("new", [one.new for one in rounds]),
+        ("back under a new id", [one.renewed for one in rounds]),
+    ):
+        names = Counter(chain.from_iterable(told))
+        often = [name if times == 1 else f"{name} ({_times(times)})" for name, times in names.most_common()]
+        said += f"; {label} {some(often)}" if often else ""
+    yield f"{said}."
+
+
+def which(generation: int | None, at: int) -> str:
+    """`generation 7 at 10:02:11.004`; without the number where no line tells it."""
+    return f"{'the one' if generation is None else f'generation {generation}'} at {time_of_day(at)}"
+
+
+def _led(history: GroupHistory) -> Iterator[Passage]:
+    rounds, leadership = history.reading.participants, history.reading.leadership
+    known = [one for one in rounds if one.leader is not None]
+    if not known:
+        if rounds and history.rebalance_mode == "server-side":
+            yield Passage(said="Nobody: under this protocol the coordinator assigns.")
+        return
+    terms: dict[str, list[Participation]] = defaultdict(list)
+    for one in known:
+        terms[one.leader or ""].append(one)
+    of_all = f"{count(len(known), 'rebalance')}"
+    if len(known) < len(rounds):
+        of_all += f" (of {len(rounds)}; no line tells who led the others)"
+    if leadership.stable is not False:
+        yield Passage(said=f"{next(iter(terms))} led {of_all}.")
+        return
+    kept_out = sum(change.former_took_part is True for change in leadership.changes)
+    moved = f"Leadership moved {_times(len(leadership.changes))} in {of_all}."
+    if kept_out:
+        moved += f" {_times(kept_out).capitalize()} the former leader was still a member."
+    details = [_leader(name, mine) for name, mine in islice(terms.items(), LEADERS_TOLD)]
+    details += [f"and {len(terms) - LEADERS_TOLD} more leaders"] if len(terms) > LEADERS_TOLD else []
+    yield Passage(said=moved, details=tuple(details))
+
+
+def _leader(name: str, mine: Sequence[Participation]) -> str:
+    numbers = [one.generation for one in mine if one.generation is not None]
+    told = [f"generation {ranges(numbers)}"] if numbers else []
+    unnumbered = [time_of_day(one.at) for one in mine if one.generation is None]
+    told += [f"at {some(unnumbered)}"] if unnumbered else []
+    return f"{name} led {' and '.join(told)}"
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _together(burst: Burst) -> Passage:
+    numbers = [one for one in burst.generations if one is not None]
+    named = f" (generation {ranges(numbers)})" if numbers else ""
+    failed = sum(one.times for one in burst.failures)
+    said = f"{burst.rebalances} rebalances from {time_of_day(burst.started_at)} on within "
+    said += f"{duration(burst.ended_at - burst.started_at)}{named}"
+    said += (
+        f"; {count(failed, 'JoinGroup or SyncGroup', 'JoinGroups and SyncGroups')} failed in between."
+        if failed
+        else "."
+    )
+    said += f"; {count(failed, 'join or sync', 'joins or syncs')} failed in between." if failed else "."
+    return Passage(said=said, details=(*_reasons(burst), *_failures(burst.failures)))
+
+
+def _reasons(burst: Burst) -> Iterator[str]:
+    later = list(zip(burst.generations[1:], burst.reasons, strict=True))
+    kinds: dict[str, list[int | None]] = defaultdict(list)
+    for generation, reason in later:
+        kinds[reason or "no line says why"].append(generation)
+    for reason, generations in list(kinds.items())[:REASONS_TOLD]:
+        numbers = [one for one in generations if one is not None]
+        yield f"{f'generation {ranges(numbers)}' if numbers else 'the next'} began: {reason}"
+    if len(kinds) > REASONS_TOLD:
+        yield f"and for {len(kinds) - REASONS_TOLD} more reasons"
+
+
+def _failures(failures: Sequence[FailedAttempt]) -> Iterator[str]:
+    for one in failures[:FAILURES_TOLD]:
+        error = f" with {one.error}" if one.error else ""
+        again = f", {one.times} times" if one.times > 1 else ""
+        who = f" of {one.who}" if one.who else ""
+        yield f"{one.api}{who} failed at {time_of_day(one.at)}{error}{again}: {one.why} ({place(one.evidence)})"
+    if len(failures) > FAILURES_TOLD:
+        yield f"and {count(sum(one.times for one in failures[FAILURES_TOLD:]), 'more failure')}"
+
+
+def _spaced(spacings: Sequence[Spacing]) -> Iterator[Passage]:
+    """Even gaps of one setting, one after another, as one rhythm; then gaps that a setting explains by itself."""
+    for (evenly, setting), together in groupby(spacings, key=lambda one: (one.evenly, one.setting)):
+        mine = list(together)
+        yield from [_rhythm(mine, setting)] if evenly and len(mine) > 1 else [_rhythm([one], setting) for one in mine]
+
+
+def _rhythm(mine: Sequence[Spacing], setting: str | None) -> Passage:
+    shortest, longest = (duration(edge(one.gap_ms for one in mine)) for edge in (min, max))
+    length = shortest if shortest == longest else f"{shortest} to {longest}"
+    begin, end = mine[0], mine[-1]
+    numbers = [n for n in (begin.from_generation, end.to_generation) if n is not None]
+    span = f"generation {' to '.join(map(str, numbers))}" if numbers else f"the one before {time_of_day(begin.at)}"
+    gaps = f"{len(mine)} even gaps of {length}" if len(mine) > 1 else f"{length} apart"
+    return Passage(said=f"{_begun(span)}: {gaps}{_setting(begin, setting)}.", details=tuple(_whys(mine)))
+
+
+def _setting(one: Spacing, setting: str | None) -> str:
+    if setting is None or one.value_ms is None:
+        return "; no setting known here is as long"
+    return (
+        f", by {setting} ({one.value_ms} ms, {'as a log shows' if one.configured else 'its default; no log shows it'})"
+    )
+
+
+def _whys(mine: Sequence[Spacing]) -> Iterator[str]:
+    yield from dict.fromkeys(one.why for one in mine if one.why)
+
+
+def _took_part(rounds: Sequence[Participation]) -> Iterator[Passage]:
+    known = [one for one in rounds if one.members is not None]
+    if rounds and not known:
+        counted = {(one.clients, one.consumers) for one in rounds}
+        if len(counted) == 1 and rounds[0].consumers is not None:
+            clients = f"{count(rounds[0].clients, 'client')} with " if rounds[0].clients is not None else ""
+            yield Passage(said=f"{clients}{count(rounds[0].consumers, 'consumer')} each time, as the leader counted.")
+        return
+    changed = [one for one in known if one.missing or one.new or one.renewed]
+    first = known[:1]
+    for one in first:
+        names = some(one.members or (), NAMES_TOLD)
+        every = "each time" if not changed and len(known) > 1 else f"in {which(one.generation, one.at)}"
+        yield Passage(said=f"{count(len(one.members or ()), 'member')} {every}: {names or 'nobody'}.")
+    yield from (_change(one) for one in changed)
+
+
+def _change(one: Participation) -> Passage:
+    parts = [
+        f"{label} {some(names, NAMES_TOLD)}"
+        for label, names in (("missing", one.missing), ("new", one.new), ("back under a new id", one.renewed))
+        if names
+    ]
+    told = count(len(one.members or ()), "member")
+    return Passage(said=f"{_begun(which(one.generation, one.at))}: {told}; {'; '.join(parts)}.")
+
+
+def _begun(text: str) -> str:
+    """As a sentence begins."""
+    return text[:1].upper() + text[1:]
