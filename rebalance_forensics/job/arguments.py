@@ -16,6 +16,7 @@ from rebalance_forensics.job.options import HOUR_MS, JobOptions
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.log_tables import columns_of
 
 FORMATS = ("parquet", "delta")
 SEVERITIES = ("info", "warning", "critical")
@@ -36,6 +37,13 @@ class Setting:
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(name="input", metavar="URI", repeated=True, help="logs: a directory, s3://, gs://, abfss:// or hdfs://"),
+    Setting(
+        name="column",
+        metavar="NAME=COLUMN",
+        repeated=True,
+        help="the inputs are tables (a name Spark knows, or a directory of Parquet, Delta or Iceberg) whose COLUMN "
+        "holds NAME: time and message; host, file, cluster, level, logger, thread, line, offset",
+    ),
     Setting(name="output", metavar="URI", help="where the tables are"),
     Setting(
         name="table-format", choices=FORMATS, help="parquet (default), or delta: Delta tables in OUTPUT/delta besides"
@@ -170,6 +178,7 @@ def _invocation(told: Mapping[str, Any]) -> Invocation:
     options = JobOptions(
         inputs=tuple(told["input"]),
         output=told["output"],
+        columns=columns_of(told.get("column", ())),
         since=_moment(told.get("since")),
         until=_moment(told.get("until")),
         reading=reading,

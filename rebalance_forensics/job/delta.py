@@ -64,7 +64,7 @@ def _replace(session: SparkSession, store: Store, table: Table, partitions: Sequ
     # A new Delta table takes in what earlier runs left in Parquet too.
     where = condition(partitions) if exists else "true"
     writer = _rows(session, store, table).where(where).write.format("delta").partitionBy("date", "cluster")
-    target = f"{spark_path(store)}/{DIRECTORY}/{table.name}"
+    target = f"{store.hadoop_name}/{DIRECTORY}/{table.name}"
     if exists:
         writer = writer.option("replaceWhere", where)
     writer.mode("overwrite").save(target)
@@ -73,7 +73,7 @@ def _replace(session: SparkSession, store: Store, table: Table, partitions: Sequ
 def _rows(session: SparkSession, store: Store, table: Table) -> DataFrame:
     if store.kind(table.name) == "nothing":
         return session.createDataFrame([], ddl(table))
-    return session.read.schema(ddl(table)).parquet(f"{spark_path(store)}/{table.name}")
+    return session.read.schema(ddl(table)).parquet(f"{store.hadoop_name}/{table.name}")
 
 
 def condition(partitions: Iterable[Partition]) -> str:
@@ -89,9 +89,3 @@ def condition(partitions: Iterable[Partition]) -> str:
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
-
-
-def spark_path(store: Store) -> str:
-    """The store under the name that Hadoop knows it by."""
-    uri = store.uri.rstrip("/")
-    return f"s3a{uri[2:]}" if uri.startswith("s3://") else uri

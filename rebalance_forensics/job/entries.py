@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from rebalance_forensics.pipeline.planning import ReadPlan, printable
@@ -18,14 +17,14 @@ from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, Identity
 from rebalance_forensics.pipeline.tables.looking import Looked
 from rebalance_forensics.pipeline.tables.planning import ScanPlan
 from rebalance_forensics.pipeline.tables.resuming import only_grew, settled_cells
-from rebalance_forensics.pipeline.tables.rows import Cells, hashed, micros
+from rebalance_forensics.pipeline.tables.rows import Cells, hashed, moment
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
 from rebalance_forensics.pipeline.tables.writing import PartWriter, put_all
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.sources.files import InputFile
 
 _SUMMED = ("host", "component", "kafka_version", "layout", "envelope", "zone")
-_COUNTED = ("bytes", "lines", "records", "matched", "unmatched_kafka", "unparsed")
+COUNTED = ("bytes", "lines", "records", "matched", "unmatched_kafka", "unparsed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,20 +131,15 @@ def _read(file: InputFile, summary: InputSummary, identity: Identity, etag: str)
         "location": printable(file.location),
         "size": file.size,
         "etag": etag,
-        **{name: getattr(summary, name) for name in (*_SUMMED, *_COUNTED)},
-        "first": _moment(summary.first),
-        "last": _moment(summary.last),
+        **{name: getattr(summary, name) for name in (*_SUMMED, *COUNTED)},
+        "first": moment(summary.first),
+        "last": moment(summary.last),
         "errors": list(summary.errors),
     }
 
 
 def _unread(path: str, sentence: str, cluster: str, day: int) -> Entry:
     cells: Cells = dict.fromkeys(field.name for field in INPUTS.schema)
-    counts: dict[str, Any] = dict.fromkeys(_COUNTED, 0)
+    counts: dict[str, Any] = dict.fromkeys(COUNTED, 0)
     cells |= {"path": path, "file_id": hashed("unread", path), "head_bytes": 0, "errors": [sentence], **counts}
     return Entry(day=day, cluster=cluster, cells=cells)
-
-
-def _moment(at: int | None) -> datetime | None:
-    micro = micros(at)
-    return None if micro is None else datetime.fromtimestamp(micro / 1_000_000, UTC)

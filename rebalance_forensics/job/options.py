@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.tables.layout import EVERY_CLUSTER
 
 HOUR_MS = 3_600_000
@@ -17,6 +17,8 @@ class JobOptions:
 
     inputs: tuple[str, ...]
     output: str
+    columns: tuple[tuple[str, str], ...] = ()
+    """What a table's columns hold, by name; with it, the inputs are tables."""
     since: int | None = None
     until: int | None = None
     """Epoch ms. Without `since` the job goes on where it stopped, without `until` it goes up to now."""
@@ -34,5 +36,6 @@ class JobOptions:
 
     @property
     def scope(self) -> str:
-        """Whose partitions the run may touch: one cluster's, or with a cluster a directory those of all."""
-        return EVERY_CLUSTER if self.reading.cluster_per_directory else self.reading.cluster or "default"
+        """Whose partitions the run may touch: one cluster's, or with a cluster a directory or row those of all."""
+        several = self.reading.cluster_per_directory or "cluster" in dict(self.columns)
+        return EVERY_CLUSTER if several else self.reading.cluster or DEFAULT_CLUSTER

@@ -48,6 +48,8 @@ class Scanned:
     ledger: Ledger
     replaced: Mapping[str, int]
     """By file id, the place from which on what is known of a file no longer counts."""
+    file_ids: Mapping[str, str]
+    """By path, of the files that were scanned."""
     listed: int
     bytes: int
     errors: list[str]

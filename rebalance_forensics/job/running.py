@@ -14,6 +14,7 @@ from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publishing import REPORTS, add_reports
 from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
 from rebalance_forensics.job.scanning import scan_files
+from rebalance_forensics.job.table_scanning import scan_tables
 from rebalance_forensics.pipeline.planning import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.rows import Codec
@@ -59,7 +60,8 @@ def check(options: JobOptions) -> Store:
         _refuse_backwards(options.since, options.until)
     store = output_store(options.output)
     state.refuse_other_version(store, options.output)
-    refuse_missing_inputs(options.inputs)
+    if not options.columns:
+        refuse_missing_inputs(options.inputs)
     refuse_patterns(options.reading.patterns)
     for webhook in options.webhooks:
         webhook_of(webhook)
@@ -84,7 +86,7 @@ def run_job(options: JobOptions, engine: JobEngine) -> Outcome:
 
 
 def _run(run: Run, before: Coverage) -> Outcome:
-    scanned = scan_files(run)
+    scanned = scan_tables(run) if run.options.columns else scan_files(run)
     days = chosen_days(
         before, run.interval, changed_spans(scanned.spans, scanned.ledger.replaced, scanned.ledger.grown),
         {*dates_of(run.store, EVENTS), *dates_of(run.store, PENDING)},
@@ -140,7 +142,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     shards = shard_keys(max(run.engine.workers, scanned.events // EVENTS_A_SHARD))
     deal = Deal(
         store=store, portions=_portions(sources, run.engine.workers * 4), days=days, shards=shards,
-        forgotten=scanned.replaced, split_counts=_cut(scanned.stats),
+        forgotten=scanned.replaced, file_ids=scanned.file_ids, split_counts=_cut(scanned.stats),
     )  # fmt: skip
     what = Investigation(days=days, store=store, work=run.work, run=run.id, first_shard=shards[0])
     told = run.engine.investigate(deal, what)

@@ -49,16 +49,17 @@ def scan_files(run: Run) -> Scanned:
     looked, known = _look(run, listing, entries)
     found = changes(looked, known, entries)
     plan = plan_scan(looked, found, run.options.reading, workers=run.engine.workers)
-    harvest = Harvest.of(_read(run, plan, found) if plan.reads.portions else [])
+    harvest = Harvest.of(_read(run, plan) if plan.reads.portions else [])
     stats = [*(settled.stats for settled in plan.settled.values()), *harvest.stats]
     day = run.interval.since // DAY_MS
     replaced = _replaced(plan, found)
+    ids = {path: identity.file_id for path, identity in found.fresh.items()}
     ledger = entries_of(plan, stats, looked, Known(entries=entries, errors=listing.errors), found, day=day)
     errors = [sentence for _, sentence in (*listing.errors, *looked.errors)]
-    _refuse_foreign(run, len(listing.files), errors, ledger)
+    refuse_foreign(run, len(listing.files), errors, ledger)
     return Scanned(
         stats=stats, spans={path: spans for path, spans in harvest.spans.items() if path in found.fresh},
-        files=harvest.files, events=harvest.events, ledger=ledger, replaced=replaced,
+        files=harvest.files, events=harvest.events, ledger=ledger, replaced=replaced, file_ids=ids,
         listed=len(listing.files) + len(listing.errors), bytes=sum(split.bytes for split in harvest.stats),
         errors=[*errors, *ledger.scan_errors],
     )  # fmt: skip
@@ -77,9 +78,8 @@ def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[Looked,
     return run.engine.look(look), known
 
 
-def _read(run: Run, plan: ScanPlan, found: Changes) -> Told:
-    ids = {path: identity.file_id for path, identity in found.fresh.items()}
-    return run.engine.scan(Scan(plan=plan.reads, store=run.store, work=run.work, file_ids=ids))
+def _read(run: Run, plan: ScanPlan) -> Told:
+    return run.engine.scan(Scan(plan=plan.reads, store=run.store, work=run.work))
 
 
 def _replaced(plan: ScanPlan, found: Changes) -> dict[str, int]:
@@ -95,7 +95,7 @@ def _widen(known: dict[str, tuple[int, int]], told: dict[str, tuple[int, int]]) 
         known[day] = (min(a, first), max(b, last))
 
 
-def _refuse_foreign(run: Run, files: int, errors: Sequence[str], ledger: Ledger) -> None:
+def refuse_foreign(run: Run, files: int, errors: Sequence[str], ledger: Ledger) -> None:
     """A run that has never seen a Kafka line says what it looked at, and touches nothing."""
     if ledger.knows_kafka:
         return

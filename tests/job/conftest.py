@@ -35,7 +35,9 @@ def run(logs: Path, tmp_path: Path) -> Run:
         since: str, until: str, *more: str, output: str | Path = tmp_path / "tables", engine: JobEngine | None = None
     ) -> Outcome:
         given = ["--input", str(logs), "--output", str(output), "--since", since, "--until", until, *more]
-        return run_job(parse(given).options, engine or InProcess())
+        outcome = run_job(parse(given).options, engine or InProcess())
+        assert not outcome.failures
+        return outcome
 
     return run
 

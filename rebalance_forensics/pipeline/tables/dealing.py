@@ -61,6 +61,8 @@ class Deal:
     shards: tuple[int, ...]
     forgotten: Mapping[str, int]
     """By file id, from which place on a file was scanned anew: what is known of it from there on no longer counts."""
+    file_ids: Mapping[str, str]
+    """By path, of the files that were scanned; what was read of others does not count."""
     split_counts: tuple[SplitStats, ...]
     """Of files read in several splits: their events are numbered from the start of the split."""
 
@@ -70,7 +72,9 @@ def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
     before = LinesBefore(deal.split_counts)
     for path in deal.portions[task]:
         known = partition_of(path)
-        read = partial(_of_table, cluster=known[2], forgotten=deal.forgotten) if known else partial(_fresh, before)
+        read = (
+            partial(_of_table, cluster=known[2], forgotten=deal.forgotten) if known else partial(_fresh, before, deal)
+        )
         for batch in batches_of(deal.store, path):
             events = read(batch)
             for day in deal.days.written:
@@ -93,9 +97,12 @@ def _is_kept(table: pa.Table, forgotten: Mapping[str, int]) -> pa.ChunkedArray:
     return pc.fill_null(pc.less(table["byte_offset"], begins), fill_value=True)
 
 
-def _fresh(before: LinesBefore, batch: pa.RecordBatch) -> pa.Table:
-    """Scanned rows, their lines counted from the start of the file."""
+def _fresh(before: LinesBefore, deal: Deal, batch: pa.RecordBatch) -> pa.Table:
+    """Scanned rows, their files named and their lines counted from the start of the file."""
     table = pa.Table.from_batches([batch], SCANNED)
+    names = pc.index_in(table["path"], pa.array(list(deal.file_ids), pa.string()))
+    ids = pc.coalesce(table["file_id"], pc.take(pa.array(list(deal.file_ids.values()), pa.string()), names))
+    table = table.set_column(SCANNED.get_field_index("file_id"), "file_id", ids).filter(pc.is_valid(ids))
     places = zip(*(table[name].to_pylist() for name in ("path", "byte_offset", "line")), strict=True)
     lines = [line + before.at(path, offset) for path, offset, line in places]
     return table.set_column(SCANNED.get_field_index("line"), "line", pa.array(lines, pa.int64()))

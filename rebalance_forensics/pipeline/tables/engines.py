@@ -12,8 +12,16 @@ import pyarrow.compute as pc
 from rebalance_forensics.pipeline.schemas import spark_schema
 from rebalance_forensics.pipeline.tables.dealing import DEALT, DEALT_ORDER, Deal, deal_task
 from rebalance_forensics.pipeline.tables.investigating import Investigation, investigate_shards
+from rebalance_forensics.pipeline.tables.log_tables import CANONICAL, LogTable
 from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here, look_task, looked, together
-from rebalance_forensics.pipeline.tables.scanning import Scan, scan_task
+from rebalance_forensics.pipeline.tables.reading_tables import (
+    Hour,
+    arrow_batches,
+    arrow_hours,
+    spark_batches,
+    spark_hours,
+)
+from rebalance_forensics.pipeline.tables.scanning import Scan, TableScan, scan_rows, scan_task
 from rebalance_forensics.pipeline.tables.telling import TOLD, Told, told_in
 
 if TYPE_CHECKING:
@@ -39,6 +47,12 @@ class JobEngine(Protocol):
     def scan(self, scan: Scan) -> Told:
         """Read all portions."""
 
+    def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
+        """What a table of logs holds of each hour between two times."""
+
+    def scan_table(self, scan: TableScan) -> Told:
+        """Read some hours of a table of logs."""
+
     def investigate(self, deal: Deal, what: Investigation) -> Told:
         """Deal all events and investigate every group."""
 
@@ -56,6 +70,14 @@ class InProcess:
     def scan(self, scan: Scan) -> Told:
         """Read all portions."""
         return told_in(batch for task in range(len(scan.plan.portions)) for batch in scan_task(scan, task))
+
+    def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
+        """What a table of logs holds of each hour between two times."""
+        return arrow_hours(table, since, until)
+
+    def scan_table(self, scan: TableScan) -> Told:
+        """Read some hours of a table of logs."""
+        return told_in(scan_rows(arrow_batches(scan.table, scan.hours), scan))
 
     def investigate(self, deal: Deal, what: Investigation) -> Told:
         """Deal all events and investigate every group."""
@@ -82,6 +104,20 @@ class OnSpark:
     def scan(self, scan: Scan) -> Told:
         """Read all portions."""
         return self._collected(len(scan.plan.portions), _each_task(scan, scan_task))
+
+    def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
+        """What a table of logs holds of each hour between two times."""
+        return spark_hours(self.session, table, since, until)
+
+    def scan_table(self, scan: TableScan) -> Told:
+        """Read some hours of a table of logs."""
+
+        def read(batches: Batches) -> Iterator[pa.RecordBatch]:
+            canonical = (pa.Table.from_batches([batch]).cast(CANONICAL).to_batches() for batch in batches)
+            return scan_rows((part for parts in canonical for part in parts), scan)
+
+        rows = spark_batches(self.session, scan.table, scan.hours)
+        return told_in(rows.mapInArrow(read, spark_schema(TOLD)).toArrow().to_batches())
 
     def investigate(self, deal: Deal, what: Investigation) -> Told:
         """Deal all events and investigate every group."""

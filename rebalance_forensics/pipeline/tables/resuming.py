@@ -15,6 +15,7 @@ from typing import Any
 from rebalance_forensics import __version__
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.pipeline.tables.rows import moment
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.splits import Split
@@ -74,8 +75,8 @@ def settled_cells(file: InputFile, profile: FileProfile, stats: Sequence[SplitSt
     return {
         "until": end,
         **counts,
-        "first": None if first is None else first * 1000,
-        "last": None if last is None else last * 1000,
+        "first": moment(first),
+        "last": moment(last),
         "kafka_version": next((split.kafka_version for split in before if split.kafka_version), None),
         "read_as": digest_of(file, profile, reading),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -21,6 +22,11 @@ def hashed(*parts: object) -> str:
 def micros(at: int | None) -> int | None:
     """Epoch ms as the tables hold times."""
     return None if at is None else at * 1000
+
+
+def moment(at: int | None) -> datetime | None:
+    """The same as the ledger's rows have it when they are read back."""
+    return None if at is None else datetime.fromtimestamp(at / 1000, UTC)
 
 
 def generation_row(history: GroupHistory, one: Generation) -> Cells:

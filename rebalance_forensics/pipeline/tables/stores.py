@@ -36,6 +36,12 @@ class Store:
 
     uri: str
 
+    @property
+    def hadoop_name(self) -> str:
+        """The same place as Hadoop and Spark name it."""
+        uri = self.uri.rstrip("/")
+        return f"s3a{uri[2:]}" if uri.startswith("s3://") else uri
+
     def place(self, path: str = "") -> tuple[Any, str]:
         """The file system, and what it calls this path."""
         system, root = _resolved(self.uri)

@@ -1,0 +1,185 @@
+"""Logs that lie in a table: which column holds what, and its rows as events. One row is one log record."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rebalance_forensics.catalog.assembling import event_of
+from rebalance_forensics.catalog.exceptions import exception_in
+from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.catalogs import catalog_of
+from rebalance_forensics.pipeline.event_rows import row_of
+from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.rows import dumps
+from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
+from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.records import EpochMs, LogRecord, Origin
+from rebalance_forensics.sources.reading import parse_line
+
+REQUIRED = ("time", "message")
+OPTIONAL = ("host", "file", "cluster", "level", "logger", "thread", "line", "offset")
+CANONICAL = pa.schema(
+    [
+        ("time", pa.timestamp("us", tz="UTC")),
+        ("line", pa.int64()),
+        ("offset", pa.int64()),
+        *((name, pa.string()) for name in ("message", "host", "file", "cluster", "level", "logger", "thread")),
+    ]
+)
+"""The rows of any table once its columns have our names."""
+HOUR_MS = 3_600_000
+_QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogTable:
+    """A table and its columns, by what they hold."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def label(self) -> str:
+        """What stands before the paths of its rows."""
+        return self.name.rstrip("/").rpartition("/")[2]
+
+    def hour(self, at: EpochMs) -> str:
+        """The part of it that is one entry of the ledger."""
+        return f"{self.label}/hour={at // HOUR_MS * HOUR_MS}"
+
+    def check(self, there: Sequence[str]) -> None:
+        """Refuse a mapping to columns that the table lacks."""
+        for name, column in self.columns:
+            if column not in there and column.partition(".")[0] not in there:
+                raise InputError(
+                    f"--input {self.name} has no column {column} for {name}; it has {', '.join(sorted(there))}: "
+                    f"name another one with --column {name}=…."
+                )
+
+
+def columns_of(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The mapping of `--column time=ts --column message=msg`."""
+    columns: dict[str, str] = {}
+    for text in given:
+        name, _, column = text.partition("=")
+        if name not in (*REQUIRED, *OPTIONAL) or not column:
+            raise InputError(f"--column {text}: write NAME=COLUMN, NAME one of {', '.join((*REQUIRED, *OPTIONAL))}.")
+        columns[name] = column
+    missing = [name for name in REQUIRED if columns and name not in columns]
+    if missing:
+        raise InputError(f"--column {missing[0]}=… is missing; a table needs the columns of time and message.")
+    return tuple(sorted(columns.items()))
+
+
+def read_rows(batches: Iterable[pa.RecordBatch], table: LogTable, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """The events of canonical rows, then one row of counts for each hour of the table."""
+    catalog, counts = catalog_of(reading.patterns), defaultdict[str, _Count](_Count)
+    rows: list[Row] = []
+    for batch in batches:
+        _count(batch, table, counts)
+        for event in _events(batch, table, reading, catalog, counts):
+            rows.append(row_of(event, shard=0, split=0))
+            if len(rows) >= BATCH_ROWS:
+                yield batch_of(rows)
+                rows = []
+    told = (Row(shard=0, kind=Kind.COUNTS, path=hour, payload=dumps(c.stats(hour))) for hour, c in counts.items())
+    yield batch_of([*rows, *told])
+
+
+def _count(batch: pa.RecordBatch, table: LogTable, counts: Mapping[str, _Count]) -> None:
+    """All rows are counted; few are looked at."""
+    times = batch["time"].cast(pa.int64()).to_numpy() // 1000
+    sizes = pc.fill_null(pc.binary_length(batch["message"]), 0).to_numpy()
+    hours = times // HOUR_MS
+    for hour in np.unique(hours):
+        within = hours == hour
+        counts[table.hour(int(hour) * HOUR_MS)].see(times[within], sizes[within])
+
+
+def _events(
+    batch: pa.RecordBatch, table: LogTable, reading: Reading, catalog: Catalog, counts: Mapping[str, _Count]
+) -> Iterator[Event]:
+    texts = pc.binary_join_element_wise(
+        *(pc.fill_null(batch[name], "").cast(pa.binary()) for name in ("message", "logger")), b" (", b" ("
+    ).to_pylist()
+    ends = list(accumulate(len(text) + 1 for text in texts))
+    hits = sorted({bisect_right(ends, at) for at in catalog.prefilter().hits(b"\n".join(texts))})
+    for row in batch.take(pa.array(hits, pa.int64())).to_pylist():
+        record = _record(row, EpochMs(int(row["time"].timestamp() * 1000)), table)
+        match = catalog.match(record.message, logger=record.logger, level=record.level)
+        match = match or exception_in(record, None)
+        count = counts[table.hour(record.at or 0)]
+        if match is None:
+            speaks = record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
+            count.unmatched_kafka += record.level not in _QUIET_LEVELS and catalog.is_group_class(speaks)
+            continue
+        count.matched += 1
+        cluster = row["cluster"] or reading.cluster
+        event = event_of(match, record, cluster=cluster, host=record.host, component=None)
+        if event is not None:
+            yield event
+
+
+def _record(row: Mapping[str, Any], at: EpochMs, table: LogTable) -> LogRecord:
+    """A row as a record: its message may be the logger's own text, or the whole line as some layout wrote it."""
+    parsed = parse_line(row["message"] or "")
+    parts = (table.label, row["host"], (row["file"] or "").lstrip("/"))
+    place = Origin(
+        path="/".join(filter(None, parts)),
+        byte_offset=row["offset"] if row["offset"] is not None else _key_of(row),
+        line=row["line"] or 0,
+    )
+    return replace(
+        parsed,
+        origin=place,
+        at=at,
+        zoned=True,
+        level=(row["level"] or parsed.level or "").upper() or None,
+        logger=row["logger"] or parsed.logger,
+        thread=row["thread"] or parsed.thread,
+        host=row["host"] or parsed.host,
+    )
+
+
+def _key_of(row: Mapping[str, Any]) -> int:
+    """Tells rows apart where no column does."""
+    told = f"{row['time'].isoformat()}\0{row['message']}".encode("utf-8", "replace")
+    return int.from_bytes(sha256(told).digest()[:6], "big")
+
+
+@dataclass(slots=True)
+class _Count:
+    """What was read of one hour."""
+
+    rows: int = 0
+    bytes: int = 0
+    matched: int = 0
+    unmatched_kafka: int = 0
+    first: EpochMs | None = None
+    last: EpochMs | None = None
+
+    def see(self, times: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        first, last = EpochMs(times.min()), EpochMs(times.max())
+        self.rows += len(times)
+        self.bytes += int(sizes.sum())
+        self.first = first if self.first is None else min(self.first, first)
+        self.last = last if self.last is None else max(self.last, last)
+
+    def stats(self, hour: str) -> SplitStats:
+        return SplitStats(
+            path=hour, index=0, start=0, bytes=self.bytes, lines=self.rows, records=self.rows, unparsed=0,
+            matched=self.matched, unmatched_kafka=self.unmatched_kafka, first=self.first, last=self.last,
+        )  # fmt: skip
