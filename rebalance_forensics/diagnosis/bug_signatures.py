@@ -96,6 +96,9 @@ class Witness:
 
     def special(self, word: str) -> frozenset[Value]:
         """What `$group`, `$subscribed` and `$offsets_partition` stand for here."""
+        return self.timeline.once(("special", word), lambda: self._special(word))
+
+    def _special(self, word: str) -> frozenset[Value]:
         if word == "$group":
             return frozenset({self.timeline.group})
         if word == "$offsets_partition":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
 from rebalance_forensics.timeline.actors import Actor
@@ -12,6 +13,13 @@ from rebalance_forensics.timeline.names import streams_client
 
 def culprit_of(actor: Actor, *, as_instance: bool = False) -> Culprit:
     """A member: its client id; a Streams instance or a worker: where it runs; a static member: its instance id."""
+    return _culprit_of(actor, actor.number_of_names(), as_instance=as_instance)
+
+
+@lru_cache(maxsize=1024)
+def _culprit_of(actor: Actor, names: int, *, as_instance: bool) -> Culprit:
+    """The same, worked out once: an actor has thousands of member ids in a long storm, and is blamed as often."""
+    del names  # they only ever grow
     if actor.kind == "instance" and actor.client_ids and not actor.instance_ids:
         name = actor.name
     elif as_instance and actor.instance_ids:

@@ -132,12 +132,12 @@ def _repeated(draft: Draft) -> str:
 
 
 def _culprits(timeline: Timeline, draft: Draft) -> tuple[Culprit, ...]:
+    blamed = {id(c): c for f in draft.findings for c in f.culprits}
     found: dict[str, Culprit] = {}
-    for finding in draft.findings:
-        for culprit in finding.culprits:
-            known = found.get(culprit.name)
-            names = set(culprit.names) | (set(known.names) if known else set())
-            found[culprit.name] = Culprit(kind=culprit.kind, name=culprit.name, names=tuple(sorted(names)))
+    for culprit in blamed.values():
+        known = found.get(culprit.name)
+        names = {*culprit.names, *(known.names if known else ())}
+        found[culprit.name] = Culprit(kind=culprit.kind, name=culprit.name, names=tuple(sorted(names)))
     groups = [c for c in found.values() if c.kind == "group"]
     if groups:
         return (groups[0],)

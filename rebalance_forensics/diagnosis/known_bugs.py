@@ -44,12 +44,11 @@ class Bug:
 
 def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> tuple[KnownBug, ...]:
     """The bugs that this finding shows, in the order of their numbers."""
-    times = [e.at for e in because if e.at is not None]
-    releases = releases_of(timeline)
-    suspects = [b for b in all_bugs() if _suspect(b, cause, timeline.kind) and releases.any_in(b.side, b.affected)]
-    if not suspects or not times:
+    suspects = [b for b in timeline.remembered(_suspects) if not b.causes or cause in b.causes]
+    times = [e.at for e in because if e.at is not None] if suspects else []
+    if not times:
         return ()
-    witness = Witness(timeline)
+    releases, witness = timeline.remembered(releases_of), timeline.remembered(Witness)
     near = (min(times) - NEAR_MS, max(times) + NEAR_MS)
     found = []
     for bug in suspects:
@@ -59,10 +58,11 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
     return tuple(found)
 
 
-def _suspect(bug: Bug, cause: str, kind: str) -> bool:
-    if bug.signature is None or (bug.causes and cause not in bug.causes):
-        return False
-    return bug.component not in ("streams", "connect") or bug.component == kind
+def _suspects(timeline: Timeline) -> list[Bug]:
+    """The bugs of releases that run here and that logs can prove."""
+    releases = timeline.remembered(releases_of)
+    of_kind = [b for b in all_bugs() if b.component not in ("streams", "connect") or b.component == timeline.kind]
+    return [b for b in of_kind if b.signature is not None and releases.any_in(b.side, b.affected)]
 
 
 @cache

@@ -45,7 +45,7 @@ class Round:
 
 def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
     """Every round, oldest first; a leader's list that belongs to no known rebalance is a round of its own."""
-    told = [e for e in timeline.events if isinstance(e, StreamsParticipants) and e.at is not None]
+    told = [e for e in timeline.of(StreamsParticipants) if e.at is not None]
     times = [e.at or 0 for e in told]
     generations = _by_number(timeline.generations)
     used: set[int] = set()

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from rebalance_forensics.diagnosis.episodes import Away, absences, session_timeout_ms
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE
 from rebalance_forensics.diagnosis.last_words import exception_before
-from rebalance_forensics.diagnosis.releases import release_range
+from rebalance_forensics.diagnosis.releases import Release, release_range
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import LeaveSent, MemberFailed
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded, SyncFailed, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.build import Timeline, time_of
 
 Verdict = Literal["crash", "pause", "partition", "closed", "static"]
 ALONE_MS = 4_000
@@ -65,20 +66,19 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
 def _by_its_log(timeline: Timeline, away: Away) -> Silence:
     if away.start is not None or away.stop is not None:
         return _went_down(timeline, away)
-    lines = [e for e in timeline.events if _is_own(timeline, away, e)]
+    said = timeline.said_by(away.actor, Event)
     sure = LIKELY if _surely_silent(timeline, away) else GUESS
-    returned = away.back_at
-    alive = [e for e in lines if (e.at or 0) > away.at]
-    if not alive and returned is None:
+    alive = tuple(islice(said.onwards(away.at + 1), 4))
+    if not alive and away.back_at is None:
         errors = exception_before(timeline, away)
         if errors and sure == GUESS:
             return Silence(away=away, verdict="closed", confidence=PROBABLE, own_lines=tuple(errors[:3]))
         verdict: Verdict = "static" if away.actor.instance_ids else "crash"
-        return Silence(away=away, verdict=verdict, confidence=sure, own_lines=tuple(lines[-1:]))
-    troubled = _troubled(timeline, away, lines)
+        return Silence(away=away, verdict=verdict, confidence=sure, own_lines=tuple(e for e in said[-1:] if e.at))
+    troubled = _troubled(timeline, away)
     if troubled:
         return Silence(away=away, verdict="partition", confidence=LIKELY, own_lines=tuple(troubled[:6]))
-    return Silence(away=away, verdict="pause", confidence=sure, own_lines=tuple(alive[:4]))
+    return Silence(away=away, verdict="pause", confidence=sure, own_lines=alive)
 
 
 def _went_down(timeline: Timeline, away: Away) -> Silence:
@@ -97,54 +97,48 @@ def _surely_silent(timeline: Timeline, away: Away) -> bool:
 
 def says_goodbye(timeline: Timeline, actor: Actor) -> bool:
     """Whether the client logs its LeaveGroup at INFO: from 2.1 on, which other lines tell where no version stands."""
-    told = [
-        spread[1][:2]
-        for e in timeline.of(VersionReported)
-        if isinstance(e, VersionReported)
-        and actor in timeline.cast.at_place(e)
-        and (spread := release_range(e.version))
-    ]
-    if told:
-        return max(told) >= (2, 1)
+    told = timeline.remembered(_releases).get(actor)
+    if told is not None:
+        return told >= (2, 1)
     if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
         return True
-    return not any(isinstance(e, JoinSucceeded) and e.after_sync for e in timeline.events)
+    return not any(e.after_sync for e in timeline.of(JoinSucceeded))
 
 
-def _troubled(timeline: Timeline, away: Away, lines: Sequence[Event]) -> list[Event]:
+def _releases(timeline: Timeline) -> dict[Actor, Release]:
+    """The latest release that was reported where an actor lives."""
+    found: dict[Actor, Release] = {}
+    for event in timeline.of(VersionReported):
+        here = timeline.cast.at_place(event)
+        spread = release_range(event.version) if here else None
+        if spread is not None:
+            found |= {actor: max(spread[1][:2], found.get(actor, ())) for actor in here}
+    return found
+
+
+def _troubled(timeline: Timeline, away: Away) -> list[Event]:
     """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
     until = away.back_at if away.back_at is not None else timeline.last
     begin = away.at - session_timeout_ms(timeline) - 2_000
-    broken: list[Event] = [e for e in lines if isinstance(e, NodeDisconnected | CoordinatorLost)]
-    found = [e for e in broken if begin <= (e.at or 0) <= until + 500]
+    found = timeline.said_by(away.actor, NodeDisconnected, CoordinatorLost).between(begin, until + 500)
     if found and until - (found[0].at or 0) > ALONE_MS and _spread(found):
         return found
-    since = begin if _expiry_told(away) else _last_joined(lines, away.at)
-    again = [e.at or 0 for e in lines if isinstance(e, CoordinatorFound)]
-    return [
-        e
-        for e in broken
-        if isinstance(e, CoordinatorLost)
-        and since <= (e.at or 0) < until - ALONE_MS
-        and not any(0 <= t - (e.at or 0) <= ALONE_MS for t in again)
-    ]
+    since = begin if _expiry_told(away) else _last_joined(timeline, away)
+    lost = timeline.said_by(away.actor, CoordinatorLost).between(since, until - ALONE_MS - 1)
+    again = timeline.said_by(away.actor, CoordinatorFound)
+    return [e for e in lost if not again.any_between(time_of(e), time_of(e) + ALONE_MS)]
 
 
 def _expiry_told(away: Away) -> bool:
     return any(isinstance(e, MemberFailed) for d in away.departures for e in d.events)
 
 
-def _last_joined(lines: Sequence[Event], before: int) -> int:
+def _last_joined(timeline: Timeline, away: Away) -> int:
     """Without the coordinator's log the silence began at any time after the last generation it joined."""
-    joined = [e.at or 0 for e in lines if isinstance(e, JoinSucceeded | SyncSucceeded) and (e.at or 0) < before]
-    return max(joined, default=before)
+    joined = timeline.said_by(away.actor, JoinSucceeded, SyncSucceeded).last(away.at - 1)
+    return (joined.at if joined is not None else None) or away.at
 
 
 def _spread(troubled: Sequence[Event]) -> bool:
     """Disconnects over seconds are a network; all in one burst are a process that woke up."""
-    times = [e.at or 0 for e in troubled]
-    return max(times) - min(times) > 3_000
-
-
-def _is_own(timeline: Timeline, away: Away, event: Event) -> bool:
-    return event.at is not None and timeline.cast.of_speaker(event) is away.actor
+    return time_of(troubled[-1]) - time_of(troubled[0]) > 3_000

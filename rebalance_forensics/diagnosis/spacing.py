@@ -87,7 +87,7 @@ class _Clock:
 
 def _clock_of(timeline: Timeline) -> _Clock:
     observed: dict[str, set[int]] = {}
-    for event in timeline.events:
+    for event in timeline.of(MemberLoaded, MemberLeft, WorkerAssigned, MemberFailed):
         for setting, value in _timeouts_in(event):
             if value:
                 observed.setdefault(setting, set()).add(value)

@@ -40,6 +40,14 @@ class Actor:
     endpoints: set[str] = field(default_factory=set)
     has_log: bool = False
 
+    def number_of_names(self) -> int:
+        """How many names it goes by, some counted twice."""
+        names = (
+            self.client_ids, self.instance_ids, self.member_ids, self.threads, self.hosts, self.files,
+            self.processes, self.endpoints,
+        )  # fmt: skip
+        return sum(map(len, names))
+
     def every_name(self) -> tuple[str, ...]:
         """All other names, sorted, directories and stems of its files included."""
         names = (
