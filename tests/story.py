@@ -53,6 +53,8 @@ class Story:
     lives: dict[str, int] = field(default_factory=dict)
     generation: int = 0
     coordinator: int = 2
+    reads: dict[str, str] = field(default_factory=dict)
+    """Topics of those who do not read `orders`."""
 
     @property
     def words(self) -> CoordinatorWords:
@@ -146,7 +148,8 @@ class Story:
     def assigned(self, at: int, members: Sequence[str]) -> Story:
         """The join barrier opens, the leader (the first) assigns, everybody is given two partitions."""
         ids = {m: self.id_of(m) for m in members}
-        given = {m: (f"orders-{2 * i}", f"orders-{2 * i + 1}") for i, m in enumerate(members)}
+        topics = [(m, self.reads.get(m, "orders")) for m in members]
+        given = {m: (f"{topic}-{2 * i}", f"{topic}-{2 * i + 1}") for i, (m, topic) in enumerate(topics)}
         self.broker(clock(at), self.words.stabilized(self.generation, len(members)))
         for member in members:
             if self.release >= (2, 7):

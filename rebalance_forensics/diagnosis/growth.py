@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.episodes import NEAR_MS
+from rebalance_forensics.diagnosis.subscriptions import topics_changed_before
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
 from rebalance_forensics.events.rebalancing import AssignmentComputed, SyncSucceeded
+from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline, time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.in_time import InTime
@@ -23,11 +26,16 @@ SUBSCRIBED_MS = 30_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """A rebalance that gave out partitions nobody had before, and the lines that show them."""
+    """A rebalance that gave out partitions nobody had before, and the lines that show them.
+
+    `taken_up_by` is the one member that alone was given topics nobody had before, where nothing shows that the
+    topics themselves are new: then its subscription changed rather than the topics.
+    """
 
     rebalance: Rebalance
     topics: tuple[str, ...]
     told: tuple[Event, ...]
+    taken_up_by: Actor | None
 
 
 def growths(timeline: Timeline) -> list[Growth]:
@@ -40,18 +48,37 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
     for event in timeline.of(PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed):
         for partition in _given(event):
             first.setdefault(partition, event)
-    anew = InTime(first.items(), lambda item: time_of(item[1]))
+    given = InTime(first.items(), lambda item: time_of(item[1]))
     highest: dict[str, int] = defaultdict(lambda: -1)
     ordered = timeline.rebalances
     for index, rebalance in enumerate(ordered):
         until = ordered[index + 1].started_at - 1 if index + 1 < len(ordered) else timeline.last
-        fresh = anew.between(rebalance.started_at, until)
-        told = [(p, e) for p, e in fresh if highest and _number(p) > highest[_topic(p)]]
+        fresh = given.between(rebalance.started_at, until)
+        told = [(p, e) for p, e in fresh if highest and _number(p) > highest.get(_topic(p), -1)]
+        anew = all(_topic(p) not in highest for p, _ in told)
         for partition, _ in fresh:
             highest[_topic(partition)] = max(highest[_topic(partition)], _number(partition))
         topics = tuple(sorted({_topic(p) for p, _ in told}))
         if told and _all_known(timeline, ordered[index - 1]) and not _explained(timeline, rebalance, topics):
-            yield Growth(rebalance=rebalance, topics=topics, told=tuple(dict.fromkeys(e for _, e in told)))
+            yield Growth(
+                rebalance=rebalance,
+                topics=topics,
+                told=tuple(dict.fromkeys(e for _, e in told)),
+                taken_up_by=_taker(timeline, told) if anew and not _appeared(timeline, rebalance, topics) else None,
+            )
+
+
+def _taker(timeline: Timeline, told: list[tuple[str, Event]]) -> Actor | None:
+    takers = {timeline.cast.of_speaker(e) for _, e in told if not isinstance(e, AssignmentComputed)}
+    return takers.pop() if len(takers) == 1 else None
+
+
+def _appeared(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
+    """Whether a pattern asked for them, or a broker made them just before."""
+    if any(e.topic_pattern is not None for e in timeline.of(Subscribed)):
+        return True
+    made = topics_changed_before(timeline, rebalance.started_at)
+    return any(isinstance(e, TopicChanged) and e.topic in topics for e in made)
 
 
 def _given(event: Event) -> tuple[str, ...]:

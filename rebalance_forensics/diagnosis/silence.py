@@ -22,7 +22,7 @@ from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucce
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline, time_of
 
-Verdict = Literal["crash", "pause", "partition", "closed", "static"]
+Verdict = Literal["crash", "pause", "partition", "slow", "closed", "static"]
 ALONE_MS = 4_000
 """A process that wakes up finds its coordinator again within this; one that is cut off does not."""
 SILENT = ("session-expired", "expelled", "vanished")
@@ -78,7 +78,15 @@ def _by_its_log(timeline: Timeline, away: Away) -> Silence:
     troubled = _troubled(timeline, away)
     if troubled:
         return Silence(away=away, verdict="partition", confidence=LIKELY, own_lines=tuple(troubled[:6]))
+    if sure == GUESS and not _lost_coordinator(timeline, away):
+        # A process that stood still gives up its coordinator when it wakes up; one that only did not poll keeps it.
+        return Silence(away=away, verdict="slow", confidence=GUESS, own_lines=alive)
     return Silence(away=away, verdict="pause", confidence=sure, own_lines=alive)
+
+
+def _lost_coordinator(timeline: Timeline, away: Away) -> bool:
+    until = away.back_at if away.back_at is not None else away.at
+    return timeline.said_by(away.actor, CoordinatorLost).any_between(away.at - 2_000, until + 500)
 
 
 def _went_down(timeline: Timeline, away: Away) -> Silence:

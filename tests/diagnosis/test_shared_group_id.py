@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnosis.closings import comes
-from tests.story import Story
+from tests.kafka_words import Release
+from tests.story import Side, Story
 
 CLASSIC = "org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer"
 
@@ -24,3 +27,18 @@ def test_another_application_with_other_topics_intrudes() -> None:
 
 def test_a_newcomer_with_the_same_topics_belongs_there() -> None:
     assert "shared-group-id" not in intruded("orders").causes()
+
+
+@pytest.mark.parametrize("release", [(1, 1), (2, 0), (2, 5)])
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_where_no_line_tells_the_subscription_what_each_is_given_does(release: Release, seen: Side) -> None:
+    story = Story(release=release, seen=seen, reads={"export-1": "invoices", "export-2": "invoices"})
+    story.formed("pay-1", "pay-2").started("export-1", "01:09:57.000")
+    comes(story, "export-2", "01:10:00.000", ["pay-1", "pay-2", "export-1", "export-2"])
+    assert story.causes() == ["shared-group-id"]
+    assert story.blamed() == ["export-1", "export-2"]
+
+
+def test_a_topic_too_narrow_for_everybody_sets_nobody_apart() -> None:
+    story = Story(release=(2, 5), reads={"pay-3": "refunds"}).formed("pay-1", "pay-2")
+    assert "shared-group-id" not in comes(story, "pay-3", "01:10:00.000", ["pay-1", "pay-2", "pay-3"]).causes()

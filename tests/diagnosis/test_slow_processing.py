@@ -116,3 +116,10 @@ def test_a_close_in_good_order_is_no_poll_timeout() -> None:
     story.broker("01:10:00.010", story.words.left(story.id_of("c-3")))
     story.rebalanced("01:10:00.011", story.words.leaving(story.id_of("c-3")), ["c-1", "c-2"])
     assert "slow-processing" not in story.causes()
+
+
+@pytest.mark.parametrize("release", [(1, 0), (1, 1), (2, 0)])
+def test_clients_of_1_x_say_nothing_and_are_guessed_slow_while_they_keep_their_coordinator(release: Release) -> None:
+    story = slow_member(release, "clients")
+    assert story.causes() == ["slow-processing"]
+    assert story.the_incident().root_causes[0].confidence < 0.6

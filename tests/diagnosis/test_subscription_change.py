@@ -54,3 +54,12 @@ def test_a_leader_that_rejoins_without_a_word_and_without_a_changed_topic_may_ha
     (cause,) = story.the_incident().root_causes
     assert cause.cause == "subscription-change"
     assert cause.confidence < 0.6
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_a_member_of_1_x_that_alone_is_given_a_topic_nobody_had_has_subscribed_to_it(seen: Side) -> None:
+    story = Story(release=(1, 1), seen=seen).formed("c-1", "c-2")
+    story.reads["c-2"] = "refunds"
+    story.rebalanced("01:10:00.010", "", ["c-1", "c-2"])
+    assert story.causes() == ["subscription-change"]
+    assert story.blamed() == ["c-2"]

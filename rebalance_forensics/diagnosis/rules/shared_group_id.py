@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.given_topics import GivenTopics, given_topics
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
@@ -20,15 +21,25 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Members whose subscriptions have no topic in common, blaming those that came later or are fewer."""
     if timeline.kind != "consumer":
         return
-    topics, lines = _subscriptions(timeline)
-    families = _families(topics)
-    if len(families) < 2:
+    asked, lines = _subscriptions(timeline)
+    given = given_topics(timeline)
+    families = _families({**given.topics, **asked})
+    if len(families) < 2 or not all(_surely_apart(f, asked, given) for f in families):
         yield from _by_names(timeline)
         return
     home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f)))
     intruders = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
-    told = [e for a in intruders for e in lines[a][:2]] + [e for a in home for e in lines[a][:1]]
+    told = [e for a in intruders for e in (lines[a] or given.lines[a])[:2]]
+    told += [e for a in home for e in (lines[a] or given.lines[a])[:1]]
     yield _finding(timeline, intruders, told, LIKELY, "their subscriptions have no topic in common with the others'")
+
+
+def _surely_apart(family: list[Actor], asked: dict[Actor, frozenset[str]], given: GivenTopics) -> bool:
+    """Where no line tells what they asked for: a topic with partitions enough for every member is theirs alone."""
+    if all(a in asked for a in family):
+        return True
+    members = len(asked.keys() | given.topics.keys())
+    return any(given.width(topic) >= members for a in family for topic in given.topics.get(a, ()))
 
 
 def _subscriptions(timeline: Timeline) -> tuple[dict[Actor, frozenset[str]], dict[Actor, list[Event]]]:
@@ -60,12 +71,14 @@ def _first_seen(timeline: Timeline, family: list[Actor]) -> int:
 def _by_names(timeline: Timeline) -> Iterator[Finding]:
     """From brokers alone: late newcomers whose client ids are built unlike everybody else's."""
     first = [a for a in timeline.arrivals if a.first and not a.actor.has_log]
-    if not first or any(a.has_log for a in timeline.actors()):
+    if not first:
         return
     stems: dict[str, list[Actor]] = defaultdict(list)
     for actor in timeline.actors():
         stems[_stem(actor.name)].append(actor)
     if len(stems) != 2 or any(len(actors) < 2 for actors in stems.values()):
+        return
+    if any(len({a.has_log for a in actors}) > 1 for actors in stems.values()):
         return
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
     intruders = [a for stem, actors in stems.items() if stem != home for a in actors]

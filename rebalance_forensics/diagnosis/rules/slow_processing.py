@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import Away, absences, distinct_events, runs, seconds, setting, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import PollTimeoutExpired
 from rebalance_forensics.timeline.build import Timeline
@@ -25,6 +26,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
         if _like_poll_timeouts(timeline, group):
             yield _finding(timeline, group, UNSURE)
+    unheard = [s.away for s in silences(timeline) if s.verdict == "slow"]
+    for group in runs(unheard, lambda a: a.at, STORM_GAP_MS):
+        yield _finding(timeline, group, GUESS)
 
 
 def _left_and_came_back(away: Away) -> bool:

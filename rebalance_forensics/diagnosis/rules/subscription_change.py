@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.growth import Growth, growths
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_under_pattern, wordless_rejoins
 from rebalance_forensics.events.base import Event
@@ -41,6 +42,22 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     for request in _unheard(timeline):
         assert request.actor is not None
         yield _finding(timeline, request.actor, request.events, request, GUESS)
+    for growth in growths(timeline):
+        if growth.taken_up_by is not None:
+            yield _taken_up(timeline, growth.taken_up_by, growth)
+
+
+def _taken_up(timeline: Timeline, actor: Actor, growth: Growth) -> Finding:
+    """One member alone was given topics nobody had before, and nothing shows that the topics are new."""
+    return Finding(
+        because=growth.told,
+        culprits=culprits_of(timeline, [actor]),
+        confidence=PROBABLE,
+        severity="info",
+        onset=growth.rebalance.started_at,
+        claims=(growth.rebalance,),
+        narrative=f"{culprits_of(timeline, [actor])[0].name} alone was given {', '.join(growth.topics)} from then on.",
+    )
 
 
 def _unheard(timeline: Timeline) -> list[Request]:

@@ -46,7 +46,7 @@ def _given_anew(timeline: Timeline, group: list[Request]) -> list[Event]:
 def _grown(timeline: Timeline, told: list[Request]) -> Iterator[Finding]:
     """New partitions after a rebalance for which nobody gave a reason."""
     known = {id(r) for r in touched(timeline, told)}
-    silent = [g for g in growths(timeline) if id(g.rebalance) not in known]
+    silent = [g for g in growths(timeline) if id(g.rebalance) not in known and g.taken_up_by is None]
     for run in runs(silent, lambda g: g.rebalance.started_at, ONE_CHANGE_MS):
         names = sorted({t for g in run for t in g.topics})
         facts = tuple(g.rebalance for g in run)
