@@ -1,4 +1,4 @@
-"""CSV exports with a header line; a quoted cell may hold several lines."""
+"""CSV exports with a header line, whatever separates the columns; a quoted cell may hold several lines."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ import csv
 import io
 from collections.abc import Iterator
 
-from rebalance_forensics.sources.envelopes.csv_export import MESSAGE_COLUMNS, TIME_COLUMNS
 from rebalance_forensics.sources.layouts.json_fields import Fields
+from rebalance_forensics.sources.leaves import TEXTS, TIMES, is_called
 
 _MAX_ROW = 8 << 20
+_DELIMITERS = ",;\t|"
+_LONGEST_NAME = 80
 csv.field_size_limit(2 * _MAX_ROW)
 
 
-def _names(line: str) -> list[str]:
+def _names(line: str) -> tuple[list[str], str]:
+    """The columns that a line names, and what separates them."""
+    delimiter = max(_DELIMITERS, key=line.count)
     try:
-        return [cell.strip().lower() for cell in next(csv.reader([line]), [])]
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])], delimiter
     except csv.Error:
-        return []
+        return [], delimiter
 
 
 def has_header(text: str) -> bool:
     """Whether the first line names columns, one of which holds log lines."""
-    names = _names(text.partition("\n")[0])
-    named = set(names)
-    return bool(named & set(MESSAGE_COLUMNS)) and (
-        (len(names) > 1 and bool(named & set(TIME_COLUMNS))) or "_raw" in named
+    names = _names(text.partition("\n")[0].rstrip("\r"))[0]
+    if any(len(name) > _LONGEST_NAME for name in names) or not any(is_called(name, TEXTS) for name in names):
+        return False
+    return any(is_called(name, ("raw",)) for name in names) or any(
+        is_called(name, TIMES) for name in names if not is_called(name, TEXTS)
     )
 
 
@@ -57,8 +62,8 @@ def rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None
     """The rows after the header, each as an object of its columns."""
     logical = _logical_rows(chunks)
     header = next(logical, (0, 1, ""))[2]
-    names = _names(header.rstrip("\r\n"))
+    names, delimiter = _names(header.rstrip("\r\n"))
     for offset, line, text in logical:
-        cells = next(csv.reader(io.StringIO(text.rstrip("\r\n"), newline="")), [])
+        cells = next(csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), delimiter=delimiter), [])
         if cells:
             yield offset, line, text, {"_row": "csv", **dict(zip(names, cells, strict=False))}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.content import begins_record
 from rebalance_forensics.sources.layouts.base import Layout
-from rebalance_forensics.sources.peeling import has_header, opened
+from rebalance_forensics.sources.peeling import opened
 from rebalance_forensics.sources.profile import FileProfile
 
 _BLANK = ("", " ", "\t")
@@ -40,4 +41,4 @@ class Peeler:
             return True
         if line.text[:1] in _BLANK:
             return False
-        return any(layout.is_header(line.text) for layout in self._expected) or has_header(line.text)
+        return any(layout.is_header(line.text) for layout in self._expected) or begins_record(line.text)

@@ -32,6 +32,11 @@ _PREFIX = re.compile(
 )
 
 
+def is_generic(name: str) -> bool:
+    """Whether many hosts or containers go by this name: `kafka`, `app`, `broker`."""
+    return _GENERIC.match(name) is not None
+
+
 def _stem(name: str) -> str:
     return _SUFFIX.sub("", name)
 

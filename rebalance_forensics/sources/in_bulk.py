@@ -10,9 +10,9 @@ from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.blocks import Block
 from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.content import begins_record
 from rebalance_forensics.sources.line_by_line import long_line
 from rebalance_forensics.sources.line_starts import LineStarts
-from rebalance_forensics.sources.peeling import has_header
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.recording import MAX_BYTES, MAX_LINES, Framed
 from rebalance_forensics.sources.text import text_of
@@ -91,7 +91,7 @@ class BulkFramer:
             known = layouts.by_name()
             if any(name in known and known[name].is_header(text) for name in names):
                 return True
-        return has_header(text)
+        return begins_record(text)
 
     def _last_header(self, data: bytes, stop: int) -> int:
         """Where the last record before a place starts; that place when there is none in reach."""

@@ -1,53 +1,118 @@
-"""JSON that is not one object a line: an array, a pretty-printed response, objects glued together."""
+"""JSON that is not one object a line: an array, a response, pretty-printed or glued objects."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from rebalance_forensics.sources.codecs import Damage
+from rebalance_forensics.sources.json_entries import around, entries_in, entry_of, is_wrapping, named_columns
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
 MAX_VALUE = 512 << 20
+_LONGEST_ENTRY = 1 << 20
+"""A value longer than this holds entries rather than being one."""
+_DEEPEST = 12
 _DECODER = json.JSONDecoder(strict=False)
 _SEPARATORS = " \t\r\n,;\x1e\x00\ufeff"
 _BETWEEN = re.compile(r"[ \t\r\n,;\x1e\x00\ufeff\[\]]*")
+_INSIDE = re.compile(r"[ \t\r\n,:]*")
 _NEXT_OBJECT = re.compile(r"\n[ \t]*,?\{")
+
+Entry = tuple[int, int, str, Fields | None]
+"""Where an entry starts: byte and line; its text, and what it is."""
 
 
 def is_document(text: str) -> bool:
-    """Whether a text begins a JSON value that is not simply the object on its first line."""
+    """Whether a text begins a JSON value that is not simply an entry on its first line."""
     if text.startswith("["):
-        return text[1:].lstrip()[:1] == "{"
+        return text[1:].lstrip()[:1] in ("{", "[")
     if not text.startswith("{"):
         return False
     first, newline, _ = text.partition("\n")
     try:
-        _, end = _DECODER.raw_decode(first)
+        value, end = _DECODER.raw_decode(first)
     except (ValueError, RecursionError):
         inside = first[1:].lstrip()[:1]
         return inside == "" if newline else inside == '"'
+    if isinstance(value, dict) and is_wrapping(value):
+        return True
     return bool(first[end:].strip(_SEPARATORS)) and first[end:].lstrip(_SEPARATORS).startswith("{")
 
 
-def values(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:
-    """The objects of a stream with their places, those of an array at the top one by one; Damage ends a broken one."""
+def values(chunks: Iterator[bytes]) -> Iterator[Entry]:
+    """The entries of a stream with their places; Damage ends a broken one."""
     stream, broken = _Text(chunks), 0
-    while stream.skip():
-        found = stream.value()
-        if found is not None:
-            value, text, offset, line = found
-            if isinstance(value, dict):
-                yield offset, line, text, value
-        else:
-            broken = broken or stream.offset + 1
+    while stream.skip(_BETWEEN):
+        at = stream.offset
+        try:
+            yield from _Document(stream).entries({}, _DEEPEST)
+        except ValueError:
+            broken = broken or at + 1
             if not stream.resume():
                 break
     if broken:
         raise Damage(f"the JSON is cut or broken at byte {broken - 1:,}; the entries around that were read")
+
+
+@dataclass(slots=True)
+class _Document:
+    """Walks down a value to the entries in it, however they are wrapped; raises ValueError where it is broken."""
+
+    stream: _Text
+
+    def entries(self, context: Fields, deep: int) -> Iterator[Entry]:
+        """The entries of the value that starts here; `context` is what the objects around it say."""
+        stream = self.stream
+        found = stream.value(_LONGEST_ENTRY if deep else MAX_VALUE, take=False)
+        opening = stream.buffer[stream.at]
+        if found is None and (not deep or opening not in "{["):
+            raise ValueError
+        if found is None or (deep and is_wrapping(found[0], named_columns(context))):
+            whole = found[0] if found else None
+            if found and "\n" not in found[1]:
+                yield from self._at_once(found, context)
+                return
+            yield from self._in_object(context, whole, deep) if opening == "{" else self._in_list(context, deep)
+            return
+        value, text, offset, line = found
+        entry = entry_of(value, context)
+        if entry is not None:
+            yield offset, line, text, entry
+        stream.take(len(text))
+
+    def _at_once(self, found: tuple[object, str, int, int], context: Fields) -> Iterator[Entry]:
+        """The entries of a wrapping on one line: they follow each other, and where exactly makes no difference."""
+        value, text, offset, line = found
+        for number, entry in enumerate(entries_in(value, context)):
+            yield offset + min(number, len(text) - 1), line, "", entry
+        self.stream.take(len(text))
+
+    def _in_list(self, context: Fields, deep: int) -> Iterator[Entry]:
+        self.stream.take(1)
+        while self.stream.skip(_INSIDE) and self.stream.buffer[self.stream.at] != "]":
+            yield from self.entries(context, deep - 1)
+        self.stream.close()
+
+    def _in_object(self, context: Fields, whole: object, deep: int) -> Iterator[Entry]:
+        """What stands beside a list of entries says more of each: its stream, its resource, its columns."""
+        known = {**context, **(around(whole) if isinstance(whole, Mapping) else {})}
+        stream = self.stream
+        stream.take(1)
+        while stream.skip(_INSIDE) and stream.buffer[stream.at] != "}":
+            key = stream.value(_LONGEST_ENTRY, take=True)
+            if key is None or not stream.skip(_INSIDE):
+                raise ValueError
+            member = stream.value(_LONGEST_ENTRY, take=False)
+            if member is not None and not is_wrapping(member[0], named_columns(known)):
+                known |= around({str(key[0]): member[0]})
+                stream.take(len(member[1]))
+            else:
+                yield from self.entries(known, deep - 1)
+        stream.close()
 
 
 @dataclass(slots=True)
@@ -62,25 +127,33 @@ class _Text:
     ended: bool = False
     _raw: bytes = b""
 
-    def skip(self) -> bool:
-        """The value that starts here, with its text and place; None when there is none with all that follows."""
+    def skip(self, between: re.Pattern[str]) -> bool:
+        """Go to what stands behind blanks and separators; False at the end."""
         while True:
-            match = _BETWEEN.match(self.buffer, self.at)
-            self._go(match.end() if match else self.at)
+            match = between.match(self.buffer, self.at)
+            self.take((match.end() if match else self.at) - self.at)
             if self.at < len(self.buffer):
                 return True
             if not self._more(1):
                 return False
 
-    def value(self) -> tuple[object, str, int, int] | None:
-        """The value that starts here, with its text and place; None when there is none, even with all that follows."""
+    def close(self) -> None:
+        """Go past the end of a list or an object."""
+        if self.at >= len(self.buffer):
+            raise ValueError
+        self.take(1)
+
+    def value(self, longest: int, *, take: bool) -> tuple[object, str, int, int] | None:
+        """The value that starts here, with its text and place; None when it is longer, or cut, or none at all."""
         while True:
             with suppress(ValueError, RecursionError):
                 value, end = _DECODER.raw_decode(self.buffer, self.at)
                 found = value, self.buffer[self.at : end], self.offset, self.line
-                self._go(end)
+                if take:
+                    self.take(end - self.at)
                 return found
-            if len(self.buffer) - self.at > MAX_VALUE or not self._more(len(self.buffer) - self.at):
+            held = len(self.buffer) - self.at
+            if held > longest or not self._more(max(held, 1)):
                 return None
 
     def resume(self) -> bool:
@@ -88,14 +161,15 @@ class _Text:
         match = _NEXT_OBJECT.search(self.buffer, self.at)
         if match is None:
             return False
-        self._go(match.end() - 1)
+        self.take(match.end() - 1 - self.at)
         return True
 
-    def _go(self, to: int) -> None:
-        passed = self.buffer[self.at : to]
+    def take(self, length: int) -> None:
+        """Go on by so many characters."""
+        passed = self.buffer[self.at : self.at + length]
         self.offset += len(passed) if passed.isascii() else len(passed.encode("utf-8", "surrogatepass"))
         self.line += passed.count("\n")
-        self.at = to
+        self.at += length
 
     def _more(self, least: int) -> bool:
         """Read on until the text has grown by `least`; False when there is no more."""

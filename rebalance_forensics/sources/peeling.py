@@ -7,20 +7,12 @@ from dataclasses import replace
 
 from rebalance_forensics.sources import envelopes, layouts
 from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.content import begins_record
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
 
 _DEEPEST = 6
-_FALLBACK_RANK = 80
-"""Layouts from this rank on have no header of their own, so they prove nothing about what is around them."""
-
-
-def has_header(text: str) -> bool:
-    """Whether a record starts here, in a layout that has a header of its own."""
-    if text[:1] in (" ", "\t", ""):
-        return False
-    name = layouts.header_layout(text)
-    return name is not None and layouts.by_name()[name].rank < _FALLBACK_RANK
+_ANY_OBJECT = "json-object"
 
 
 def parse_fields(fields: Fields, first: str | None = None) -> tuple[str, Parsed] | None:
@@ -44,13 +36,13 @@ def _settle(line: Line, layout: str | None) -> Line:
     if fields is None:
         return line
     expected = layouts.by_name().get(layout) if layout else None
-    if line.text and ((expected and expected.is_header(line.text)) or has_header(line.text)):
+    if line.text and ((expected and expected.is_header(line.text)) or begins_record(line.text)):
         return replace(line, fields=None)
     found = parse_fields(fields)
     in_text = (
         layout is not None and layout in layouts.by_name() and not hasattr(layouts.by_name()[layout], "parse_fields")
     )
-    if found and found[1].message and (found[1].logger or (found[1].level and not in_text)):
+    if found and found[1].message and (found[1].logger or found[1].level) and not (in_text and found[0] == _ANY_OBJECT):
         return line
     return replace(line, fields=None)
 
@@ -65,15 +57,15 @@ def _peel(line: Line, name: str, layout: str | None = None) -> list[Line] | None
 
 def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
     """Peel one envelope that shows by itself, or whose content does; None when there is none."""
-    if (line.fields is not None and line.envelopes) or not line.text:
+    if line.envelopes if line.fields is not None else not line.text:
         return None
     for name, envelope in envelopes.by_name().items():
         if envelope.certain and (inside := _peel(line, name, layout)) is not None:
             return inside
     if line.fields is not None or (line.text.startswith("{") and object_of(line.text) is not None):
         inside = _peel(line, "json-text", layout)
-        return inside if inside and inside[0].fields is None and has_header(inside[0].text) else None
-    if has_header(line.text) and layouts.header_layout(line.text) != "dated-message":
+        return inside if inside and inside[0].fields is None and begins_record(inside[0].text) else None
+    if begins_record(line.text) and layouts.header_layout(line.text) != "dated-message":
         return None
     for name, envelope in envelopes.by_name().items():
         if not envelope.certain and (inside := _peel(line, name, layout)) and _convincing(inside[0]):

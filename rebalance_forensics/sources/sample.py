@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
 from rebalance_forensics.sources import documents, layouts
+from rebalance_forensics.sources.codecs import Damage
 from rebalance_forensics.sources.containers import UNREADABLE
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files import InputFile
@@ -55,8 +57,7 @@ def sample_of(file: InputFile) -> Sample:
     head = _bytes_at(file, 0, _HEAD)
     sample = Sample(head=head, document=documents.kind_of(head))
     if sample.document:
-        rows = documents.rows(iter([head]), sample.document)
-        lines = [Line(text=row.text, fields=row.fields) for row in islice(rows, _HEAD_RECORDS)]
+        lines = _entries(file, sample.document)
     else:
         lines = list(_lines(head, whole=len(head) < _HEAD))
         sample.elsewhere = [] if file.codec else [_bytes_at(file, at, _ELSEWHERE) for at in _places(file.size)]
@@ -67,6 +68,15 @@ def sample_of(file: InputFile) -> Sample:
         late = list(_lines(part, whole=False))[1:]
         sample.lines.extend(islice(_parsed(late, late=True), _LATE_RECORDS))
     return sample
+
+
+def _entries(file: InputFile, kind: str) -> list[Line]:
+    """The first entries of a document, as far as they can be read."""
+    lines: list[Line] = []
+    with suppress(*UNREADABLE, Damage):
+        rows = documents.rows(chunks_of(file.location, file.members, 0), kind)
+        lines.extend(Line(text=row.text, fields=row.fields) for row in islice(rows, _HEAD_RECORDS))
+    return lines
 
 
 def _places(size: int) -> tuple[int, ...]:

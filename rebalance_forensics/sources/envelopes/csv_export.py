@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.sources.envelopes.base import JsonEnvelope
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.json_text import ENVELOPE as ANY_OBJECT
+from rebalance_forensics.sources.layouts.json_fields import object_of
 
 INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
@@ -14,42 +19,19 @@ SAMPLE = (
 )
 REJECT = '{"host":"b1","message":"joined"}'
 
-MESSAGE_COLUMNS = (
-    "_raw",
-    "@message",
-    "message",
-    "_source.message",
-    "log",
-    "line",
-    "msg",
-    "content",
-    "body",
-    "text",
-    "event",
-    "textPayload",
-)
-TIME_COLUMNS = ("_time", "@timestamp", "timestamp", "time", "date", "_source.@timestamp", "ingestiontime", "ts")
-HOST_COLUMNS = (
-    "pod_name",
-    "pod",
-    "kubernetes.pod_name",
-    "host.name",
-    "host",
-    "hostname",
-    "@logstream",
-    "logstream",
-    "logstreamname",
-    "instance",
-    "container_name",
-)
 
-# The reader of CSV documents hands each row over as an object marked `_row`.
-ENVELOPE = JsonEnvelope(
-    requires=("_row",),
-    text=MESSAGE_COLUMNS,
-    time=TIME_COLUMNS,
-    host=HOST_COLUMNS,
-    file=("source", "log.file.path", "filename"),
-    stream=(),
-    rank=5,
-)
+class _CsvRow:
+    """The reader of CSV documents hands each row over as an object marked `_row`."""
+
+    rank = 5
+    certain = True
+
+    def peel(self, line: Line) -> Sequence[Line] | None:
+        """The line inside."""
+        fields = object_of(line.text) if line.fields is None else line.fields
+        if fields is None or "_row" not in fields:
+            return None
+        return ANY_OBJECT.peel(replace(line, fields={name: cell for name, cell in fields.items() if name != "_row"}))
+
+
+ENVELOPE = _CsvRow()

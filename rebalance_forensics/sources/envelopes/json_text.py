@@ -1,8 +1,14 @@
-"""Any other JSON object around a log line: what it wraps begins as a record does."""
+"""Any other JSON object that holds a log line, whatever its keys are called."""
 
 from __future__ import annotations
 
-from rebalance_forensics.sources.envelopes.base import JsonEnvelope
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.content import begins_record
+from rebalance_forensics.sources.layouts.json_fields import object_of
+from rebalance_forensics.sources.leaves import host_in, instant_in, leaves_of, text_in
 
 INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
@@ -14,37 +20,29 @@ SAMPLE = (
 )
 REJECT = '{"amount":4}'
 
-ENVELOPE = JsonEnvelope(
-    requires=(),
-    text=(
-        "message",
-        "msg",
-        "log",
-        "line",
-        "_raw",
-        "raw",
-        "text",
-        "body",
-        "event",
-        "event.original",
-        "content",
-        "LogEntry",
-        "textPayload",
-    ),
-    time=("@timestamp", "timestamp", "time", "ts", "date", "TimeGenerated", "_time"),
-    host=(
-        "kubernetes.pod_name",
-        "kubernetes.pod.name",
-        "pod_name",
-        "pod",
-        "PodName",
-        "container_name",
-        "host.name",
-        "hostname",
-        "host",
-        "labels.pod",
-        "instance",
-    ),
-    rank=90,
-    certain=False,
-)
+
+class _AnyObject:
+    """The last envelope for objects: keys are told by their names, in any spelling and at any depth."""
+
+    rank = 90
+    certain = False
+
+    def peel(self, line: Line) -> Sequence[Line] | None:
+        """The line inside."""
+        fields = object_of(line.text) if line.fields is None else line.fields
+        leaves = leaves_of(fields) if fields else []
+        text = text_in(leaves, begins_record)
+        if text is None:
+            return None
+        return (
+            replace(
+                line,
+                text=text.removesuffix("\n"),
+                fields=fields,
+                at=instant_in(leaves) or line.at,
+                host=host_in(leaves) or line.host,
+            ),
+        )
+
+
+ENVELOPE = _AnyObject()

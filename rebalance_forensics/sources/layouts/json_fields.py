@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.leaves import trace_in
 from rebalance_forensics.sources.stamps import Stamp, read_stamp
 
 Fields = Mapping[str, object]
@@ -82,7 +83,7 @@ class JsonLayout:
         message = first_text(fields, self.message)
         if message is None or any(lookup(fields, path) is None for path in self.requires):
             return None
-        trace = first_text(fields, self.trace)
+        trace = first_text(fields, self.trace) or trace_in(fields)
         said = [f"{key}: {value}" for key in self.extra if (value := first_text(fields, (key,))) is not None]
         whole = f"{message}; {', '.join(said)}" if said else message
         return Parsed(

@@ -1,0 +1,187 @@
+"""What the objects of log stores and shippers mean, whatever they call it: the line, its time, its host, its level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.sources.hosts import is_generic
+from rebalance_forensics.sources.layouts.base import LEVEL
+from rebalance_forensics.sources.stamps import Stamp, read_stamp
+
+Leaf = tuple[str, str]
+"""Where a text or number stands, as words with a dot between them, and what it says."""
+
+_DEEPEST = 6
+_MOST = 200
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
+_KEYS = ("key", "field", "name", "k")
+_VALUES = ("value", "v")
+_TAG = re.compile(r"(?P<key>[A-Za-z][\w./-]*):(?P<value>\S.*)")
+_HOST = re.compile(r"[A-Za-z0-9_][\w.:@-]*\Z")
+_LEVEL = re.compile(rf"(?:{LEVEL}|[A-Za-z]+ormation(?:al)?)\Z", re.IGNORECASE)
+_CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)+[\w$]+\Z|[A-Z][a-z0-9]+[A-Z][\w$]*\Z")
+_SHORTEST = 20
+_WHOLE_NAME = 2
+"""So short a name is not looked for at the end of another."""
+_SURE_LOGGERS = 4
+
+# The most telling first; a name also ends a longer path (`kubernetes.pod_name`, `resource.labels.pod_name`).
+TEXTS = (
+    "raw", "message", "log", "line", "logmessage", "logentry", "logline", "rawmessage", "msg", "textpayload", "body",
+    "stringvalue", "eventline", "eventoriginal", "original", "event", "content", "text", "fullmessage",
+    "shortmessage", "formattedmessage", "renderedmessage", "logevent", "messagetemplate", "m", "mt", "payload", "data",
+)  # fmt: skip
+TIMES = (
+    "timestamp", "messagetime", "eventtime", "time", "timegenerated", "timegeneratedutc", "datetime", "asctime", "ts",
+    "timeunixnano", "date", "timemillis", "epochmillis", "tsns", "t", "syslogtimestamp", "observedtimeunixnano",
+    "ibmdatetime", "receivetimestamp", "ingestiontime",
+)  # fmt: skip
+HOSTS = (
+    "podname", "pod", "instancename", "taskname", "containername", "container", "logstreamname", "logstream",
+    "sourcehost", "hostname", "host", "computer", "instance", "instanceid", "node", "nodename", "server", "source",
+)  # fmt: skip
+LEVELS = (
+    "level", "loglevel", "levelname", "severity", "severitytext", "lvl", "priority", "status", "l",
+)  # fmt: skip
+LOGGERS = (
+    "loggername", "logger", "loggerclass", "sourcecontext", "classname", "class", "category", "module", "name", "c",
+)  # fmt: skip
+THREADS = ("threadname", "thread", "processthreadname", "th")
+TRACES = ("stacktrace", "exception", "throwable", "excinfo", "thrown", "trace")
+
+
+@lru_cache(maxsize=4096)
+def _words(name: str) -> str:
+    """The words of a name: `@timestamp`, `TimeGenerated [UTC]`, `pod_name`, `podName`."""
+    return "".join(f"{word.lower()}." for word in _WORD.findall(name))
+
+
+@lru_cache(maxsize=4096)
+def _endings(path: str) -> frozenset[str]:
+    """What a path may be called for short: `kubernetes.pod.name.` also `podname` and `name`."""
+    words = path.split(".")
+    return frozenset(ending for at in range(len(words)) if len(ending := "".join(words[at:])) > _WHOLE_NAME)
+
+
+def is_called(name: str, known: Sequence[str]) -> bool:
+    """Whether a name is one of these, or ends in one."""
+    words = _words(name)
+    return words.replace(".", "") in known or not _endings(words).isdisjoint(known)
+
+
+def leaves_of(value: object) -> list[Leaf]:
+    """Every text and number in an object, in its order."""
+    found: list[Leaf] = []
+    for leaf in _leaves("", value, _DEEPEST):
+        found.append(leaf)
+        if len(found) == _MOST:
+            break
+    return found
+
+
+def _leaves(path: str, value: object, deep: int) -> Iterator[Leaf]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield path, repr(value)
+    elif isinstance(value, Mapping) and deep:
+        for key, inner in value.items():
+            yield from _leaves(path + _words(str(key)), inner, deep - 1)
+    elif isinstance(value, Sequence) and deep:
+        yield from _in_list(path, value, deep)
+
+
+def _in_list(path: str, values: Sequence[object], deep: int) -> Iterator[Leaf]:
+    """A list of one is its element; lists of pairs and of `key:value` are read as objects."""
+    if len(values) == 1 and isinstance(values[0], (str, int, float)):
+        yield from _leaves(path, values[0], deep - 1)
+        return
+    for value in values:
+        if isinstance(value, Mapping) and (pair := pair_of(value)):
+            yield from _leaves(path + _words(pair[0]), pair[1], deep - 1)
+        elif isinstance(value, str) and (tag := _TAG.match(value)):
+            yield path + _words(tag["key"]), tag["value"]
+
+
+def pair_of(value: Mapping[str, object]) -> tuple[str, object] | None:
+    """What `{"key": "pod", "value": …}` and its like say."""
+    if not 2 <= len(value) <= 3:
+        return None
+    key = next((value[name] for name in _KEYS if isinstance(value.get(name), str)), None)
+    inner = next((value[name] for name in _VALUES if name in value), None)
+    if isinstance(inner, Mapping) and len(inner) == 1:
+        inner = next(iter(inner.values()))
+    return None if key is None or inner is None else (str(key), inner)
+
+
+def told(leaves: Sequence[Leaf], names: Sequence[str], fits: Callable[[str], bool] = bool) -> str | None:
+    """The first that goes by one of these names, by itself or at the end of its path."""
+    for name in names:
+        for path, text in leaves:
+            if path.replace(".", "") == name and fits(text):
+                return text
+        for path, text in leaves:
+            if name in _endings(path) and "error" not in path and fits(text):
+                return text
+    return None
+
+
+def stamp_in(leaves: Sequence[Leaf], names: Sequence[str] = TIMES) -> Stamp | None:
+    """The time that an object gives."""
+    text = told(leaves, names, lambda text: (stamp := read_stamp(text)) is not None and stamp.form == "full")
+    if text is not None:
+        return read_stamp(text)
+    seconds = told(leaves, ("timestampseconds", "epochsecond"), str.isdigit)
+    if seconds is None:
+        return None
+    nanos = told(leaves, ("timestampnanos", "nanoofsecond"), str.isdigit)
+    return Stamp(int(seconds) * 1000 + int(nanos or 0) // 1_000_000, 0)
+
+
+def instant_in(leaves: Sequence[Leaf], names: Sequence[str] = TIMES) -> EpochMs | None:
+    """The same as an instant; stores tell UTC unless they name another zone."""
+    stamp = stamp_in(leaves, names)
+    return None if stamp is None else EpochMs(stamp.utc_ms)
+
+
+def host_in(leaves: Sequence[Leaf]) -> str | None:
+    """The pod, container or host that an object names; `kafka` and its like name none while another is named."""
+    first = told(leaves, HOSTS, lambda text: _HOST.match(text) is not None and not is_generic(text))
+    return first or told(leaves, HOSTS[:-1], lambda text: _HOST.match(text) is not None)
+
+
+def text_in(leaves: Sequence[Leaf], begins_record: Callable[[str], bool]) -> str | None:
+    """The log line that an object holds: under the usual name, else wherever a record begins."""
+    usual = told(leaves, TEXTS, lambda text: True)  # noqa: ARG005 - an empty line is a line
+    if usual is not None and begins_record(usual):
+        return usual
+    return next((text for _, text in leaves if len(text) > _SHORTEST and begins_record(text)), usual)
+
+
+def level_in(leaves: Sequence[Leaf]) -> str | None:
+    """The level, where it is a word."""
+    return told(leaves, LEVELS, lambda text: _LEVEL.match(text) is not None)
+
+
+def logger_in(leaves: Sequence[Leaf]) -> str | None:
+    """The logger: whatever goes by that name, or what looks like a class under a vaguer one."""
+    sure, vague = LOGGERS[:_SURE_LOGGERS], LOGGERS[_SURE_LOGGERS:]
+    return told(leaves, sure) or told(leaves, vague, lambda text: _CLASS.match(text) is not None)
+
+
+def trace_in(value: object, deep: int = _DEEPEST) -> str | None:
+    """A stack trace, written as a text or as a list of lines."""
+    if not isinstance(value, Mapping) or not deep:
+        return None
+    for key, inner in value.items():
+        if not _endings(_words(str(key))).isdisjoint(TRACES):
+            if isinstance(inner, str) and "\n" in inner:
+                return inner
+            if isinstance(inner, list) and inner and all(isinstance(line, str) for line in inner):
+                return "\n".join(inner)
+        if found := trace_in(inner, deep - 1):
+            return found
+    return None
