@@ -10,6 +10,7 @@ from rebalance_forensics.events.base import Event
 LONGEST_STEP = 240
 SHOWN = 3
 UUID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+_FLAGS = {"replacing": "in place of a dying one", "fatal": "fatal"}
 _NUMBERED = ("generation", "epoch")
 _SAID = ("reason", "client_reason", "error", "cause", "exception", "detail")
 _NAMED = ("members", "member", "instance_id", "connector", "change", "topic", "topics", "names", "partitions", "after")
@@ -35,6 +36,7 @@ def _details(event: Event) -> Iterator[str]:
     for name in _NUMBERED:
         if isinstance(number := getattr(event, name, None), int):
             yield f"{name} {number}"
+    yield from (words for name, words in _FLAGS.items() if getattr(event, name, None) is True)
     for name in _NAMED:
         told = [_own(event, one) for one in _told(getattr(event, name, None))]
         yield from (one for one in told if one and not any(one in text for text in said))

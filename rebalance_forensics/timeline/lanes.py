@@ -1,62 +1,44 @@
-"""Swim lanes: for each member and coordinator its stretches and its moments."""
+"""Swim lanes: for each member, each thread of a Streams instance and each coordinator its stretches and moments."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from typing import Literal
+from collections.abc import Collection, Iterator
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
-from rebalance_forensics.events.membership import (
-    InstanceFenced,
-    LeaveSent,
-    MemberFailed,
-    MemberLeft,
-    MemberRefused,
-    PollTimeoutExpired,
-)
-from rebalance_forensics.events.process import ExceptionLogged, SettingsReported
-from rebalance_forensics.events.rebalancing import (
-    AssignmentFailed,
-    AssignmentReceived,
-    GenerationStabilized,
-    JoinFailed,
-    RebalanceStarted,
-    SyncFailed,
-)
-from rebalance_forensics.events.streams import FollowUpTriggered, ThreadFailed
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.model import Evidence, Lane, Mark, Span
+from rebalance_forensics.timeline.marks import mark_of
+from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span
+from rebalance_forensics.timeline.names import streams_thread
 
-_FAULTS = (
-    PollTimeoutExpired, MemberFailed, InstanceFenced, MemberRefused, ExceptionLogged, ThreadFailed, AssignmentFailed,
-)  # fmt: skip
-_NOTICES = (
-    RebalanceStarted, MemberLeft, LeaveSent, JoinFailed, SyncFailed, CoordinatorLost, GroupLoaded, GroupUnloaded,
-    FollowUpTriggered,
-)  # fmt: skip
-_PLAIN = (GenerationStabilized, AssignmentReceived, SettingsReported)
+Marks = dict[str, list[Mark]]
 
 
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
-    """One lane a member, then one a coordinator."""
-    marks: dict[str, list[Mark]] = defaultdict(list)
+    """One lane a member, below it one a thread of it, then one a coordinator."""
+    marks: Marks = defaultdict(list)
     for event in timeline.events:
-        mark = _mark(event)
-        if mark is None:
-            continue
-        for name in _lane_names(timeline, event):
-            marks[name].append(mark)
+        mark = mark_of(event)
+        if mark is not None:
+            for name in _lane_names(timeline, event, mark):
+                marks[name].append(mark)
     members = sorted(timeline.actors(), key=lambda a: a.name)
-    lanes = [
-        Lane(name=a.name, kind=a.kind, spans=_spans(timeline, a), marks=tuple(marks.get(a.name, ()))) for a in members
-    ]
+    lanes = [lane for actor in members for lane in _lanes_of_actor(timeline, actor, marks)]
     return (*lanes, *_coordinator_lanes(timeline, marks))
 
 
-def _coordinator_lanes(timeline: Timeline, marks: dict[str, list[Mark]]) -> list[Lane]:
+def _lanes_of_actor(timeline: Timeline, actor: Actor, marks: Marks) -> Iterator[Lane]:
+    spans = sorted(_spans(timeline, actor), key=lambda s: (s.started_at, s.kind))
+    yield Lane(name=actor.name, kind=actor.kind, spans=tuple(spans), marks=tuple(marks.get(actor.name, ())))
+    for thread in sorted(actor.threads):
+        ids = {member for member in actor.member_ids if streams_thread(member) == thread}
+        held = tuple(_held(timeline, ids))
+        if held or marks.get(thread):
+            yield Lane(name=thread, kind="thread", spans=held, marks=tuple(marks.get(thread, ())), owner=actor.name)
+
+
+def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:
     spans: dict[str, list[Span]] = defaultdict(list)
     for term in timeline.coordinators:
         if term.started_at is not None:
@@ -74,76 +56,60 @@ def _coordinator_lanes(timeline: Timeline, marks: dict[str, list[Mark]]) -> list
     ]
 
 
-def _lane_names(timeline: Timeline, event: Event) -> set[str]:
-    names: set[str] = set()
-    if event.speaker.role == "broker":
-        if event.group is not None and event.speaker.broker is not None:
-            names.add(f"broker-{event.speaker.broker}")
-        told = [getattr(event, "member", None), *getattr(event, "members", ())]
-        actors = [timeline.cast.of_member(m) for m in told if isinstance(m, str)]
-        names |= {a.name for a in actors if a is not None}
-    else:
-        actor = timeline.cast.of_speaker(event)
-        if actor is not None:
-            names.add(actor.name)
-    return names
+def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
+    """The lanes of whoever speaks and, where a broker speaks, of whom it speaks."""
+    speaker = event.speaker
+    if speaker.role != "broker":
+        return _lanes_of(timeline.cast.of_speaker(event), speaker.client_id or speaker.thread, mark)
+    told = [getattr(event, "member", None), *getattr(event, "members", ())]
+    members = [member for member in told if isinstance(member, str)]
+    names = set().union(*(_lanes_of(timeline.cast.of_member(member), member, mark) for member in members))
+    return names | {f"broker-{speaker.broker}"} if speaker.broker is not None else names
 
 
-def _spans(timeline: Timeline, actor: Actor) -> tuple[Span, ...]:
-    spans = []
-    ordered = timeline.generations
-    for index, generation in enumerate(ordered):
-        if generation.started_at is None or not any(m.member_id in actor.member_ids for m in generation.members):
-            continue
-        begin = generation.completed_at or generation.started_at
-        following = ordered[index + 1].started_at if index + 1 < len(ordered) else None
-        label = f"generation {generation.generation}"
-        if generation.completed_at is not None and generation.completed_at > generation.started_at:
-            spans.append(
-                Span(
-                    started_at=generation.started_at,
-                    ended_at=generation.completed_at,
-                    kind="joining",
-                    label=f"joining {label}",
-                    generation=generation.generation,
-                )
-            )
-        spans.append(
-            Span(started_at=begin, ended_at=following, kind="member", label=label, generation=generation.generation)
-        )
+def _lanes_of(actor: Actor | None, name: str | None, mark: Mark) -> set[str]:
+    """The thread's lane where it is known; a fault stands in the lane of its instance, too."""
+    if actor is None:
+        return set()
+    thread = streams_thread(name or "")
+    if thread is None or thread not in actor.threads:
+        return {actor.name}
+    return {thread, actor.name} if mark.severity == "fault" else {thread}
+
+
+def _spans(timeline: Timeline, actor: Actor) -> Iterator[Span]:
+    yield from _held(timeline, actor.member_ids)
     for pause in timeline.pauses:
         if pause.client_id in actor.client_ids or pause.member_id in actor.member_ids:
             label = f"{pause.kind}: {len(pause.partitions)} partitions without a reader"
-            spans.append(Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label))
+            yield Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label)
     for departure in timeline.departures:
         if departure.actor is actor:
             back = departure.returned.at if departure.returned else None
-            spans.append(Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}"))
-    return tuple(sorted(spans, key=lambda s: (s.started_at, s.kind)))
+            yield Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
 
 
-def _mark(event: Event) -> Mark | None:
-    if event.at is None:
-        return None
-    if isinstance(event, _FAULTS):
-        severity: Literal["fault", "notice", "plain"] = "fault"
-    elif isinstance(event, _NOTICES):
-        severity = "notice"
-    elif isinstance(event, _PLAIN):
-        severity = "plain"
-    else:
-        return None
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(event).__name__).lower()
-    return Mark(
-        at=event.at,
-        kind=words,
-        label=words.replace("-", " "),
-        severity=severity,
-        evidence=Evidence(
-            path=event.origin.path,
-            line=event.origin.line,
-            byte_offset=event.origin.byte_offset,
-            timestamp=event.at,
-            text=event.text[:2000],
-        ),
-    )
+def _held(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
+    """The generations in which one of these ids is a member, each with the joining before it."""
+    ordered = timeline.generations
+    for index, generation in enumerate(ordered):
+        if generation.started_at is None or not any(m.member_id in member_ids for m in generation.members):
+            continue
+        label = f"generation {generation.generation}"
+        number = generation.generation
+        begin = generation.completed_at or generation.started_at
+        if begin > generation.started_at:
+            yield Span(
+                started_at=generation.started_at,
+                ended_at=begin,
+                kind="joining",
+                label=f"joining {label}",
+                generation=number,
+            )
+        yield Span(
+            started_at=begin, ended_at=_next_start(ordered, index), kind="member", label=label, generation=number
+        )
+
+
+def _next_start(ordered: list[Generation], index: int) -> int | None:
+    return ordered[index + 1].started_at if index + 1 < len(ordered) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rebalance_forensics.diagnosis.model import Incident
@@ -18,6 +19,8 @@ from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, M
 
 MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
 LABEL_CHARACTERS = 160
+NAME_BEGINS, NAME_ENDS = 14, 20
+STREAM_THREAD = re.compile(r"StreamThread-\d+$")
 NUMBERS_SHOWN, NUMBER_SPACE = 40, 2.5
 SEVERITIES = {"fault": 0, "notice": 1, "plain": 2}
 OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
@@ -58,8 +61,9 @@ def draw(
         bars = bars[:room]
         room -= len(bars)
         dots = tuple(_dot(mark, window, links, budget) for mark in marks[number])
-        marked = lane.name in culprits
-        rows.append(Row(name=lane.name, kind=lane.kind, y=LANE * (number + 1), bars=bars, dots=dots, marked=marked))
+        marked = lane.name in culprits or lane.owner in culprits
+        y = LANE * (number + 1)
+        rows.append(Row(name=lane.name, label=_beside(lane), kind=lane.kind, y=y, bars=bars, dots=dots, marked=marked))
     return Picture(
         id=name,
         group=history.group,
@@ -71,6 +75,13 @@ def draw(
         shade=None if incident is None else window.cut(incident.started_at, _end(incident)),
         left_out=tuple(left_out),
     )
+
+
+def _beside(lane: Lane) -> str:
+    found = STREAM_THREAD.search(lane.name) if lane.owner is not None else None
+    name = found.group() if found else line_of(lane.name, LABEL_CHARACTERS)
+    # Names of one group differ at their end more often than at their beginning.
+    return name if len(name) <= NAME_BEGINS + NAME_ENDS else f"{name[:NAME_BEGINS]}…{name[-NAME_ENDS:]}"
 
 
 def _first_sign(incident: Incident) -> int:
@@ -191,7 +202,7 @@ def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
 def _generation_row(history: GroupHistory, window: Window, links: Links, budget: Budget) -> Row:
     bars = [bar for one, until in stable_until(history) for bar in _phases(one, until, window, links)]
     budget.omit("stretches of generations in pictures", len(bars) - budget.spans)
-    return Row(name="generations", kind="group", y=0, bars=tuple(bars[: budget.spans]), dots=())
+    return Row(name="generations", label="generations", kind="group", y=0, bars=tuple(bars[: budget.spans]), dots=())
 
 
 def _phases(generation: Generation, until: EpochMs | None, window: Window, links: Links) -> Iterator[Bar]:

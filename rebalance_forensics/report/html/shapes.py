@@ -39,6 +39,9 @@ class Row:
     """One lane of the picture; `marked` when the culprit's."""
 
     name: str
+    """Whose lane it is."""
+    label: str
+    """What stands beside it: of a thread only its own part of the name."""
     kind: str
     y: int
     bars: tuple[Bar, ...]

@@ -121,7 +121,8 @@
       const marks = [], grid = [];
       for (let at = Math.ceil((start - shift) / step) * step + shift; at <= end; at += step) {
         const midnight = (at - shift) % DAY === 0 && step >= 3600000;
-        marks.push([this.share(at), written(at, midnight ? "day" : shape)]);
+        // A label that would be cut off at the right edge says less than none.
+        if (this.share(at) < 1 - 60 / Math.max(this.plot.clientWidth, 1)) marks.push([this.share(at), written(at, midnight ? "day" : shape)]);
         grid.push(`M${(at - this.data.from) / this.length * WIDTH} 0v${this.rows.length * LANE}`);
       }
       this.chart.querySelector(".grid").setAttribute("d", grid.join(""));
@@ -183,9 +184,10 @@
         showPanel(`${row.name}: ${thing[2]}`, `${written(thing[1], "clock")}.${note}${line.length ? "" : " Its line was left out of this page."}`, line);
       } else {
         const end = thing[2] === null ? Infinity : thing[2];
-        const rows = row.number === 0 ? this.rows : [row];
-        const lines = rows.flatMap((one) => one.dots.filter(([, at]) => at >= thing[1] && at <= end).map((dot) => dot[3]));
-        const known = [...new Set(lines.filter((line) => line !== null))];
+        const within = (rows) => [...new Set(rows.flatMap((one) =>
+          one.dots.filter(([, at]) => at >= thing[1] && at <= end).map((dot) => dot[3]).filter((line) => line !== null)))];
+        const own = row.number === 0 ? [] : within([row]);
+        const known = own.length ? own : within(this.rows);
         showPanel(`${row.name}: ${thing[3]}`, `${this.told(found).split("\n")[2]}.${note}${known.length ? "" : " No line of it is drawn here."}`, known);
       }
     }

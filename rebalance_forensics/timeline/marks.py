@@ -1,0 +1,103 @@
+"""Moments of a swim lane: which events are drawn, how much they matter, and in whose lanes they stand."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConnectorConfigChanged, DelayedRebalance, WorkerStopped
+from rebalance_forensics.events.coordinator import (
+    CoordinatorLost,
+    GroupLoaded,
+    GroupUnloaded,
+    NodeDisconnected,
+    OffsetsExpired,
+    ReplicasInsufficient,
+    TopicChanged,
+)
+from rebalance_forensics.events.epochs import GroupEpochBumped, GroupHeartbeatFailed, MemberReconciled
+from rebalance_forensics.events.membership import (
+    AuthorizationFailed,
+    InstanceFenced,
+    LeaveSent,
+    MemberFailed,
+    MemberLeft,
+    MemberRefused,
+    PollTimeoutExpired,
+    StaticMemberFenced,
+    StaticMemberReplaced,
+    Unsubscribed,
+)
+from rebalance_forensics.events.partitions import PartitionsAssigned, PartitionsLost, PartitionsRevoked
+from rebalance_forensics.events.process import (
+    BrokerStarted,
+    BrokerStopped,
+    ConsumerClosed,
+    ExceptionLogged,
+    ProcessStopping,
+    SettingsReported,
+)
+from rebalance_forensics.events.rebalancing import (
+    AssignmentFailed,
+    AssignmentNotStored,
+    AssignmentReceived,
+    GenerationReset,
+    GenerationStabilized,
+    GroupEmptied,
+    HeartbeatFailed,
+    JoinFailed,
+    RebalanceStarted,
+    SyncFailed,
+)
+from rebalance_forensics.events.streams import (
+    FollowUpTriggered,
+    ShutdownRequested,
+    StreamsStateChanged,
+    ThreadAdded,
+    ThreadFailed,
+)
+from rebalance_forensics.timeline.model import Evidence, Mark
+
+LONGEST_TEXT = 2_000
+_FAULTS = (
+    PollTimeoutExpired, MemberFailed, InstanceFenced, MemberRefused, StaticMemberFenced, AuthorizationFailed,
+    ExceptionLogged, ThreadFailed, ShutdownRequested, AssignmentFailed, AssignmentNotStored, ReplicasInsufficient,
+)  # fmt: skip
+_NOTICES = (
+    RebalanceStarted, MemberLeft, LeaveSent, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed,
+    GenerationReset, CoordinatorLost, NodeDisconnected, GroupLoaded, GroupUnloaded, GroupEmptied, GroupEpochBumped,
+    OffsetsExpired, TopicChanged, StaticMemberReplaced, Unsubscribed, PartitionsLost, FollowUpTriggered, ThreadAdded,
+    StreamsStateChanged, ConnectorConfigChanged, DelayedRebalance, WorkerStopped, ConsumerClosed, ProcessStopping,
+    BrokerStarted, BrokerStopped,
+)  # fmt: skip
+_PLAIN = (
+    GenerationStabilized, AssignmentReceived, SettingsReported, PartitionsRevoked, PartitionsAssigned, MemberReconciled,
+)  # fmt: skip
+_SEVERITIES: dict[type[Event], Literal["fault", "notice", "plain"]] = {
+    **dict.fromkeys(_FAULTS, "fault"),
+    **dict.fromkeys(_NOTICES, "notice"),
+    **dict.fromkeys(_PLAIN, "plain"),
+}
+
+
+def mark_of(event: Event) -> Mark | None:
+    """The moment an event is drawn as; None for events without a time and those that would only fill the lanes."""
+    replaces = isinstance(event, ThreadAdded) and event.replacing
+    severity = "fault" if replaces else _SEVERITIES.get(type(event))
+    if event.at is None or severity is None:
+        return None
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(event).__name__).lower()
+    return Mark(
+        at=event.at,
+        kind=words,
+        label=words.replace("-", " "),
+        severity=severity,
+        evidence=Evidence(
+            path=event.origin.path,
+            line=event.origin.line,
+            byte_offset=event.origin.byte_offset,
+            timestamp=event.at,
+            text=event.text[:LONGEST_TEXT],
+        ),
+    )
