@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Stop
+from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Start, Stop
 
 CLOSES_MS = 30_000
 
@@ -51,5 +52,13 @@ def close_for_good(departures: Iterable[Departure], stops: Iterable[Stop]) -> No
         back = departure.returned
         until = departure.at + CLOSES_MS if back is None else min(back.at, departure.at + CLOSES_MS)
         stopped = any(departure.at - 1_000 <= at <= until for at in ended[departure.actor])
-        if stopped or (back is not None and back.start is not None) or (everybody and departure.actor in unheard):
+        restarted = back is not None and back.start is not None and _is_process(back.start)
+        # A Streams thread unsubscribes whenever it shuts down; the application has no such wish.
+        thread = departure.actor.kind == "instance"
+        if stopped or restarted or thread or (everybody and departure.actor in unheard):
             departure.why = "closed"
+
+
+def _is_process(start: Start) -> bool:
+    """A subscription alone may be the same process changing its mind."""
+    return any(not isinstance(e, Subscribed) for e in start.events)

@@ -222,7 +222,9 @@ class Lives(Register):
     def _explain_leave(self, actor: Actor, event: Unsubscribed) -> None:
         """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
         last = self._last_departure.get(actor)
-        if last is not None and last.returned is None and (event.at or 0) - last.at < HINT_MS:
+        if last is None or last.returned is not None or (event.at or 0) - last.at >= HINT_MS:
+            return
+        if last.why == "left" or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
 
     def _in_generation(self, actor: Actor, event: JoinSucceeded | SyncSucceeded) -> None:
