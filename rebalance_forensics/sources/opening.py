@@ -199,7 +199,23 @@ def chunks_of(location: str, members: tuple[str, ...], start: int = 0) -> Iterat
             yield from iter(lambda: stream.read(CHUNK), b"")
             return
         skip = start
-        for chunk in chunks:
+        for chunk in _gathered(chunks):
             if skip < len(chunk):
-                yield chunk[skip:]
+                yield chunk[skip:] if skip else chunk
             skip = max(0, skip - len(chunk))
+
+
+def _gathered(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The small pieces that decompressors give, put together: each block that is searched costs something by itself."""
+    held: list[bytes] = []
+    try:
+        for chunk in chunks:
+            held.append(chunk)
+            if sum(map(len, held)) >= CHUNK // 2:
+                yield b"".join(held)
+                held = []
+    except (Damage, OSError):
+        # What came before the damage is as good as any.
+        yield b"".join(held)
+        raise
+    yield b"".join(held)
