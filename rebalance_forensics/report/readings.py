@@ -39,7 +39,7 @@ class Readings:
         all_parts = (
             ("Who led", self.led),
             ("Close together", self.close_together),
-            ("The time between", self.spaced),
+            ("Time between rebalances", self.spaced),
             ("Who took part", self.took_part),
         )
         return tuple((title, passages) for title, passages in all_parts if passages)

@@ -25,10 +25,13 @@ from rebalance_forensics.timeline.model import (
     GroupHistory,
     Identity,
     Lane,
+    Leadership,
     Mark,
     Member,
+    Participation,
     Pause,
     ProtocolTerm,
+    Reading,
     Span,
 )
 
@@ -135,6 +138,24 @@ def a_broker_lane() -> Lane:
     )
 
 
+def a_reading() -> Reading:
+    """Read the two rebalances of group payments."""
+    everybody = ("payments-1", "payments-2", "payments-3")
+    return Reading(
+        leadership=Leadership(stable=True),
+        participants=(
+            Participation(generation=7, at=at(2), leader="payments-1", members=everybody),
+            Participation(
+                generation=8,
+                at=at(131.004),
+                leader="payments-1",
+                members=("payments-1", "payments-3"),
+                missing=("payments-2",),
+            ),
+        ),
+    )
+
+
 def payments() -> GroupHistory:
     """Tell how group payments lost one of three members."""
     return GroupHistory(
@@ -184,6 +205,7 @@ def payments() -> GroupHistory:
         lanes=(a_broker_lane(), *(a_lane(number) for number in (1, 2, 3))),
         settings=(("max.poll.interval.ms", "300000"), ("session.timeout.ms", "45000")),
         versions=(("broker-1", "3.9.1"), ("payments-2", "3.7.0")),
+        reading=a_reading(),
     )
 
 

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Gap
+from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Gap, Relation
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.timeline.model import Generation, Lane, Mark, Member, Span
+from rebalance_forensics.timeline.model import (
+    Burst,
+    Evidence,
+    FailedAttempt,
+    Generation,
+    Lane,
+    LeaderChange,
+    Leadership,
+    Mark,
+    Member,
+    Participation,
+    Reading,
+    Span,
+)
 from tests.report.building import a_crash, a_lane, a_line, at, crash_report, payments
 
 
@@ -100,9 +114,46 @@ def hostile_report() -> Report:
     )
     marks = tuple(Mark(at=at(131), kind="x", label=line.text, severity="fault", evidence=line) for line in lines)
     lanes = (replace(a_lane(2), name=enemy, marks=marks),)
+    reading = _a_hostile_reading(enemy, lines)
     return replace(
         crash_report(),
-        groups=(replace(payments(), group=enemy, lanes=lanes, settings=((enemy, enemy),)),),
-        incidents=(replace(crash, group=enemy, summary=f"Consumer {enemy} died.", root_causes=(cause,)),),
+        groups=(replace(payments(), group=enemy, lanes=lanes, settings=((enemy, enemy),), reading=reading),),
+        incidents=(
+            replace(
+                crash,
+                group=enemy,
+                summary=f"Consumer {enemy} died.",
+                root_causes=(cause,),
+                related=(Relation(kind="host", ids=("00aa11bb22cc",), groups=2, why=f"Both on {enemy}."),),
+            ),
+        ),
         gaps=(Gap(what=enemy, started_at=None, ended_at=None, consequence=enemy),),
+    )
+
+
+def _a_hostile_reading(enemy: str, lines: Sequence[Evidence]) -> Reading:
+    names = tuple(HARM.values())
+    change = LeaderChange(generation=8, at=at(131), before=names[0], after=enemy, former_took_part=True)
+    failures = tuple(
+        FailedAttempt(
+            at=at(131), who=enemy, api="SyncGroup", generation=7, error=line.text, why=line.text, evidence=line
+        )
+        for line in lines
+    )
+    return Reading(
+        leadership=Leadership(stable=False, changes=(change,)),
+        close_together=(
+            Burst(
+                generations=(7, 8),
+                started_at=at(131),
+                ended_at=at(132),
+                rebalances=2,
+                reasons=(enemy,),
+                failures=failures,
+            ),
+        ),
+        participants=(
+            Participation(generation=7, at=at(2), leader=names[0], members=names),
+            Participation(generation=8, at=at(131), leader=enemy, members=(enemy,), missing=names, new=(enemy,)),
+        ),
     )

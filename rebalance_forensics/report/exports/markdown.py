@@ -83,6 +83,8 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     yield "Impact", impact(incident.impact)
     if incident.generations:
         yield "Generations", ranges(incident.generations)
+    for relation in incident.related:
+        yield "Related", f"{relation.why} Incidents {some(relation.ids)}."
     yield "Authors", ""
     yield "Status", ""
 

@@ -13,9 +13,12 @@ from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.html.tables import GroupTables, tables_of
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.ranking import most_urgent_first
+from rebalance_forensics.report.readings import Passage, readings_of
 from rebalance_forensics.timeline.model import GroupHistory
 
 Key = tuple[str, str]
+PASSAGES = 60
+"""So many sentences a part; a group that rebalances all day has more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,7 @@ class GroupPage:
     incidents: tuple[Incident, ...]
     picture: Picture | None
     tables: GroupTables
+    readings: tuple[tuple[str, tuple[Passage, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,4 +129,10 @@ def _group(number: int, history: GroupHistory, links: dict[Key, Links], budget: 
         incidents=tuple(incident for _, incident in linked.incidents),
         picture=None if window is None else draw(f"history-{number}", history, window, linked, budget),
         tables=tables_of(history, budget),
+        readings=tuple(_shown(title, passages, budget) for title, passages in readings_of(history).parts()),
     )
+
+
+def _shown(title: str, passages: tuple[Passage, ...], budget: Budget) -> tuple[str, tuple[Passage, ...]]:
+    budget.omit("sentences on how rebalances read", len(passages) - PASSAGES)
+    return title, passages[:PASSAGES]

@@ -1,4 +1,4 @@
-"""The tables below a group's picture: generations, pauses by member, who led, who is who."""
+"""The tables below a group's picture: generations, pauses by member, who is who."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from rebalance_forensics.report.html.budget import ROWS_A_TABLE, Budget
 from rebalance_forensics.report.lanes import member_name
-from rebalance_forensics.report.wording import ranges
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Identity, Pause
 
 
@@ -40,7 +39,6 @@ class GroupTables:
     generations: tuple[GenerationRow, ...]
     generations_left_out: int
     paused: tuple[PausedMember, ...]
-    leaders: tuple[tuple[str, str], ...]
     identities: tuple[Identity, ...]
     identities_left_out: int
 
@@ -59,7 +57,6 @@ def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
         generations=tuple(_generation_row(generation, names) for generation in shown),
         generations_left_out=len(history.generations) - len(shown),
         paused=_paused(history)[:ROWS_A_TABLE],
-        leaders=_leaders(history, names),
         identities=identities,
         identities_left_out=len(history.identities) - len(identities),
     )
@@ -91,11 +88,3 @@ def _member(name: str, pauses: list[Pause]) -> PausedMember:
         longest_ms=max(lengths, default=0),
         unfinished=len(pauses) - len(lengths),
     )
-
-
-def _leaders(history: GroupHistory, names: dict[str | None, str]) -> tuple[tuple[str, str], ...]:
-    led: dict[str, list[int]] = defaultdict(list)
-    for generation in history.generations:
-        if generation.leader is not None:
-            led[names.get(generation.leader, generation.leader)].append(generation.generation)
-    return tuple((name, ranges(generations)) for name, generations in led.items())

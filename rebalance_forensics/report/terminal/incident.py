@@ -32,6 +32,7 @@ from rebalance_forensics.timeline.model import Evidence
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
 PROOF_SHOWN = 3
 NAMES_SHOWN = 4
+IDS_SHOWN = 3
 RULED_OUT_SHOWN = 3
 LINE_CHARACTERS = 320
 WHOLE_LINE_CHARACTERS = 3_500
@@ -91,6 +92,8 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     if incident.generations:
         follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
         yield "Generations", ranges(incident.generations) + follow_ups
+    for number, relation in enumerate(incident.related):
+        yield "" if number else "Related", f"{relation.why} Incidents {some(relation.ids, IDS_SHOWN)}."
 
 
 def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[RenderableType]:

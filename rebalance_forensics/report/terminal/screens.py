@@ -13,6 +13,7 @@ from rebalance_forensics.report.ranking import faults, planned
 from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import in_brief, in_full, verdict
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, printed, said
+from rebalance_forensics.report.terminal.reading import read_in_brief, read_in_full
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.wording import count, culprits, group_of, some, sureness, thousands
 
@@ -43,6 +44,7 @@ def _screens(report: Report, verbosity: int) -> Iterator[RenderableType]:
     found = faults(report)
     if found:
         yield from in_full(found[0], verbosity)
+        yield from _read(report, found, verbosity)
     else:
         yield said(_all_quiet(report), "bold green")
     yield from _others(found[1:], verbosity)
@@ -54,6 +56,14 @@ def _screens(report: Report, verbosity: int) -> Iterator[RenderableType]:
         # A long report has scrolled its verdict away; whoever looks at the end of it finds it again.
         yield heading("In short")
         yield indented(_in_short(found))
+
+
+def _read(report: Report, found: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
+    """How the rebalances of the group in trouble read; of all groups in trouble when asked for everything."""
+    histories = {(history.cluster, history.group): history for history in report.groups}
+    troubled = dict.fromkeys((one.cluster, one.group) for one in found)
+    for history in [histories[key] for key in troubled if key in histories][: None if verbosity > 0 else 1]:
+        yield from read_in_full(history, of=history.group) if verbosity > 0 else read_in_brief(history)
 
 
 def _in_short(found: Sequence[Incident]) -> str:

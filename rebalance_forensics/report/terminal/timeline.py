@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, printed, said
+from rebalance_forensics.report.terminal.reading import read_in_full
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.report.wording import count, group_of, some
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Member, Pause
@@ -46,6 +47,7 @@ def _blocks(history: GroupHistory) -> Iterator[RenderableType]:
         yield from _generation(generation, before, names)
         before = generation.members
     yield from _pauses(history.pauses)
+    yield from read_in_full(history)
 
 
 def _generation(generation: Generation, before: tuple[Member, ...], names: Names) -> Iterator[RenderableType]:
