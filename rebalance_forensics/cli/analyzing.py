@@ -99,8 +99,6 @@ def analyze(
     The report names root cause and culprit, and shows the lines that prove it. Give it the logs of
     brokers, of clients, or better of both: a directory, or the archive somebody sent. Nothing is
     changed and nothing leaves this machine.
-
-    Example: rebalance-forensics analyze /var/log/kafka app-logs.tar.gz --since 2h --html report.html
     """
     from rebalance_forensics.cli.writing import Outputs, shown, write_outputs  # noqa: PLC0415 - renderers load slowly
 

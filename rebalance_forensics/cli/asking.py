@@ -37,8 +37,6 @@ def timeline(
     """Show every generation of one group, member by member.
 
     Who joined, who left, who led, what triggered it and how long it took.
-
-    Example: rebalance-forensics timeline logs/ --group payments
     """
     from rebalance_forensics.report.terminal import render_timeline  # noqa: PLC0415
 
@@ -57,7 +55,9 @@ def timeline(
 
 def whois(
     paths: PathsArgument,
-    name: Annotated[str, typer.Argument(help="A member id, client id, instance id, thread, host or file.")],
+    name: Annotated[
+        str, typer.Argument(help="A member id, client id, instance id, thread, host or file.", metavar="NAME")
+    ],
     tz: TzOption = [],  # noqa: B006
     cluster: ClusterOption = None,
     patterns: PatternsOption = [],  # noqa: B006
@@ -67,8 +67,6 @@ def whois(
     """Show every identity of a member over time.
 
     Member ids, client id, instance id, thread, host and file, of whoever goes by NAME or a part of it.
-
-    Example: rebalance-forensics whois logs/ payments-consumer-2
     """
     from rebalance_forensics.report.terminal import render_whois  # noqa: PLC0415
 
@@ -90,8 +88,6 @@ def events(
     """Print the typed events, one line of JSON each.
 
     docs/events.md lists every event and its fields.
-
-    Example: rebalance-forensics events logs/ | jq 'select(.event == "MemberFailed")'
     """
     from rebalance_forensics.pipeline.event_files import event_lines  # noqa: PLC0415
 
@@ -113,8 +109,6 @@ def coverage(
     """Show what was understood of each file.
 
     Layout, component, Kafka version, host and zone; how many lines were matched, unknown and unparsed.
-
-    Example: rebalance-forensics coverage logs/
     """
     from rebalance_forensics.report.terminal import render_coverage  # noqa: PLC0415
 

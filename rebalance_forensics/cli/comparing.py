@@ -15,21 +15,18 @@ if TYPE_CHECKING:
     from rebalance_forensics.diagnosis.model import Incident
     from rebalance_forensics.report.model import Report
 
-SideArgument = Annotated[str, typer.Argument(help="Logs, or LOGS#INCIDENT-ID for one incident of them.")]
+SIDE = "Logs, or LOGS#INCIDENT-ID for one incident of them."
 
 
 def compare(
-    a: SideArgument,
-    b: SideArgument,
+    a: Annotated[str, typer.Argument(help=SIDE, metavar="A")],
+    b: Annotated[str, typer.Argument(help=SIDE, metavar="B")],
     tz: TzOption = [],  # noqa: B006 - typer reads the default and makes a new list
     patterns: PatternsOption = [],  # noqa: B006
     engine: EngineOption = EngineName.SPARK,
     java_home: JavaHomeOption = None,
 ) -> None:
-    """Show what differs between two inputs, or between two incidents.
-
-    Example: rebalance-forensics compare monday/ tuesday/#4f1c9a20
-    """
+    """Show what differs between two inputs, or between two incidents."""
     options = options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home)
     inputs = dict.fromkeys(side.partition("#")[0] for side in (a, b))
     analyses = {path: run([path], options) for path in inputs}

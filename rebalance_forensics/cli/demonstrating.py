@@ -16,8 +16,6 @@ def demo(engine: EngineOption = EngineName.SPARK, java_home: JavaHomeOption = No
     """Analyze the shipped sample logs, print the report.
 
     Also writes rebalance-report.html into the current directory; opens nothing.
-
-    Example: rebalance-forensics demo --engine local
     """
     options = options_of(engine=engine, java_home=java_home, cluster_per_directory=True)
     analysis = run([str(sample_logs())], options)

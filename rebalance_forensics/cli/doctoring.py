@@ -14,10 +14,7 @@ def doctor(
     java_home: JavaHomeOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Only the exit code: 0 when Spark can run.")] = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Show which Java, Spark and matcher are used, and what is missing.
-
-    Example: rebalance-forensics doctor
-    """
+    """Show which Java, Spark and matcher are used or missing."""
     from rebalance_forensics.pipeline.health import examine  # noqa: PLC0415
 
     checks = examine(java_home)
@@ -31,8 +28,6 @@ def warmup(java_home: JavaHomeOption = None) -> None:
     """Prepare a faster start, once for this Java and Spark.
 
     Archives the JVM's classes and compiles the catalog.
-
-    Example: rebalance-forensics warmup
     """
     from rebalance_forensics.pipeline.warming import warm_up  # noqa: PLC0415
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def explain(
     cause: Annotated[
-        str | None, typer.Argument(help="A cause id, such as slow-processing.", show_default=False)
+        str | None, typer.Argument(help="A cause id, such as slow-processing.", metavar="CAUSE", show_default=False)
     ] = None,
     line: Annotated[
         str | None, typer.Option("--line", metavar="LINE", help="One line of a log, quoted.", show_default=False)
@@ -31,8 +31,6 @@ def explain(
     """Explain a cause, or what one log line says.
 
     Of a cause: how it comes about, how it shows, what to do. Of a line: what it means, field by field.
-
-    Example: rebalance-forensics explain rebalance-straggler
     """
     if (cause is None) == (line is None):
         raise InputError(f"explain takes a cause or --line; causes: {', '.join(_causes())}.")

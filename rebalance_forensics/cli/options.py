@@ -27,7 +27,7 @@ class SeverityName(StrEnum):
 PathsArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="PATH...",
+        metavar="PATH",
         help="Log files, directories or archives (.gz, .zst, .tar.gz, .zip, …); - reads standard input.",
         show_default=False,
     ),

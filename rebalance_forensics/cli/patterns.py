@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rebalance_forensics.cli.examples import examples
 from rebalance_forensics.cli.options import PatternsOption
 from rebalance_forensics.cli.outcomes import FOUND, leave, say, warn
 from rebalance_forensics.cli.running import catalog_with
@@ -16,17 +17,15 @@ from rebalance_forensics.pipeline.refusals import InputError
 
 app = typer.Typer(
     help="List the catalog of log messages, check it, ask it about lines.",
+    epilog=examples("patterns"),
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 
-@app.command("list")
+@app.command("list", epilog=examples("patterns list"))
 def list_patterns(patterns: PatternsOption = []) -> None:  # noqa: B006 - typer reads the default and makes a new list
-    """List every pattern with the event it yields and what the line means.
-
-    Example: rebalance-forensics patterns list | grep MemberFailed
-    """
+    """List every pattern, its event, and what the line means."""
     compiled = catalog_with(patterns).compiled
     event_of = {entry.pattern: entry.event for entry in compiled.entries}
     for pattern, meaning in sorted(compiled.meanings.items()):
@@ -35,15 +34,16 @@ def list_patterns(patterns: PatternsOption = []) -> None:  # noqa: B006 - typer 
     leave(0)
 
 
-@app.command()
+@app.command(epilog=examples("patterns check"))
 def check(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Pattern files or directories; ours without any.", show_default=False)
+        list[Path] | None,
+        typer.Argument(help="Pattern files or directories; ours without any.", metavar="FILE", show_default=False),
     ] = None,
 ) -> None:
-    """Check patterns against their own samples and rejects, and against all other patterns.
+    """Check patterns against their own samples and rejects.
 
-    Example: rebalance-forensics patterns check my-patterns/
+    No other pattern may claim a sample of theirs, and they none of another's.
     """
     from rebalance_forensics.catalog.checking import check as problems_of  # noqa: PLC0415
     from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns  # noqa: PLC0415
@@ -62,13 +62,12 @@ def check(
     leave(0)
 
 
-@app.command()
+@app.command(epilog=examples("patterns match"))
 def match(patterns: PatternsOption = []) -> None:  # noqa: B006
-    """Read raw log lines from standard input and say what each one is, as one line of JSON a line.
+    """Say what raw log lines are, one line of JSON each.
 
-    `null` for a line no pattern knows; `event` is null for one that is known and says nothing about groups.
-
-    Example: rebalance-forensics patterns match < server.log
+    Reads standard input. `null` for a line no pattern knows; `event` is null for one that is known
+    and says nothing about groups.
     """
     from rebalance_forensics.sources.reading import parse_line  # noqa: PLC0415
 

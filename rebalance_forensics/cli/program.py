@@ -20,10 +20,17 @@ from rebalance_forensics.cli import (
     explaining,
     patterns,
 )
+from rebalance_forensics.cli.examples import examples
 from rebalance_forensics.cli.outcomes import INTERRUPTED, OK, REFUSED, leave, say, warn
 from rebalance_forensics.pipeline.refusals import InputError
 
 NAME = "rebalance-forensics"
+BEGIN = """\b
+Begin with:
+  rebalance-forensics demo             a report on the shipped sample incidents
+  rebalance-forensics analyze logs/    a report on yours
+Every command has examples in its --help.
+"""
 Job = Callable[[Sequence[str]], int]
 
 app = typer.Typer(
@@ -42,7 +49,7 @@ def _tell_version(asked: bool) -> None:  # noqa: FBT001 - typer's way to call it
         leave(OK)
 
 
-@app.callback()
+@app.callback(epilog=BEGIN)
 def root(
     *,
     version: Annotated[
@@ -52,33 +59,26 @@ def root(
     """Why does this Kafka consumer group not stop rebalancing? Logs in, proven root cause out.
 
     Exit codes: 0 analyzed; 1 found something at or above --fail-on; 2 wrong usage or input;
-    3 part of the input could not be read, the rest was reported on.
+    3 part of the input could not be read, the rest was reported on. Results go to standard output,
+    all else to standard error; NO_COLOR and COLUMNS are heeded.
     """
 
 
-app.command()(analyzing.analyze)
-app.command()(explaining.explain)
-app.command()(asking.timeline)
-app.command()(asking.whois)
-app.command()(asking.events)
-app.command()(asking.coverage)
+for command in (analyzing.analyze, explaining.explain, asking.timeline, asking.whois, asking.events, asking.coverage):
+    app.command(epilog=examples(command.__name__))(command)
 app.add_typer(patterns.app, name="patterns")
-app.command()(comparing.compare)
+app.command(epilog=examples("compare"))(comparing.compare)
 
 
 @app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def job(context: typer.Context) -> None:
-    """Run as a scheduled Spark job: logs in, tables out.
-
-    Example: rebalance-forensics job --input s3://logs/kafka --output s3://lake/rebalances --since 2026-11-20
-    """
+    """Run as a scheduled Spark job: logs in, tables out."""
     scheduled: Job = context.find_root().obj
     leave(scheduled(context.args))
 
 
-app.command()(doctoring.doctor)
-app.command()(doctoring.warmup)
-app.command()(demonstrating.demo)
+for command in (doctoring.doctor, doctoring.warmup, demonstrating.demo):
+    app.command(epilog=examples(command.__name__))(command)
 
 
 def main(arguments: Sequence[str], *, job: Job) -> NoReturn:

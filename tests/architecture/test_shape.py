@@ -79,7 +79,7 @@ def test_every_sample_shows_a_rule() -> None:
 
 
 def commands_in(help_text: str) -> Iterator[str]:
-    _, _, listed = help_text.partition("Commands:\n")
+    listed = help_text.partition("Commands:\n")[2].partition("\n\n")[0]
     return (line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " ")
 
 

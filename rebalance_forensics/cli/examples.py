@@ -1,0 +1,52 @@
+"""Examples at the end of every `--help`: a command line, and what it gives."""
+
+from __future__ import annotations
+
+PROGRAM = "rebalance-forensics"
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "analyze": (
+        ("analyze logs/", "what happened, why, and the lines that prove it"),
+        ("analyze /var/log/kafka app.tar.gz --since 2h --html report.html", "the last two hours, as a page too"),
+        ("analyze logs/ --export markdown=ticket.md --anonymize", "a ticket that names nobody"),
+        ("kubectl logs -l app=payments --timestamps | rebalance-forensics analyze -", "straight from a cluster"),
+    ),
+    "explain": (
+        ("explain rebalance-straggler", "how it comes about, how it shows, what to do"),
+        (
+            "explain --line '[2026-03-01 10:05:00,000] INFO [GroupCoordinator 1]: …'",
+            "what one line says, field by field",
+        ),
+    ),
+    "timeline": (("timeline logs/ --group payments --since 30m", "every generation of the last half hour"),),
+    "whois": (("whois logs/ payments-consumer-2", "its member ids, host and files, and when it had them"),),
+    "events": (("events logs/ | jq 'select(.event == \"MemberFailed\")'", "every eviction, one line of JSON each"),),
+    "coverage": (("coverage logs/", "was each file understood, and whose is it?"),),
+    "compare": (
+        ("compare before/ after/", "did the change help?"),
+        (
+            "compare monday/#4f1c9a20 tuesday/#85dfcf11",
+            "are these two incidents the same? (ids as analyze prints them)",
+        ),
+    ),
+    "job": (
+        ("job --input s3://logs/kafka --output s3://lake/rebalances", "what is new since the last run"),
+        ("job --config job.toml --since 2026-11-20 --until 2026-11-21", "one day again"),
+    ),
+    "doctor": (("doctor", "can Spark run here, and what would make it faster?"),),
+    "warmup": (("warmup", "once after an installation"),),
+    "demo": (("demo --engine local", "the sample incidents, without Java"),),
+    "patterns": (("patterns list | grep MemberFailed", "which log lines mean that a member failed"),),
+    "patterns list": (("patterns list | grep MemberFailed", "which log lines mean that a member failed"),),
+    "patterns check": (("patterns check my-patterns/", "before you use them with --patterns my-patterns/"),),
+    "patterns match": (("patterns match < server.log", "the pattern, event and fields of each line"),),
+}
+
+
+def examples(command: str) -> str:
+    """The examples of a command as the end of its help; the mark keeps them from being wrapped."""
+    lines = (f"  {_whole(line)}\n      {meaning}" for line, meaning in EXAMPLES[command])
+    return "\b\nExamples:\n" + "\n".join(lines)
+
+
+def _whole(line: str) -> str:
+    return line if PROGRAM in line else f"{PROGRAM} {line}"
