@@ -1,72 +1,24 @@
-"""The command line of the job, and the same names in a TOML file."""
+"""The command line of the job over its settings file over the defaults."""
 
 from __future__ import annotations
 
 import argparse
-import re
 import time
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
+from rebalance_forensics.job.alerting import webhook_of
 from rebalance_forensics.job.options import HOUR_MS, JobOptions
+from rebalance_forensics.job.settings import SETTINGS
+from rebalance_forensics.job.settings_file import Told, from_file
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.log_tables import columns_of
 
-FORMATS = ("parquet", "delta")
-SEVERITIES = ("info", "warning", "critical")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One option: on the command line `--name`, in TOML `name = …`."""
-
-    name: str
-    help: str
-    metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    repeated: bool = False
-    flag: bool = False
-    number: bool = False
-
-
-SETTINGS: tuple[Setting, ...] = (
-    Setting(name="input", metavar="URI", repeated=True, help="logs: a directory, s3://, gs://, abfss:// or hdfs://"),
-    Setting(
-        name="column",
-        metavar="NAME=COLUMN",
-        repeated=True,
-        help="the inputs are tables (a name Spark knows, or a directory of Parquet, Delta or Iceberg) whose COLUMN "
-        "holds NAME: time and message; host, file, cluster, level, logger, thread, line, offset",
-    ),
-    Setting(name="output", metavar="URI", help="where the tables are"),
-    Setting(
-        name="table-format", choices=FORMATS, help="parquet (default), or delta: Delta tables in OUTPUT/delta besides"
-    ),
-    Setting(name="since", metavar="T", help="begin of the interval (default: where the last run stopped)"),
-    Setting(name="until", metavar="T", help="end of the interval (default: now); ISO 8601, or 2h, 45m before now"),
-    Setting(name="cluster", metavar="NAME", help="name of the Kafka cluster the logs are from"),
-    Setting(name="cluster-per-directory", flag=True, help="each directory right below an input is a cluster"),
-    Setting(name="tz", metavar="[HOST=]ZONE", repeated=True, help="zone of log times that carry none"),
-    Setting(name="patterns", metavar="DIR", repeated=True, help="a directory of your own patterns"),
-    Setting(name="lookback", metavar="T", help="how far before a date an investigation looks (default: 24h)"),
-    Setting(name="lookahead", metavar="T", help="and how far behind it (default: 2h)"),
-    Setting(name="engine", choices=("spark", "local"), help="spark (default), or local: in this process"),
-    Setting(name="tasks", metavar="N", number=True, help="tasks at once (default: what Spark says)"),
-    Setting(name="java-home", metavar="DIR", help="the Java of a session of our own"),
-    Setting(name="fail-on", choices=SEVERITIES, help="exit with 1 when an incident is as bad as this"),
-    Setting(name="reports", choices=SEVERITIES, help="write an HTML report of each incident as bad as this"),
-    Setting(name="webhook", metavar="KIND=URL", repeated=True, help="slack=…, pagerduty=KEY or generic=…"),
-    Setting(name="alert-from", choices=SEVERITIES, help="severity from which on webhooks are called (critical)"),
-    Setting(name="metrics", metavar="FILE", help="write metrics of the run as Prometheus text"),
-    Setting(name="log", choices=("text", "json"), help="how standard error is written (text)"),
-)
-_BY_NAME = {setting.name: setting for setting in SETTINGS}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +38,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: Sequence[str]) -> Invocation:
-    """The command line over the TOML file over the defaults."""
+    """All settings, checked."""
     given = vars(_parser().parse_args(arguments))
     config = given.pop("config")
-    told: dict[str, Any] = _from_toml(Path(config)) if config else {}
-    told.update({name.replace("_", "-"): value for name, value in given.items() if value not in (None, [], False)})
-    return _invocation(told)
+    told = from_file(Path(config)) if config else Told({})
+    typed = {name.replace("_", "-"): value for name, value in given.items() if value not in (None, [], False)}
+    places = {name: place for name, place in told.places.items() if name not in typed}
+    return _invocation(_Settings(Told({**told.values, **typed}, places)))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,83 +65,62 @@ def _parser() -> argparse.ArgumentParser:
         elif setting.repeated:
             parser.add_argument(name, action="append", metavar=setting.metavar, help=setting.help)
         else:
-            kind = int if setting.number else str
+            kind = _count if setting.number else str
             parser.add_argument(name, metavar=setting.metavar, type=kind, help=setting.help)
     return parser
 
 
-def _from_toml(path: Path) -> dict[str, Any]:
-    """The settings of a file; whatever is wrong is named with its line and the remedy."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        told = tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"--config {path}: {(error.strerror or str(error)).lower()}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"--config {path}: this is not TOML: {error}.") from error
-    for name, value in told.items():
-        problem = _problem(name, value)
-        if problem:
-            raise InputError(f"{path}:{_line_of(text, name)}: {problem}.")
-    return told
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return int(text)
 
 
-def _problem(name: str, value: object) -> str | None:
-    setting = _BY_NAME.get(name)
-    if setting is None:
-        near = get_close_matches(name, _BY_NAME, 1)
-        return f"{name} is no setting; " + (f"did you mean {near[0]}?" if near else f"use {', '.join(_BY_NAME)}")
-    if setting.choices and value not in setting.choices:
-        return f"{name} = {value!r}: use one of {', '.join(setting.choices)}"
-    wanted: tuple[type, str]
-    if setting.flag:
-        wanted = bool, "true or false"
-    elif setting.number:
-        wanted = int, "a number"
-    elif setting.repeated:
-        wanted = list, 'a list of texts, ["…"]'
-    else:
-        wanted = str, 'a text, "…"'
-    right = isinstance(value, wanted[0]) and not (setting.number and isinstance(value, bool))
-    right = right and (wanted[0] is not list or all(isinstance(v, str) for v in _items(value)))
-    return None if right else f"{name} = {value!r}: write {wanted[1]}"
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """Settings by name; what is wrong with one is said with its place in the file."""
+
+    told: Told
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as TOML has it
+        return self.told.values.get(name, default)
+
+    def read(self, name: str, read: Callable[[Any], T], default: Any = None) -> T:  # noqa: ANN401
+        try:
+            return read(self.get(name, default))
+        except InputError as refusal:
+            raise InputError(f"{self.told.places.get(name, '')}{refusal}") from refusal
 
 
-def _items(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _line_of(text: str, name: str) -> int:
-    key = re.compile(rf"\s*[\[\"']*{re.escape(name)}\b")
-    return next((number for number, line in enumerate(text.splitlines(), 1) if key.match(line)), 1)
-
-
-def _invocation(told: Mapping[str, Any]) -> Invocation:
+def _invocation(told: _Settings) -> Invocation:
     for name in ("input", "output"):
         if not told.get(name):
             raise InputError(f"--{name} is missing; see rebalance-forensics job --help.")
-    if told.get("table-format") == "delta" and told.get("engine") == "local":
-        raise InputError("--table-format delta is written by Spark; leave out --engine local.")
+    _refuse_contradictions(told)
     reading = AnalyzeOptions(
-        zones=zone_rules(told.get("tz", ())),
+        zones=told.read("tz", zone_rules, ()),
         cluster=told.get("cluster"),
         cluster_per_directory=told.get("cluster-per-directory", False),
         patterns=tuple(str(Path(directory).resolve()) for directory in told.get("patterns", ())),
     )
     options = JobOptions(
-        inputs=tuple(told["input"]),
-        output=told["output"],
-        columns=columns_of(told.get("column", ())),
-        since=_moment(told.get("since")),
-        until=_moment(told.get("until")),
+        inputs=tuple(told.get("input")),
+        output=told.get("output"),
+        columns=told.read("column", columns_of, ()),
+        since=told.read("since", _moment),
+        until=told.read("until", _moment),
         reading=reading,
         table_format=told.get("table-format", "parquet"),
-        lookback_ms=_distance(told.get("lookback"), 24 * HOUR_MS),
-        lookahead_ms=_distance(told.get("lookahead"), 2 * HOUR_MS),
+        catalog=told.get("catalog"),
+        lookback_ms=told.read("lookback", _distance, f"{24 * HOUR_MS}ms"),
+        lookahead_ms=told.read("lookahead", _distance, f"{2 * HOUR_MS}ms"),
+        stream=told.get("stream"),
+        every_ms=told.read("every", _distance, "10s"),
+        checkpoint=told.get("checkpoint"),
         tasks=told.get("tasks"),
         fail_on=told.get("fail-on"),
         reports_from=told.get("reports"),
-        webhooks=tuple(told.get("webhook", ())),
+        webhooks=told.read("webhook", _webhooks, ()),
         alert_from=told.get("alert-from", "critical"),
         metrics=told.get("metrics"),
     )
@@ -200,6 +132,25 @@ def _invocation(told: Mapping[str, Any]) -> Invocation:
     )
 
 
+def _refuse_contradictions(told: _Settings) -> None:
+    alone = told.get("engine") == "local"
+    lake = told.get("table-format", "parquet") != "parquet"
+    if alone and lake:
+        raise InputError(f"--table-format {told.get('table-format')} is written by Spark; leave out --engine local.")
+    if alone and told.get("stream"):
+        raise InputError("--stream is followed by Spark; leave out --engine local.")
+    if told.get("stream") and told.get("column"):
+        raise InputError("--stream follows files; leave out --column, or run without --stream on a schedule.")
+    if told.get("catalog") and not lake:
+        raise InputError("--catalog names Delta or Iceberg tables; add --table-format delta or iceberg.")
+
+
+def _webhooks(given: Sequence[str]) -> tuple[str, ...]:
+    for text in given:
+        webhook_of(text)
+    return tuple(given)
+
+
 def _moment(text: str | None) -> int | None:
     """A point in time; a distance counts back from now, for a job has no last line to count from."""
     if text is None:
@@ -208,9 +159,7 @@ def _moment(text: str | None) -> int | None:
     return instant.at if instant.at is not None else int(time.time() * 1000) - instant.before_end_ms
 
 
-def _distance(text: str | None, default: int) -> int:
-    if text is None:
-        return default
+def _distance(text: str) -> int:
     instant = parse_instant(text)
     if instant.at is not None:
         raise InputError(f"{text!r} is a point in time; write how long, like 24h.")

@@ -23,9 +23,14 @@ class JobOptions:
     until: int | None = None
     """Epoch ms. Without `since` the job goes on where it stopped, without `until` it goes up to now."""
     reading: AnalyzeOptions = field(default_factory=AnalyzeOptions)
-    table_format: Literal["parquet", "delta"] = "parquet"
+    table_format: Literal["parquet", "delta", "iceberg"] = "parquet"
+    catalog: str | None = None
+    """Before the names of Delta or Iceberg tables; without it they are directories of the output."""
     lookback_ms: int = 24 * HOUR_MS
     lookahead_ms: int = 2 * HOUR_MS
+    stream: Literal["available-now", "continuous"] | None = None
+    every_ms: int = 10_000
+    checkpoint: str | None = None
     tasks: int | None = None
     fail_on: str | None = None
     reports_from: str | None = None

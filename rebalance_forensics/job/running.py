@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from rebalance_forensics import __version__
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.job.alerting import OUTBOX, outbox_text, webhook_of
+from rebalance_forensics.job.alerting import OUTBOX, outbox_text
 from rebalance_forensics.job.delta import note_replaced
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publishing import REPORTS, add_reports
@@ -63,8 +63,6 @@ def check(options: JobOptions) -> Store:
     if not options.columns:
         refuse_missing_inputs(options.inputs)
     refuse_patterns(options.reading.patterns)
-    for webhook in options.webhooks:
-        webhook_of(webhook)
     return store
 
 

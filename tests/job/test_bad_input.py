@@ -113,15 +113,23 @@ def test_a_file_that_can_be_read_again_is_no_longer_named(run: Run, logs: Path, 
         ('clutser = "blue"', "job.toml:3: clutser is no setting; did you mean cluster?"),
         ('fail-on = "bad"', "job.toml:3: fail-on = 'bad': use one of info, warning, critical."),
         ('tz = "UTC"', "job.toml:3: tz = 'UTC': write a list of texts"),
-        ("tasks = true", "job.toml:3: tasks = True: write a number"),
+        ("tasks = true", "job.toml:3: tasks = True: write a number above 0"),
+        ('since = "yesterday"', "job.toml:3: 'yesterday' is no time"),
+        ('tz = ["Mars/Phobos"]', "job.toml:3: "),
+        ('webhook = ["slack=hooks.slack.com"]', "job.toml:3: --webhook slack=…: write slack=URL"),
+        ('column = ["time=ts"]', "job.toml:3: --column message=… is missing"),
         ("cluster =", "this is not TOML"),
     ],
 )
-def test_a_wrong_setting_is_named_with_its_line(job: Job, tmp_path: Path, line: str, sentence: str) -> None:
+def test_a_wrong_setting_is_named_with_its_line(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str], line: str, sentence: str
+) -> None:
     config = tmp_path / "job.toml"
-    config.write_text(f"# the nightly run\n\n{line}\n")
-    code, said = job("--config", str(config))
-    assert (code, sentence in said) == (REFUSED, True), said
+    config.write_text(f'# the nightly run\n\n{line}\ninput = ["{logs}"]\noutput = "{tmp_path / "tables"}"\n')
+    code = main(["--config", str(config)])
+    said = capsys.readouterr().err
+    assert (code, sentence in said, len(said.splitlines())) == (REFUSED, True, 1), said
+    assert not (tmp_path / "tables").exists()
 
 
 def test_settings_of_a_file_count_where_the_command_line_says_nothing(
@@ -130,7 +138,7 @@ def test_settings_of_a_file_count_where_the_command_line_says_nothing(
     config = tmp_path / "job.toml"
     output = tmp_path / "tables"
     config.write_text(
-        f'input = ["{logs}"]\noutput = "{output}"\nsince = "2026-03-01"\nuntil = "2026-03-04"\n'
+        f'input = ["{logs}"]\noutput = "{output}"\nsince = 2026-03-01\nuntil = 2026-03-04T00:00:00Z\n'
         'engine = "local"\ncluster = "blue"\nfail-on = "info"\n'
     )
     assert main(["--config", str(config), "--cluster", "green"]) == FOUND

@@ -134,7 +134,8 @@ def checked_store(uri: str, *, role: str) -> Store:
         store = Store(uri)
         store.kind()
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise InputError(f"{role} {uri} cannot be reached: {first_line(error)}.") from error
+        remedy = "check the address, the network and the credentials" if is_remote(uri) else "check its name"
+        raise InputError(f"{role} {uri} cannot be reached: {first_line(error)}; {remedy}.") from error
     return store
 
 

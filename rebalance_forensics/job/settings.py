@@ -1,0 +1,66 @@
+"""The settings of the job: on the command line `--name`, in a TOML file `name = …`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FORMATS = ("parquet", "delta", "iceberg")
+SEVERITIES = ("info", "warning", "critical")
+STREAMS = ("available-now", "continuous")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One of them."""
+
+    name: str
+    help: str
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    repeated: bool = False
+    flag: bool = False
+    number: bool = False
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(name="input", metavar="URI", repeated=True, help="logs: a directory, s3://, gs://, abfss:// or hdfs://"),
+    Setting(
+        name="column",
+        metavar="NAME=COLUMN",
+        repeated=True,
+        help="the inputs are tables (a name Spark knows, or a directory of Parquet, Delta or Iceberg) whose COLUMN "
+        "holds NAME: time and message; host, file, cluster, level, logger, thread, line, offset",
+    ),
+    Setting(name="output", metavar="URI", help="where the tables are"),
+    Setting(
+        name="table-format",
+        choices=FORMATS,
+        help="parquet (default); delta or iceberg: such tables besides, in OUTPUT/delta or OUTPUT/iceberg",
+    ),
+    Setting(name="catalog", metavar="NAME", help="Delta or Iceberg tables are NAME.events, … of a catalog of Spark's"),
+    Setting(name="since", metavar="T", help="begin of the interval (default: where the last run stopped)"),
+    Setting(name="until", metavar="T", help="end of the interval (default: now); ISO 8601, or 2h, 45m before now"),
+    Setting(name="cluster", metavar="NAME", help="name of the Kafka cluster the logs are from"),
+    Setting(name="cluster-per-directory", flag=True, help="each directory right below an input is a cluster"),
+    Setting(name="tz", metavar="[HOST=]ZONE", repeated=True, help="zone of log times that carry none"),
+    Setting(name="patterns", metavar="DIR", repeated=True, help="a directory of your own patterns"),
+    Setting(name="lookback", metavar="T", help="how far before a date an investigation looks (default: 24h)"),
+    Setting(name="lookahead", metavar="T", help="and how far behind it (default: 2h)"),
+    Setting(
+        name="stream",
+        choices=STREAMS,
+        help="follow the logs with Structured Streaming: available-now reads what is new and ends, continuous goes on",
+    ),
+    Setting(name="every", metavar="T", help="how often a continuous stream looks for new lines (default: 10s)"),
+    Setting(name="checkpoint", metavar="URI", help="where a stream keeps how far it read (default: in OUTPUT)"),
+    Setting(name="engine", choices=("spark", "local"), help="spark (default), or local: in this process"),
+    Setting(name="tasks", metavar="N", number=True, help="tasks at once (default: what Spark says)"),
+    Setting(name="java-home", metavar="DIR", help="the Java of a session of our own"),
+    Setting(name="fail-on", choices=SEVERITIES, help="exit with 1 when an incident is as bad as this"),
+    Setting(name="reports", choices=SEVERITIES, help="write an HTML report of each incident as bad as this"),
+    Setting(name="webhook", metavar="KIND=URL", repeated=True, help="slack=…, pagerduty=KEY or generic=…"),
+    Setting(name="alert-from", choices=SEVERITIES, help="severity from which on webhooks are called (critical)"),
+    Setting(name="metrics", metavar="FILE", help="write metrics of the run as Prometheus text"),
+    Setting(name="log", choices=("text", "json"), help="how standard error is written (text)"),
+)
+BY_NAME = {setting.name: setting for setting in SETTINGS}

@@ -1,0 +1,82 @@
+"""A real S3 server of a test's own: Versity's gateway over a directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+MODULE = "github.com/versity/versitygw@v1.8.0"
+INSTALLED = Path(tempfile.gettempdir()) / "rebalance-forensics-versitygw"
+KEY, SECRET = "test-key", "test-secret"
+NOBODY = 65534
+
+
+def server() -> str:
+    """The server's program; where Go is installed, it is built once, in about two minutes."""
+    places = (None, Path.home() / "go" / "bin", INSTALLED)
+    found = next(filter(None, (shutil.which("versitygw", path=place and str(place)) for place in places)), None)
+    if found is None and shutil.which("go"):
+        subprocess.run(
+            ["go", "install", MODULE], env={**os.environ, "GOBIN": str(INSTALLED)}, check=False, capture_output=True,
+            timeout=400,
+        )  # fmt: skip
+        found = shutil.which("versitygw", path=str(INSTALLED))
+    if found is None:
+        pytest.skip("the S3 server versitygw is not installed, and cannot be built here with Go")
+    return found
+
+
+def settings(port: int) -> dict[str, str]:
+    """What tells a program where the server is, and who it is."""
+    return {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+@contextmanager
+def serving(bucket: str) -> Iterator[tuple[Path, int]]:
+    """The directory behind a bucket, and the server's port. The server is nobody: it may not read everything."""
+    program, root = server(), Path(tempfile.mkdtemp(prefix="s3-"))
+    try:
+        for directory in (root, root / "data", root / "meta", root / "data" / bucket):
+            directory.mkdir(exist_ok=True)
+            directory.chmod(0o777)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        if os.getuid() == 0:
+            # Nobody may not look into the home of root.
+            program = str(shutil.copy2(program, str(root / "server")))
+        command = [program, "--access", KEY, "--secret", SECRET, "--port", f"127.0.0.1:{port}"]
+        with subprocess.Popen(
+            [*command, "posix", "--sidecar", str(root / "meta"), str(root / "data")],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=root,
+            env={"PATH": os.environ["PATH"], "HOME": str(root)}, user=NOBODY if os.getuid() == 0 else None,
+        ) as process:  # fmt: skip
+            _wait_for(port)
+            yield root / "data" / bucket, port
+            process.terminate()
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    pytest.fail("the S3 server does not answer")
