@@ -64,8 +64,12 @@ def root(
     """
 
 
-for command in (analyzing.analyze, explaining.explain, asking.timeline, asking.whois, asking.events, asking.coverage):
-    app.command(epilog=examples(command.__name__))(command)
+app.command(epilog=examples("analyze"))(analyzing.analyze)
+app.command(epilog=examples("explain"))(explaining.explain)
+app.command(epilog=examples("timeline"))(asking.timeline)
+app.command(epilog=examples("whois"))(asking.whois)
+app.command(epilog=examples("events"))(asking.events)
+app.command(epilog=examples("coverage"))(asking.coverage)
 app.add_typer(patterns.app, name="patterns")
 app.command(epilog=examples("compare"))(comparing.compare)
 
@@ -77,8 +81,9 @@ def job(context: typer.Context) -> None:
     leave(scheduled(context.args))
 
 
-for command in (doctoring.doctor, doctoring.warmup, demonstrating.demo):
-    app.command(epilog=examples(command.__name__))(command)
+app.command(epilog=examples("doctor"))(doctoring.doctor)
+app.command(epilog=examples("warmup"))(doctoring.warmup)
+app.command(epilog=examples("demo"))(demonstrating.demo)
 
 
 def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
