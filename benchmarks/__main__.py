@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import tempfile
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,7 +24,7 @@ def machine() -> str:
     load = " ".join(f"{one:.1f}" for one in os.getloadavg())
     packages = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "pyarrow", "hyperscan"))
     return (
-        f"{os.cpu_count()} cores ({model}), {platform.system()} {platform.release()}, "
+        f"Measured on {os.cpu_count()} cores ({model}), {platform.system()} {platform.release()}, "
         f"Python {platform.python_version()}, "
         f"Java {find_java().release}, {packages}. Load when it began: {load}."
     )
@@ -39,21 +41,38 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir()) / "rebalance-forensics-bench")
-    parser.add_argument("--only", nargs="*", default=["start", "scan", "growth"])
+    parser.add_argument("--only", nargs="*", default=["start", "scan", "scan-much", "compressed", "growth"])
     arguments = parser.parse_args()
     arguments.directory.mkdir(parents=True, exist_ok=True)
-    parts = [f"# Results\n\n`make bench`, in one run. {machine()}\n"]
-    if "start" in arguments.only:
-        parts.append(starting.measure(arguments.runs))
-    if "scan" in arguments.only:
-        for share in (0.001, 0.02):
-            parts.append(  # noqa: PERF401 - each takes minutes; an exception must not lose the others' place
-                scanning.measure(arguments.directory, mib=arguments.mib, runs=arguments.runs, share=share)
-            )
-    if "growth" in arguments.only:
-        parts.append(growing.measure(arguments.directory, events=arguments.events))
-    RESULTS.write_text("\n".join(parts))
+    sections = sections_of(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name, measure in measures(arguments).items():
+        if name in arguments.only:
+            sections[name] = f"{measure().rstrip()}\n\n{machine()}\n"
+            RESULTS.write_text(document_of(sections))
     print(RESULTS.read_text())
+
+
+def measures(arguments: argparse.Namespace) -> dict[str, Callable[[], str]]:
+    """What can be measured, by the name that `--only` takes."""
+    sizes = {"mib": arguments.mib, "runs": arguments.runs}
+    return {
+        "start": lambda: starting.measure(arguments.runs),
+        "scan": lambda: scanning.measure(arguments.directory, share=0.001, **sizes),
+        "scan-much": lambda: scanning.measure(arguments.directory, share=0.02, **sizes),
+        "compressed": lambda: scanning.measure_compressed(arguments.directory, share=0.001, **sizes),
+        "growth": lambda: growing.measure(arguments.directory, events=arguments.events),
+    }
+
+
+def sections_of(document: str) -> dict[str, str]:
+    """The tables of an earlier run; each stands until it is measured again."""
+    return dict(re.findall(r"<!-- (\S+) -->\n(.*?)(?=\n<!-- |\Z)", document, re.DOTALL))
+
+
+def document_of(sections: dict[str, str]) -> str:
+    """All tables; each says by itself on what machine, and how busy, it was measured."""
+    tables = "\n".join(f"<!-- {name} -->\n{text}" for name, text in sections.items())
+    return f"# Results\n\n`make bench` measures everything, `--only start scan` some of it.\n\n{tables}"
 
 
 if __name__ == "__main__":

@@ -6,10 +6,12 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -90,7 +92,7 @@ def _python_kib(process: int) -> int:
     return int(lines.get("VmRSS", "0 kB").split()[0]) if "python" in lines.get("Name", "") else 0
 
 
-def command(*arguments: str | Path, cache: Path | None = None) -> Callable[[], int]:
+def command(*arguments: str | Path, **environment: str) -> Callable[[], int]:
     """A command to be timed, its output dropped; it may fail only as `grep` does. Says its peak MiB."""
 
     def run() -> int:
@@ -100,7 +102,7 @@ def command(*arguments: str | Path, cache: Path | None = None) -> Callable[[], i
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env={**os.environ, "LC_ALL": "C", **({"XDG_CACHE_HOME": str(cache)} if cache else {})},
+            env={**os.environ, "LC_ALL": "C", **environment},
         )
         watch = _Watch(process.pid)
         thread = threading.Thread(target=watch.watch)
@@ -115,9 +117,20 @@ def command(*arguments: str | Path, cache: Path | None = None) -> Callable[[], i
     return run
 
 
-def ours(*arguments: str | Path, cache: Path | None = None) -> Callable[[], int]:
-    """One of our own commands, with what it keeps in a cache of its own."""
-    return command(sys.executable, "-m", "rebalance_forensics", *arguments, cache=cache)
+def ours(*arguments: str | Path, cache: Path | None = None, without: str | None = None) -> Callable[[], int]:
+    """One of our own commands, with what it keeps in a cache of its own, or as if a package was not installed."""
+    environment = {"XDG_CACHE_HOME": str(cache)} if cache else {}
+    if without:
+        environment["PYTHONPATH"] = str(_hiding(without))
+    return command(sys.executable, "-m", "rebalance_forensics", *arguments, **environment)
+
+
+@cache
+def _hiding(package: str) -> Path:
+    """A directory that, put before all others, makes a package seem absent."""
+    directory = Path(tempfile.mkdtemp())
+    (directory / f"{package}.py").write_text("raise ImportError(__name__)\n")
+    return directory
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -13,6 +13,13 @@ from benchmarks.measuring import ROOT, Work, command, ours, table, timed_in_turn
 
 FILES = 4
 GREP = "grep -c -F GroupCoordinator"
+GUNZIP = "gzip -dc"
+INFLATE = "our own decompressor alone"
+INFLATING = (
+    "import sys\nfrom rebalance_forensics.sources.opening import chunks_of\n"
+    "for file in sys.argv[1:]:\n    for chunk in chunks_of(file, ()): pass"
+)
+Contender = Callable[[Sequence[Path]], Work]
 
 
 def inputs(directory: Path, mib: int, share: float) -> list[Path]:
@@ -24,11 +31,15 @@ def inputs(directory: Path, mib: int, share: float) -> list[Path]:
     return files
 
 
-def contenders() -> Iterator[tuple[str, Callable[[Sequence[Path]], Work]]]:
+def contenders() -> Iterator[tuple[str, Contender]]:
     """Who is measured, each as a function of the files."""
     out = "/dev/null"
     yield "analyze --engine spark", lambda files: ours("analyze", *files, "--quiet", "--json", out)
     yield "analyze --engine local", lambda files: ours("analyze", *files, "--quiet", "--json", out, "--engine", "local")
+    yield (
+        "analyze, without Hyperscan",
+        lambda files: ours("analyze", *files, "--quiet", "--json", out, without="hyperscan"),
+    )
     yield GREP, lambda files: command("grep", "-c", "-F", "GroupCoordinator", *files)
     if shutil.which("rg"):
         yield "rg -c -F GroupCoordinator", lambda files: command("rg", "-c", "-F", "GroupCoordinator", *files)
@@ -55,16 +66,55 @@ def measure(directory: Path, *, mib: int, runs: int, share: float) -> str:
     """One table: total of one file, of four, and the marginal rate between them."""
     files = inputs(directory, mib, share)
     more = sum(file.stat().st_size for file in files[1:]) / 1e6
-    ones = timed_in_turn({name: contender(files[:1]) for name, contender in contenders()}, runs)
-    fours = timed_in_turn({name: contender(files) for name, contender in contenders()}, runs)
-    rates = {name: more / max(fours[name].median - ones[name].median, 1e-9) for name in ones}
+    table_of, rates = _compared(dict(contenders()), files, more, GREP, runs)
     plain = more / max(plain_spark(files) - plain_spark(files[:1]), 1e-9)
-    grep = rates[GREP]
+    table_of.append(
+        ["spark read.text + contains (14 words)", "", "", f"{plain:.0f}", f"{plain / rates[GREP]:.3f}", "", ""]
+    )
+    return f"### {share:.1%} relevant lines, files of {mib} MiB\n\n" + table(_head("grep"), table_of)
+
+
+def measure_compressed(directory: Path, *, mib: int, runs: int, share: float) -> str:
+    """The same of gzip files, beside gzip itself."""
+    plain = inputs(directory, mib, share)
+    packed = [file.with_name(f"{file.name}.gz") for file in plain]
+    for file, target in zip(plain, packed, strict=True):
+        if not target.exists():
+            with target.open("wb") as out:
+                subprocess.run(["gzip", "-1", "-c", file], stdout=out, check=True)
+    more = sum(file.stat().st_size for file in plain[1:]) / 1e6
+    runners: dict[str, Contender] = {
+        "analyze --engine spark": lambda files: ours("analyze", *files, "--quiet", "--json", "/dev/null"),
+        GUNZIP: lambda files: command("gzip", "-dc", *files),
+        INFLATE: lambda files: command(sys.executable, "-c", INFLATING, *files),
+    }
+    rows, _ = _compared(runners, packed, more, GUNZIP, runs)
+    head = _head("gzip")
+    return f"### Compressed: {share:.1%} relevant lines, gzip files of {mib} MiB of log\n\n" + table(head, rows)
+
+
+def _head(yardstick: str) -> Sequence[str]:
+    return (
+        "",
+        "1 file, s (min / median)",
+        f"{FILES} files, s",
+        "marginal MB/s",
+        f"x {yardstick}",
+        "4 files / 1",
+        "peak MiB",
+    )
+
+
+def _compared(
+    runners: dict[str, Contender], files: list[Path], more: float, yardstick: str, runs: int
+) -> tuple[list[list[object]], dict[str, float]]:
+    """A row of each contender, and their marginal rates by the medians, in MB/s of log."""
+    ones = timed_in_turn({name: runner(files[:1]) for name, runner in runners.items()}, runs)
+    fours = timed_in_turn({name: runner(files) for name, runner in runners.items()}, runs)
+    rates = {name: more / max(fours[name].median - ones[name].median, 1e-9) for name in ones}
     rows: list[list[object]] = [
-        [name, ones[name], fours[name], f"{rate:.0f}", f"{rate / grep:.2f}",
+        [name, ones[name], fours[name], f"{rate:.0f}", f"{rate / rates[yardstick]:.2f}",
          f"{fours[name].median / ones[name].median:.2f}", fours[name].peak_mib]
         for name, rate in rates.items()
     ]  # fmt: skip
-    rows.append(["spark read.text + contains (14 words)", "", "", f"{plain:.0f}", f"{plain / grep:.2f}", "", ""])
-    head = ("", "1 file, s (min / median)", f"{FILES} files, s", "marginal MB/s", "x grep", "4 files / 1", "peak MiB")
-    return f"### {share:.1%} relevant lines, files of {mib} MiB\n\n" + table(head, rows)
+    return rows, rates
