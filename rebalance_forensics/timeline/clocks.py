@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned, TargetAssignmentComputed
-from rebalance_forensics.events.membership import LeaveSent, MemberIdIssued, MemberLeft
-from rebalance_forensics.events.process import StartTimeReported
+from rebalance_forensics.events.membership import LeaveSent, MemberIdIssued, MemberLeft, Subscribed
+from rebalance_forensics.events.process import SettingsReported, StartTimeReported, VersionReported
 from rebalance_forensics.events.rebalancing import (
     AssignmentReceived,
     GenerationStabilized,
@@ -30,6 +30,9 @@ SMALLEST_SKEW_MS = 400
 """Below this a difference may as well be the network or a busy process; it is shown, not applied."""
 LARGEST_SKEW_MS = 10 * 60 * 1000
 """Beyond this a difference is a zone, not a clock that is off."""
+START_MS = 60_000
+RESTART_MS = 5_000
+"""A difference beyond this that only restarts of static members tell is the time between them, not of clocks."""
 
 E = TypeVar("E", bound=Event)
 
@@ -173,19 +176,31 @@ def _client_key(event: Event) -> tuple[str, object] | None:
 
 def _difference(reference: _Facts, events: Sequence[Event]) -> int | None:
     """The file's clock minus the reference, to the network's delay; None without a shared fact."""
-    after = [
-        event.at - reference.told[key]
-        for event in events
-        if event.at is not None and (key := _client_key(event)) is not None and key in reference.told
-    ]
-    if after:
-        return min(after)
+    after: list[int] = []
+    again: list[int] = []
+    began: int | None = None
+    for event in events:
+        if event.at is None:
+            continue
+        if isinstance(event, SettingsReported | VersionReported | Subscribed):
+            began = event.at
+        key = _client_key(event)
+        if key is not None and key in reference.told:
+            started = began is not None and event.at - began < START_MS
+            (again if event.speaker.instance_id and started else after).append(event.at - reference.told[key])
+    if after or again:
+        return min([*after, *again]) if after else _unless_restarted(min(again))
     before = [
         event.at - reference.left[event.member]
         for event in events
         if isinstance(event, LeaveSent) and event.at is not None and event.member in reference.left
     ]
     return max(before) if before else None
+
+
+def _unless_restarted(difference: int) -> int | None:
+    """A static member that comes back is answered with the generation the group already had, at any time later."""
+    return difference if abs(difference - _nearest_zone(difference)) <= RESTART_MS else None
 
 
 def _client_reference(

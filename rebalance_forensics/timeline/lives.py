@@ -277,7 +277,11 @@ class Lives(Register):
             last = self._last_departure.get(actor)
             if last is not None and last.returned is None:
                 last.events.append(event)
+            elif last is None and _was_a_member(event):
+                self._depart_unseen(actor, None, event, "expelled")
             return
+        if member not in self.live and actor not in self._seen and _was_a_member(event):
+            self._depart_unseen(actor, member, event, "expelled")
         self._departed(member, event, "expelled", late=True)
 
     def _actor_departed(self, actor: Actor, member: str | None, event: Event, why: DepartureWhy) -> None:
@@ -286,8 +290,22 @@ class Lives(Register):
             last = self._last_departure.get(actor)
             if last is not None and last.returned is None and abs((event.at or 0) - last.at) < FUSE_MS:
                 self._add(last, event, why)
+            elif actor not in self._seen:
+                self._depart_unseen(actor, None, event, why)
             return
         self._departed(known, event, why)
+
+
+def _was_a_member(event: Event) -> bool:
+    """Whether only a member can be told that it is none: logs may begin after it joined."""
+    match event:
+        case HeartbeatFailed() | SyncFailed() | GroupHeartbeatFailed():
+            return True
+        case JoinFailed(generation=n):
+            return n is not None and n > 0
+        case GenerationReset(api=api):
+            return api is not None and "JOIN" not in api.upper()
+    return False
 
 
 def _is_first_join(event: Event) -> bool:

@@ -33,11 +33,15 @@ _START_KINDS = {
 def starts_of(cast: Cast, events: Sequence[Event]) -> list[Start]:
     """Every start of every actor with a log, oldest first."""
     by_actor: dict[Actor, list[Event]] = defaultdict(list)
+    spoken: set[Actor | None] = set()
     for event in events:
         if event.at is None or event.speaker.role == "broker":
             continue
+        speaker = cast.of_speaker(event) if event.group is not None else None
         for actor in _starting(cast, event):
-            by_actor[actor].append(event)
+            if not isinstance(event, Subscribed) or actor not in spoken:
+                by_actor[actor].append(event)
+        spoken.add(speaker)
     starts = [start for actor, told in by_actor.items() for start in _starts(cast.kind, actor, told)]
     return sorted(starts, key=lambda s: (s.at, s.actor.name))
 
@@ -58,6 +62,7 @@ def _starting(cast: Cast, event: Event) -> list[Actor]:
             here = cast.at_place(event)
             return here if len(here) == 1 else []
         case Subscribed():
+            # A subscription begins a process only as its first word: threads and applications subscribe again.
             actor = cast.of_speaker(event)
             return [actor] if actor else []
     return []

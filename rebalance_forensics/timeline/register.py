@@ -122,6 +122,12 @@ class Register:
         """A member is gone, though no line names it."""
         self._note(Departure(self.live.pop(member), member, at, why, list(proof)), member)
 
+    def _depart_unseen(self, actor: Actor, member: str | None, event: Event, why: DepartureWhy) -> None:
+        """A member that no line has shown before is gone: the logs begin after it came."""
+        departure = Departure(actor, member, event.at or 0, why, [event])
+        departure.reason = reason_text(event)
+        self._note(departure, member or f"?{actor.name}")
+
     def _note(self, departure: Departure, member: str) -> None:
         self._gone[member] = departure
         self._last_departure[departure.actor] = departure
