@@ -165,7 +165,8 @@ def _names(run: Iterable[_Seen]) -> list[str]:
 
 
 def _span(run: Sequence[_Seen]) -> str:
-    return seconds(run[-1].at - run[0].at)
+    span = run[-1].at - run[0].at
+    return seconds(span) if span >= 1_000 else "a second"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -137,11 +137,6 @@ def _together(burst: Burst) -> Passage:
     failed = sum(one.times for one in burst.failures)
     said = f"{burst.rebalances} rebalances from {time_of_day(burst.started_at)} on within "
     said += f"{duration(burst.ended_at - burst.started_at)}{named}"
-    said += (
-        f"; {count(failed, 'JoinGroup or SyncGroup', 'JoinGroups and SyncGroups')} failed in between."
-        if failed
-        else "."
-    )
     said += f"; {count(failed, 'join or sync', 'joins or syncs')} failed in between." if failed else "."
     return Passage(said=said, details=(*_reasons(burst), *_failures(burst.failures)))
 

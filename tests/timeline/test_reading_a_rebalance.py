@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from rebalance_forensics.pipeline.planning import plan_reading
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.pipeline.schemas import Kind, rows_of
 from rebalance_forensics.pipeline.stages import read_portion
+from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.terminal import render_timeline
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.follow_ups import mark_follow_ups
 from rebalance_forensics.timeline.model import Reading
@@ -103,3 +106,23 @@ def test_tip_3_the_same_four_consumers_took_part_each_time(told: Reading) -> Non
 def test_tip_3_those_that_lost_their_membership_came_back_under_a_new_id(told: Reading) -> None:
     renewed = {p.generation: p.renewed for p in told.participants if p.renewed}
     assert renewed == {741: (consumer_of((0, 2)),), 742: (consumer_of((1, 1)),)}
+
+
+def test_all_three_are_answered_in_the_timeline_and_the_page_without_grep(report: Report) -> None:
+    words = " ".join(render_timeline(report.groups[0], width=400).split())
+    page = " ".join(re.sub("<[^>]+>", " ", to_html(report)).split())
+    for answer in (
+        "Leadership moved twice in 7 rebalances.",
+        f"{consumer_of((0, 1))} led generation 742-746",
+        f"SyncGroup of {consumer_of((0, 1))} failed at 11:10:57.345 with REBALANCE_IN_PROGRESS",
+        "another rebalance had begun before the assignment of generation 742 reached this member",
+        "3 even gaps of 10 min to 10 min 01 s, by probing.rebalance.interval.ms (600000 ms",
+        f"back under a new id {consumer_of((0, 2))}",
+    ):
+        assert answer in words
+        assert answer in page
+
+
+def test_the_report_proves_the_failed_sync_by_its_line(report: Report, nodes: Path) -> None:
+    (proof,) = {f.evidence for b in report.groups[0].reading.close_together for f in b.failures if f.generation == 742}
+    assert "SyncGroup failed" in (nodes / proof.path).read_text().splitlines()[proof.line - 1]
