@@ -19,6 +19,7 @@ from rebalance_forensics.pipeline.schemas import Kind
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.caveats import NOT_INVESTIGATED
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.model import Evidence, GroupHistory, Leadership, Reading
 
@@ -56,7 +57,7 @@ def failures_of(rows: pa.Table) -> list[Failure]:
 
 def _missing(failure: Failure) -> Gap:
     return Gap(
-        what=f"group {failure.group} ({failure.cluster}) could not be investigated: {last_line(failure)}",
+        what=f"group {failure.group} ({failure.cluster}) {NOT_INVESTIGATED}: {last_line(failure)}",
         started_at=None,
         ended_at=None,
         consequence="nothing is said about this group; please report it as a bug",

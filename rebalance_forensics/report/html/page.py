@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from rebalance_forensics.report import times, wording
+from rebalance_forensics.report.caveats import caveat
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
@@ -73,6 +74,7 @@ def _page() -> Template:
             "duration": times.duration,
             "prose": prose,
             "unbroken": _unbroken,
+            "caveat": caveat,
             "group_of": wording.group_of,
             "place": wording.place,
             "step": wording.step,

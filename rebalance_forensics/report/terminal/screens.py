@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.report.caveats import caveat
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.ranking import faults, planned
 from rebalance_forensics.report.terminal.coverage import coverage_summary
@@ -46,7 +47,7 @@ def _screens(report: Report, verbosity: int) -> Iterator[RenderableType]:
         yield from in_full(found[0], verbosity)
         yield from _read(report, found, verbosity)
     else:
-        yield said(_all_quiet(report), "bold green")
+        yield said(_all_quiet(report), "bold yellow" if caveat(report) else "bold green")
     yield from _others(found[1:], verbosity)
     yield from _planned(planned(report), verbosity)
     yield from _gaps(report.gaps, verbosity)
@@ -79,9 +80,10 @@ def _in_short(found: Sequence[Incident]) -> str:
 def _all_quiet(report: Report) -> str:
     rebalances = sum(len(history.generations) for history in report.groups)
     if not report.groups:
-        return "No consumer group was found in these logs."
+        return f"No consumer group was found in these logs. {caveat(report)}".rstrip()
     groups = count(len(report.groups), "group")
-    return f"No fault found: {groups} with {count(rebalances, 'generation')}, everything planned or benign."
+    quiet = f"No fault found: {groups} with {count(rebalances, 'generation')}, everything planned or benign."
+    return f"{quiet} {caveat(report)}".rstrip()
 
 
 def _others(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_forensics.diagnosis.model import Gap
+from rebalance_forensics.report import terminal
+from rebalance_forensics.report.caveats import NOT_INVESTIGATED, caveat
+from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.model import Report
+from tests.report.building import healthy_report
+
+
+def half_read() -> Report:
+    healthy = healthy_report()
+    gap = Gap(what=f"group orders (prod) {NOT_INVESTIGATED}: x", started_at=None, ended_at=None, consequence="")
+    unread = replace(healthy.inputs[0], errors=("the gzip ends early",))
+    return replace(healthy, gaps=(gap,), inputs=(unread, *healthy.inputs[1:]))
+
+
+def test_a_report_of_everything_has_no_caveat() -> None:
+    assert caveat(healthy_report()) == ""
+
+
+def test_no_fault_found_is_not_said_without_what_could_not_be_looked_at() -> None:
+    sentence = "But 1 group could not be investigated and 1 file could not be read whole; see below."
+    assert caveat(half_read()) == sentence
+    assert sentence in " ".join(terminal.render(half_read()).split())
+    assert sentence in to_html(half_read())
