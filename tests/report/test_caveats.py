@@ -10,15 +10,19 @@ from rebalance_forensics.report.model import Report
 from tests.report.building import healthy_report
 
 
+def wholly_read() -> Report:
+    return replace(healthy_report(), inputs=tuple(replace(one, errors=()) for one in healthy_report().inputs))
+
+
 def half_read() -> Report:
-    healthy = healthy_report()
+    healthy = wholly_read()
     gap = Gap(what=f"group orders (prod) {NOT_INVESTIGATED}: x", started_at=None, ended_at=None, consequence="")
     unread = replace(healthy.inputs[0], errors=("the gzip ends early",))
     return replace(healthy, gaps=(gap,), inputs=(unread, *healthy.inputs[1:]))
 
 
 def test_a_report_of_everything_has_no_caveat() -> None:
-    assert caveat(healthy_report()) == ""
+    assert caveat(wholly_read()) == ""
 
 
 def test_no_fault_found_is_not_said_without_what_could_not_be_looked_at() -> None:
