@@ -16,7 +16,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import Timeline, build
 from rebalance_forensics.timeline.clocks import FileClock
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.follow_ups import mark_follow_ups
+from rebalance_forensics.timeline.follow_ups import TELLING, mark_follow_ups
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory
 
@@ -34,7 +34,7 @@ class GroupCase:
 def investigate(cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event]) -> GroupCase:
     """Rebuild the group's history and find out what disturbed it; the order of the events does not matter."""
     timeline = build(cluster, group, events, shared)
-    mark_follow_ups(timeline.rebalances, timeline.events)
+    mark_follow_ups(timeline.rebalances, timeline.of(*TELLING))
     drafts, explained = weigh(timeline, findings_of(timeline))
     assigned = assign_rebalances(timeline, drafts, explained)
     left = [unexplained(r) for r in timeline.rebalances[1:] if id(r) not in assigned and r.events]

@@ -7,6 +7,7 @@ so a member's absence shows only in who joined.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -103,14 +104,18 @@ def _absent(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> I
     until = after.last_at() + LATE_LINE_MS
     joined_at = min(e.at or 0 for e in after.joined.values())
     began = after.began if after.began is not None else _first_try(before, after, tries)
+    since = before.last_at()
     for client in before.joined.keys() - after.joined.keys():
-        if not any(before.last_at() < t <= until for t in tries[client]):
+        tried = tries.get(client, [])
+        if bisect_right(tried, since) >= bisect_right(tried, until):
             yield Missed(client[0], client[1], began, joined_at, _why(after), tuple(after.joined.values())[:2])
 
 
 def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> int:
-    steps = [t for client in after.joined for t in tries[client] if before.last_at() < t <= after.last_at()]
-    return min(steps, default=min(e.at or 0 for e in after.joined.values()))
+    since, until = before.last_at(), after.last_at()
+    tried = [tries.get(client, []) for client in after.joined]
+    steps = [times[place] for times in tried if (place := bisect_right(times, since)) < len(times)]
+    return min((t for t in steps if t <= until), default=min(e.at or 0 for e in after.joined.values()))
 
 
 def _why(after: _Round) -> DepartureWhy:

@@ -203,9 +203,9 @@ def _replayed(
     for event in events:
         while absent and event.at is not None and event.at >= absent[0].joined_at:
             lives.miss(absent.popleft())
-        lives.replay((event,))
+        lives.hear(event)
         if event.group is not None or isinstance(event, StreamsParticipants):
-            classic.hear(event, tuple(lives.live))
+            classic.hear(event, lives.live)
             epochs.hear(event, lives.live)
     slots = classic.finished()
     generations: list[Generation] = []

@@ -9,6 +9,7 @@ from rebalance_forensics.events.connect import DelayedRebalance, WorkerAssigned
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
 from rebalance_forensics.events.streams import FollowUpRequested, FollowUpScheduled, FollowUpTriggered, VersionProbed
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.in_time import InTime
 
 NEAR_MS = 3_000
 RECENT_MS = 60_000
@@ -16,7 +17,7 @@ RECENT_MS = 60_000
 
 def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event]) -> None:
     """Write into each rebalance which kind of follow-up it is, if any."""
-    told = [e for e in events if isinstance(e, _TELLING)]
+    told: InTime[Event] = InTime(e for e in events if e.at is not None and isinstance(e, TELLING))
     previous: Rebalance | None = None
     for rebalance in rebalances:
         since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
@@ -25,7 +26,7 @@ def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event]) ->
         previous = rebalance
 
 
-_TELLING = (
+TELLING = (
     JoinRequested,
     RebalanceStarted,
     FollowUpTriggered,
@@ -37,10 +38,10 @@ _TELLING = (
 )
 
 
-def _kind(told: Sequence[Event], since: int, until: int) -> str | None:
+def _kind(told: InTime[Event], since: int, until: int) -> str | None:
     """The follow-up that began between `since` and `until`."""
-    now = [e for e in told if e.at is not None and since - 50 <= e.at <= until + 50]
-    before = [e for e in told if e.at is not None and since - RECENT_MS <= e.at <= until]
+    now = told.between(since - 50, until + 50)
+    before = told.between(since - RECENT_MS, until)
     for event in now:
         match event:
             case FollowUpTriggered(scheduled_at=at):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from rebalance_forensics.events.base import Event
@@ -24,7 +24,7 @@ from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
-from rebalance_forensics.timeline.names import is_bare_member_id, name_in_member_id
+from rebalance_forensics.timeline.names import is_bare_member_id, name_in_member_id, streams_thread
 
 
 @dataclass(slots=True, eq=False)
@@ -87,8 +87,9 @@ class Generations:
         self._joining: dict[Actor, int] = {}
         self._failures: list[Event] = []
         self._highest = 0
+        self._last_joined: dict[str, tuple[Slot, str | None]] = {}
 
-    def hear(self, event: Event, live: Sequence[str]) -> None:
+    def hear(self, event: Event, live: Collection[str]) -> None:
         """Take in one event; `live` are the member ids that are in at this moment."""
         match event:
             case RebalanceStarted():
@@ -96,7 +97,7 @@ class Generations:
             case GenerationStabilized():
                 slot = self._slot(event.generation, event)
                 slot.stabilized = slot.stabilized or event
-                slot.live = tuple(live)
+                slot.live = _latest(live, slot.stabilized.member_count)
                 self._reached(slot)
             case AssignmentReceived():
                 slot = self._slot(event.generation, event)
@@ -119,13 +120,11 @@ class Generations:
     def _led_by_thread(self, event: StreamsParticipants) -> None:
         """Only a leader lists the participants: the thread that logs them leads the generation it joined last."""
         thread = event.speaker.thread or ""
-        for slot in reversed(self.slots):
-            member = next((m for m in slot.joined if thread and m.startswith(thread)), None)
-            if member is not None:
-                slot.leader = slot.leader or member
-                return
+        slot, member = self._last_joined.get(thread, (None, None))
+        if slot is not None:
+            slot.leader = slot.leader or member
 
-    def _client_said(self, event: Event, live: Sequence[str]) -> None:
+    def _client_said(self, event: Event, live: Collection[str]) -> None:
         actor = self.cast.of_speaker(event)
         if actor is None or event.at is None:
             return
@@ -135,6 +134,9 @@ class Generations:
             case JoinSucceeded():
                 slot = self._slot(event.generation, event)
                 slot.joined[event.member or f"?{actor.name}"] = actor
+                thread = streams_thread(event.member or "")
+                if thread is not None:
+                    self._last_joined[thread] = slot, event.member
                 slot.answered.append(event)
                 (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
                 if actor in self._joining:
@@ -169,7 +171,7 @@ class Generations:
     def _reached(self, slot: Slot) -> None:
         mine = [p for p in self.unfinished if p.generation is None or p.generation < slot.number]
         slot.prepared.extend(mine)
-        self.unfinished = [p for p in self.unfinished if p not in mine]
+        self.unfinished = [p for p in self.unfinished if p.generation is not None and p.generation >= slot.number]
         slot.failures.extend(self._failures)
         self._failures.clear()
 
@@ -188,6 +190,13 @@ class Generations:
     def finished(self) -> list[Slot]:
         """All slots, by time and number."""
         return sorted(self.slots, key=lambda s: (s.first_at(), s.number))
+
+
+def _latest(live: Collection[str], count: int | None) -> tuple[str, ...]:
+    """The members that may be in a generation of so many: departures that no line tells must not pile up."""
+    if count is None or len(live) <= 2 * count:
+        return tuple(live)
+    return tuple(live)[-2 * count :] if count else tuple(live)[-1:]
 
 
 def members_of(slot: Slot, cast: Cast) -> tuple[Member, ...]:
@@ -210,7 +219,8 @@ def _member_ids(slot: Slot) -> set[str]:
         if count is not None and len(candidate) == count:
             return candidate
     if count is not None and len(both) > count and len(joined) <= count:
-        surplus = sorted(both - joined, key=lambda m: slot.live.index(m) if m in slot.live else -1)
+        places = {m: place for place, m in enumerate(slot.live)}
+        surplus = sorted(both - joined, key=lambda m: places.get(m, -1))
         return joined | set(surplus[len(both) - count :])
     return both
 

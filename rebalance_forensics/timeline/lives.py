@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import takewhile
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
@@ -55,18 +56,14 @@ class Lives(Register):
         self._known_as: dict[tuple[Actor, str | None], str] = {}
         self._begins = {id(s.events[0]): s for s in starts}
 
-    def replay(self, events: Sequence[Event]) -> None:
-        """Take in all events, oldest first."""
-        for event in events:
-            self._hear(event)
-
     def miss(self, missed: Missed) -> None:
         """Write off a member that did not take part, if nothing else has told that it went."""
-        for member, actor in list(self.live.items()):
-            if actor is missed.actor and (actor.kind == "client" or name_in_member_id(member) == missed.client_id):
+        for member in self.live.of(missed.actor):
+            if missed.actor.kind == "client" or name_in_member_id(member) == missed.client_id:
                 self._write_off(member, missed.at, missed.why, missed.proof)
 
-    def _hear(self, event: Event) -> None:
+    def hear(self, event: Event) -> None:
+        """Take in one event; they come oldest first."""
         start = self._begins.get(id(event))
         if start is not None:
             self._started_anew(start, event)
@@ -119,8 +116,7 @@ class Lives(Register):
     def _left(self, event: MemberLeft) -> None:
         member = event.member
         if member is None:
-            actor = self.cast.of_instance(event.instance_id)
-            member = next((m for m, a in self.live.items() if a is actor), None) if actor else None
+            member = next(iter(self.live.of(self.cast.of_instance(event.instance_id))), None)
         if member is not None:
             self._departed(member, event, why_left(event.reason, event.why))
 
@@ -128,14 +124,14 @@ class Lives(Register):
         arrival = self._pending.pop(member, None)
         if arrival is not None and member in self.live:
             del self.live[member]
-            self.arrivals.remove(arrival)
+            del self.arrivals[arrival]
 
     def _replaced(self, event: StaticMemberReplaced) -> None:
         actor = self.cast.of_instance(event.instance_id)
         if actor is None:
             return
         if event.old_member:
-            self.live.pop(event.old_member, None)
+            self.live.drop(event.old_member)
             actor.member_ids.add(event.old_member)
         if event.member:
             actor.member_ids.add(event.member)
@@ -159,7 +155,7 @@ class Lives(Register):
             for member in told:
                 self._pending.pop(member, None)
             return
-        for member in set(self.live) - told:
+        for member in sorted(self.live.keys() - told):
             if not member.startswith("?") and member not in self._pending:
                 self._departed(member, event, "vanished")
         for member in sorted(told - self.live.keys()):
@@ -214,10 +210,13 @@ class Lives(Register):
         why = why_left(event.reason, event.why)
         if why != "left":
             return why
-        hints = [h for h in self._hints[actor] if (event.at or 0) - (h.at or 0) < HINT_MS]
+        hints = self._hints_before(actor, event, HINT_MS)
         if any(isinstance(h, PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (event.speaker.thread or ""):
             return "poll-timeout"
         return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
+
+    def _hints_before(self, actor: Actor, event: Event, reach_ms: int) -> list[Event]:
+        return [*takewhile(lambda h: (event.at or 0) - (h.at or 0) < reach_ms, reversed(self._hints[actor]))]
 
     def _explain_leave(self, actor: Actor, event: Unsubscribed) -> None:
         """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
@@ -250,7 +249,7 @@ class Lives(Register):
         if event.after == "JOINING" and member not in self.live:
             self._arrived(member, event)
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
-            hints = [h for h in self._hints[actor] if (event.at or 0) - (h.at or 0) < FUSE_MS]
+            hints = self._hints_before(actor, event, FUSE_MS)
             why: DepartureWhy = "closed"
             if any(isinstance(h, PollTimeoutExpired) for h in hints):
                 why = "poll-timeout"
@@ -266,9 +265,9 @@ class Lives(Register):
 
     def _started_anew(self, start: Start, event: Event) -> None:
         """A process that starts while its members are still in has lost them, whoever noticed."""
-        if not any(s.at < start.at for s in self._starts[start.actor]):
+        if self._starts.of(start.actor)[0].at == start.at:
             return
-        for member in [m for m, a in self.live.items() if a is start.actor]:
+        for member in self.live.of(start.actor):
             self._departed(member, event, "vanished")
 
     def _expelled(self, actor: Actor, event: Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
@@ -14,6 +15,7 @@ _CONNECTOR_CLIENT = re.compile(
 )
 
 
+@lru_cache(maxsize=1 << 14)
 def name_in_member_id(member_id: str) -> str | None:
     """The client id or instance id that a classic member id starts with; None for KIP-848 ids.
 
@@ -23,17 +25,20 @@ def name_in_member_id(member_id: str) -> str | None:
     return found["name"] if found else None
 
 
+@lru_cache(maxsize=1 << 14)
 def is_bare_member_id(member_id: str) -> bool:
     """True for ids that name nobody: base64url uuids (KIP-848, -932, -1071) and plain uuids."""
     return bool(_BARE_ID.fullmatch(member_id))
 
 
+@lru_cache(maxsize=1 << 14)
 def streams_client(client_id: str) -> str | None:
     """The Streams client (process) of a thread's name or consumer client id; None for others."""
     found = _STREAM_THREAD.fullmatch(client_id)
     return found["client"] if found else None
 
 
+@lru_cache(maxsize=1 << 14)
 def streams_thread(client_id: str) -> str | None:
     """`app-uuid-StreamThread-1` of a thread's name, its consumer's client id or its member id."""
     found = re.match(r"(.+-StreamThread-\d+)(?![\d])", client_id)

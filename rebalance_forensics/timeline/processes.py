@@ -90,6 +90,7 @@ def _starts(kind: str, actor: Actor, told: list[Event]) -> list[Start]:
 def stops_of(cast: Cast, events: Sequence[Event]) -> list[Stop]:
     """Every time an actor's own log says that it closes."""
     stops: list[Stop] = []
+    latest: dict[Actor, Stop] = {}
     for event in events:
         if event.at is None or event.speaker.role == "broker" or not _is_stop(event):
             continue
@@ -97,11 +98,12 @@ def stops_of(cast: Cast, events: Sequence[Event]) -> list[Stop]:
         for actor in here:
             if actor is None:
                 continue
-            last = next((s for s in reversed(stops) if s.actor is actor), None)
+            last = latest.get(actor)
             if last is not None and event.at - (last.events[-1].at or 0) < 5000:
                 last.events.append(event)
             else:
-                stops.append(Stop(actor, event.at, [event]))
+                latest[actor] = Stop(actor, event.at, [event])
+                stops.append(latest[actor])
     return stops
 
 

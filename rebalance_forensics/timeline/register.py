@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Sequence
+from itertools import islice
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
+from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.leaving import reason_text
+from rebalance_forensics.timeline.members import Members
 from rebalance_forensics.timeline.names import name_in_member_id
 
 FUSE_MS = 20_000
@@ -36,25 +37,23 @@ class Register:
 
     def __init__(self, cast: Cast, starts: Sequence[Start]) -> None:
         self.cast = cast
-        self.live: dict[str, Actor] = {}
-        self.departures: list[Departure] = []
-        self.arrivals: list[Arrival] = []
+        self.live = Members()
+        self.departures: dict[Departure, None] = {}
+        self.arrivals: dict[Arrival, None] = {}
         self.returns: list[StaticReturn] = []
         self._gone: dict[str, Departure] = {}
         self._last_departure: dict[Actor, Departure] = {}
         self._seen: set[Actor] = set()
         self._pending: dict[str, Arrival] = {}
-        self._starts: dict[Actor, list[Start]] = defaultdict(list)
+        self._starts = InTime(starts)
         self._empty = True
-        for start in starts:
-            self._starts[start.actor].append(start)
 
     def _member_of(self, actor: Actor, client_id: str | None = None) -> str | None:
         """The last member id of an actor that is in; of an instance with many threads, that of the thread's client."""
-        mine = (m for m, a in reversed(self.live.items()) if a is actor)
+        mine = self.live.of(actor)
         if actor.kind == "instance" and client_id is not None:
-            mine = (m for m in mine if m.startswith("?") or name_in_member_id(m) == client_id)
-        return next(mine, None)
+            mine = [m for m in mine if m.startswith("?") or name_in_member_id(m) == client_id]
+        return mine[-1] if mine else None
 
     def _is_in(self, member: str, event: Event) -> None:
         actor = self.cast.of_member(member) if not member.startswith("?") else self.cast.of_speaker(event)
@@ -66,7 +65,7 @@ class Register:
             self.live[member] = actor
             gone = self._gone.get(member)
             if gone is not None and gone.returned is None and gone.why == "vanished":
-                self.departures.remove(gone)
+                del self.departures[gone]
                 del self._gone[member]
         self._seen.add(actor)
         self._empty = False
@@ -100,7 +99,7 @@ class Register:
         self._pending[member] = arrival
         self._seen.add(actor)
         self._empty = False
-        self.arrivals.append(arrival)
+        self.arrivals[arrival] = None
 
     def _departed(self, member: str, event: Event, why: DepartureWhy, *, late: bool = False) -> None:
         actor = self.live.get(member) or (self.cast.of_member(member) if not member.startswith("?") else None)
@@ -112,7 +111,7 @@ class Register:
             return
         if member not in self.live and late:
             return
-        if self.live.pop(member, None) is None:
+        if self.live.drop(member) is None:
             self._named(actor, member)
         departure = Departure(actor, member, event.at, why, [event])
         departure.reason = reason_text(event)
@@ -120,7 +119,9 @@ class Register:
 
     def _write_off(self, member: str, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
         """A member is gone, though no line names it."""
-        self._note(Departure(self.live.pop(member), member, at, why, list(proof)), member)
+        actor = self.live.drop(member)
+        assert actor is not None
+        self._note(Departure(actor, member, at, why, list(proof)), member)
 
     def _depart_unseen(self, actor: Actor, member: str | None, event: Event, why: DepartureWhy) -> None:
         """A member that no line has shown before is gone: the logs begin after it came."""
@@ -132,7 +133,7 @@ class Register:
         self._gone[member] = departure
         self._last_departure[departure.actor] = departure
         self._seen.add(departure.actor)
-        self.departures.append(departure)
+        self.departures[departure] = None
 
     def _add(self, departure: Departure, event: Event, why: DepartureWhy) -> None:
         departure.events.append(event)
@@ -147,13 +148,14 @@ class Register:
         name = name_in_member_id(member)
         if name is None or name not in actor.instance_ids:
             return
-        for other in [m for m in self.live if m != member and name_in_member_id(m) == name]:
-            del self.live[other]
+        for other in self.live.named(name):
+            if other != member:
+                del self.live[other]
 
     def _named(self, actor: Actor, member: str) -> bool:
         """A member known only by its client (old clients log no id) turns out to have this id."""
         unnamed = f"?{actor.name}"
-        if member == unnamed or self.live.pop(unnamed, None) is None:
+        if member == unnamed or self.live.drop(unnamed) is None:
             return False
         arrival = self._pending.pop(unnamed, None)
         if arrival is not None:
@@ -163,10 +165,7 @@ class Register:
 
     def _fresh_start(self, actor: Actor, event: Event) -> Start | None:
         """The last start of the actor's process that no earlier arrival used."""
-        starts = self._starts.get(actor, [])
-        index = bisect_right([s.at for s in starts], (event.at or 0) + 500) - 1
-        if index < 0:
-            return None
-        start = starts[index]
-        used = any(a.start is start and a.actor is actor for a in self.arrivals[-50:])
-        return None if used and self.cast.kind == "consumer" else start
+        start = self._starts.of(actor).last((event.at or 0) + 500)
+        if start is None or self.cast.kind != "consumer":
+            return start
+        return None if any(a.start is start for a in islice(reversed(self.arrivals), 50)) else start
