@@ -16,4 +16,4 @@ def caveat(report: Report) -> str:
         *([f"{count(failed, 'group')} {NOT_INVESTIGATED}"] if failed else []),
         *([f"{count(unread, 'file')} could not be read whole"] if unread else []),
     ]
-    return f"But {' and '.join(missing)}; see below." if missing else ""
+    return f"But {' and '.join(missing)}." if missing else ""

@@ -26,7 +26,7 @@ def test_a_report_of_everything_has_no_caveat() -> None:
 
 
 def test_no_fault_found_is_not_said_without_what_could_not_be_looked_at() -> None:
-    sentence = "But 1 group could not be investigated and 1 file could not be read whole; see below."
+    sentence = "But 1 group could not be investigated and 1 file could not be read whole."
     assert caveat(half_read()) == sentence
     assert sentence in " ".join(terminal.render(half_read()).split())
     assert sentence in to_html(half_read())
