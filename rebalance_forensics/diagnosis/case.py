@@ -37,7 +37,8 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     mark_follow_ups(timeline.rebalances, timeline.of(*TELLING))
     drafts, explained = weigh(timeline, findings_of(timeline))
     assigned = assign_rebalances(timeline, drafts, explained)
-    left = [unexplained(r) for r in timeline.rebalances[1:] if id(r) not in assigned and r.events]
+    unassigned = [r for r in timeline.rebalances if id(r) not in assigned and r.events]
+    left = [unexplained(r) for r in unassigned if not _is_birth(timeline, r)]
     for draft in merged(left, QUIET_MS):
         drafts.append(draft)
         assigned |= {id(claim): (draft, draft.cause) for finding in draft.findings for claim in finding.claims}
@@ -60,6 +61,11 @@ def _incidents(timeline: Timeline, drafts: Sequence[Draft], assigned: Assigned) 
             draft, trigger = assigned[id(rebalance)]
             mine[draft].append((rebalance, trigger))
     return [incident_of(timeline, draft, rebalances) for draft, rebalances in mine.items()]
+
+
+def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
+    """The first rebalance needs no cause where the group formed; in logs that begin later it does."""
+    return rebalance is timeline.rebalances[0] and (rebalance.generation is None or rebalance.generation <= 1)
 
 
 def _triggered(timeline: Timeline, assigned: Assigned) -> list[Generation]:

@@ -54,3 +54,13 @@ def test_looking_for_the_coordinator_at_the_start_is_no_failover() -> None:
     story = Story()
     story.client("c-1", "00:59:58.500", "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)")
     assert story.formed("c-1", "c-2").causes() == []
+
+
+def stopping(story: Story, time: str, number: int) -> Story:
+    return story.broker(time, f"[BrokerServer id={number}] shutting down", number, "kafka.server.BrokerServer")
+
+
+def test_a_cluster_that_is_shut_down_as_a_whole_is_planned() -> None:
+    story = stopping(moved(), "01:09:59.000", 2)
+    assert story.the_incident().severity == "warning", "another broker goes on"
+    assert stopping(story, "01:10:09.000", 3).the_incident().severity == "info"

@@ -9,7 +9,7 @@ from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.build import Timeline
 from tests.diagnosis.expiries import evicted
-from tests.kafka_words import member_id
+from tests.kafka_words import generation_of, member_id
 from tests.story import Story, ms
 
 
@@ -44,6 +44,22 @@ def test_its_lines_are_moved_onto_the_brokers_clock() -> None:
 
 def test_clocks_that_agree_are_left_alone() -> None:
     assert all(abs(skew or 0) <= 50 for skew in skews(off_by(0)).values())
+
+
+def restarted_static_member() -> Story:
+    """pod-2 is restarted ten minutes after the group formed; its log begins there, pod-1's at one o'clock."""
+    story = Story(seen="clients")
+    for pod, time in (("pod-1", "01:00:00"), ("pod-2", "01:10:07")):
+        words = f"[Consumer instanceId={pod}, clientId={pod}, groupId=payments] "
+        story.started(pod, f"{time}.000", group_instance_id=pod)
+        story.line(f"{pod}/app.log", f"{time}.500", words + "(Re-)joining group")
+        joined = generation_of(1, member_id(pod))
+        story.line(f"{pod}/app.log", f"{time}.900", f"{words}Successfully joined group with generation {joined}")
+    return story
+
+
+def test_the_old_generation_that_a_static_member_is_given_again_tells_no_time() -> None:
+    assert skews(restarted_static_member().timeline())["pod-2/app.log"] is None
 
 
 def local_time_logs(tmp_path: Path, hours: int) -> Report:

@@ -15,13 +15,14 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
-from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSucceeded
+from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded
 from rebalance_forensics.timeline.build import Timeline, time_of
 from rebalance_forensics.timeline.in_time import InTime
 
 TOGETHER_MS = 15_000
 ONE_BOUNCE_MS = 300_000
 EFFECT_MS = 20_000
+ONE_SHUTDOWN_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ def _settled_at(timeline: Timeline) -> int | None:
 
 
 def _loaded_before_anything(timeline: Timeline) -> int | None:
-    return timeline.first - 1 if timeline.of(GroupLoaded, GroupUnloaded) else None
+    """Logs that begin in the middle of the group's life show no generation, and nobody who starts or joins."""
+    begun = timeline.starts or timeline.of(JoinStarted)
+    return timeline.first - 1 if timeline.of(GroupLoaded, GroupUnloaded) or not begun else None
 
 
 def _handed_over(timeline: Timeline, settled: int) -> Iterator[_Move]:
@@ -116,12 +119,13 @@ def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
     names = list(dict.fromkeys(m.broker for m in chain))
     facts = _effects(timeline, chain)
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + 60_000) for m in chain)
+    down = _whole_cluster_stopped(timeline, chain)
     told = " then ".join(names)
     return Finding(
         because=distinct_events(e for m in sorted(chain, key=lambda m: not m.certain) for e in m.events),
         culprits=tuple(broker(n) for n in sorted(names)),
         confidence=CERTAIN if any(m.certain for m in chain) else LIKELY,
-        severity="info" if planned else "warning",
+        severity="info" if planned or down else "warning",
         onset=chain[0].at,
         claims=facts,
         narrative=f"{told} stopped coordinating the group; another broker took over"
@@ -139,6 +143,14 @@ def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
             ),
         ),
     )
+
+
+def _whole_cluster_stopped(timeline: Timeline, chain: list[_Move]) -> bool:
+    """Every broker that speaks was told to stop within a minute, and none came back: the cluster was shut down."""
+    begin, end = chain[0].at - TOGETHER_MS, chain[-1].at + ONE_SHUTDOWN_MS
+    speaking = {e.speaker.broker for e in timeline.events if e.speaker.role == "broker"} - {None}
+    stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
+    return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
 
 
 def _effects(timeline: Timeline, chain: list[_Move]) -> tuple[Fact, ...]:
