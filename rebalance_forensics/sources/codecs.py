@@ -1,8 +1,9 @@
-"""Compressed streams, told by their first bytes: gz, bz2, xz, zst and lz4, whole, truncated or padded."""
+"""Compressed streams, told by their first bytes: gz, bz2, xz, zst and lz4, whole, truncated or padded; UTF-16."""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import importlib
 import lzma
 import zlib
@@ -23,6 +24,8 @@ PIECE = 1 << 20
 
 _READ = 64 << 10
 _ZST_PIECE = 2 << 10
+_TELLING = 16
+_MOSTLY = 0.9
 
 _MAGIC = (
     ("gz", b"\x1f\x8b"),
@@ -131,11 +134,34 @@ _MEMBERS: dict[str, Callable[[], _Member]] = {
 
 def codec_of(head: bytes) -> str | None:
     """The codec of a stream that begins with these bytes; None for plain bytes."""
-    return next((name for name, magic in _MAGIC if head.startswith(magic)), None)
+    return next((name for name, magic in _MAGIC if head.startswith(magic)), None) or _wide(head)
+
+
+def _wide(head: bytes) -> str | None:
+    """Which UTF-16 these bytes are, by their mark or because every second byte is zero (PowerShell's `>` writes it)."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16-le" if head.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
+    low, high = head[::2], head[1::2]
+    if len(high) < _TELLING:
+        return None
+    if high.count(0) > _MOSTLY * len(high) and not low.count(0):
+        return "utf-16-le"
+    return "utf-16-be" if low.count(0) > _MOSTLY * len(low) and not high.count(0) else None
+
+
+def _narrowed(stream: BinaryIO, codec: str) -> Iterator[bytes]:
+    """UTF-16 as UTF-8."""
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    while chunk := stream.read(_READ):
+        yield decoder.decode(chunk).encode("utf-8", "replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
 def decompressed(stream: BinaryIO, codec: str) -> Iterator[bytes]:
     """The bytes inside, one member after another; raises Damage when the rest cannot be read."""
+    if codec not in _MEMBERS:
+        yield from _narrowed(stream, codec)
+        return
     pending, produced = b"", 0
     member: _Member | None = None
     while chunk := pending or stream.read(_READ):

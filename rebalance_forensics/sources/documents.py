@@ -1,11 +1,11 @@
-"""Formats that are not one record a line: JSON arrays, responses and concatenated objects, CSV with quoted lines."""
+"""Formats that are not one record a line: JSON arrays and responses, CSV with quoted lines, blocks of fields."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from rebalance_forensics.sources import csv_rows, json_values
+from rebalance_forensics.sources import csv_rows, journal_blocks, json_values, yaml_entries
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
 
@@ -18,16 +18,22 @@ class Row(NamedTuple):
     fields: Fields | None
 
 
+_Begins = Callable[[str], bool]
+_Entries = Callable[[Iterator[bytes]], Iterator[tuple[int, int, str, Fields | None]]]
+_KINDS: dict[str, tuple[_Begins, _Entries]] = {
+    "json": (json_values.is_document, json_values.values),
+    "csv": (csv_rows.has_header, csv_rows.rows),
+    "journal": (journal_blocks.is_document, journal_blocks.entries),
+    "yaml": (yaml_entries.is_document, yaml_entries.entries),
+}
+
+
 def kind_of(head: bytes) -> str | None:
     """The kind of document that begins so; None for lines."""
-    text = head.decode("utf-8", "replace").lstrip("\ufeff\x00 \t\r\n")
-    if json_values.is_document(text):
-        return "json"
-    return "csv" if csv_rows.has_header(text) else None
+    text = head.decode("utf-8", "replace").lstrip("\ufeff\x00\x1e \t\r\n")
+    return next((kind for kind, (begins, _) in _KINDS.items() if begins(text)), None)
 
 
 def rows(chunks: Iterator[bytes], kind: str) -> Iterator[Row]:
     """The entries of a document in file order."""
-    found = json_values.values(chunks) if kind == "json" else csv_rows.rows(chunks)
-    for offset, line, text, fields in found:
-        yield Row(offset, line, text, fields)
+    return (Row(*found) for found in _KINDS[kind][1](chunks))

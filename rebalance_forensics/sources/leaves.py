@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 from rebalance_forensics.records import EpochMs
@@ -20,7 +22,8 @@ _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 _KEYS = ("key", "field", "name", "k")
 _VALUES = ("value", "v")
 _TAG = re.compile(r"(?P<key>[A-Za-z][\w./-]*):(?P<value>\S.*)")
-_HOST = re.compile(r"[A-Za-z0-9_][\w.:@-]*\Z")
+_HOST = re.compile(r"/?[A-Za-z0-9_][\w.:@/\[\]$-]*(?<!\.log)\Z")
+_LABEL = re.compile(r'([\w.]+)="((?:[^"\\]|\\.)*)"')
 _LEVEL = re.compile(rf"(?:{LEVEL}|[A-Za-z]+ormation(?:al)?)\Z", re.IGNORECASE)
 _CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)+[\w$]+\Z|[A-Z][a-z0-9]+[A-Z][\w$]*\Z")
 _SHORTEST = 20
@@ -85,6 +88,8 @@ def leaves_of(value: object) -> list[Leaf]:
 def _leaves(path: str, value: object, deep: int) -> Iterator[Leaf]:
     if isinstance(value, str):
         yield path, value
+        if value.startswith("{") and _endings(path).isdisjoint(TEXTS):
+            yield from _leaves(path, _written(value), deep - 1)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield path, repr(value)
     elif isinstance(value, Mapping) and deep:
@@ -92,6 +97,13 @@ def _leaves(path: str, value: object, deep: int) -> Iterator[Leaf]:
             yield from _leaves(path + _words(str(key)), inner, deep - 1)
     elif isinstance(value, Sequence) and deep:
         yield from _in_list(path, value, deep)
+
+
+def _written(text: str) -> object:
+    """The object that a text spells: JSON, or Loki's and Prometheus's labels."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    return dict(_LABEL.findall(text))
 
 
 def _in_list(path: str, values: Sequence[object], deep: int) -> Iterator[Leaf]:
@@ -149,8 +161,11 @@ def instant_in(leaves: Sequence[Leaf], names: Sequence[str] = TIMES) -> EpochMs 
 
 def host_in(leaves: Sequence[Leaf]) -> str | None:
     """The pod, container or host that an object names; `kafka` and its like name none while another is named."""
-    first = told(leaves, HOSTS, lambda text: _HOST.match(text) is not None and not is_generic(text))
-    return first or told(leaves, HOSTS[:-1], lambda text: _HOST.match(text) is not None)
+    named, vague = HOSTS[:-1], HOSTS[-1:]
+    found = told(leaves, named, lambda text: _HOST.match(text) is not None and not is_generic(text.lstrip("/")))
+    found = found or told(leaves, vague, lambda text: "/" not in text and _HOST.match(text) is not None)
+    found = found or told(leaves, named, lambda text: _HOST.match(text) is not None)
+    return found.lstrip("/") if found else None
 
 
 def text_in(leaves: Sequence[Leaf], begins_record: Callable[[str], bool]) -> str | None:

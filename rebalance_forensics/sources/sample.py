@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from rebalance_forensics.sources import documents, layouts
@@ -22,6 +23,12 @@ _ELSEWHERE = 32 << 10
 _HEAD_RECORDS = 150
 _HEAD_LINES = 1500
 _LATE_RECORDS = 30
+_MOST_LINES = 4
+"""Lines looked at for each record asked for: config dumps are long."""
+_SURE = 65
+"""Layouts from this rank on take lines that others wrote."""
+_BLANK = ("", " ", "\t")
+_PASTED = ("indented",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +69,26 @@ def sample_of(file: InputFile) -> Sample:
         lines = list(_lines(head, whole=len(head) < _HEAD))
         sample.elsewhere = [] if file.codec else [_bytes_at(file, at, _ELSEWHERE) for at in _places(file.size)]
     sample.text = b"\n".join((head, *sample.elsewhere)).decode("utf-8", "replace")
-    sample.lines.extend(islice(_parsed(lines, late=False), _HEAD_RECORDS))
-    sample.head_lines = len(sample.lines)
+    first = _parsed(lines, _HEAD_RECORDS)
+    chain, layout = _usual(first)
+    if chain or not any(line.parsed for line in first):
+        first = _parsed(lines, _HEAD_RECORDS, chain or _PASTED, layout)
+    sample.lines, sample.head_lines = first, len(first)
     for part in sample.elsewhere:
-        late = list(_lines(part, whole=False))[1:]
-        sample.lines.extend(islice(_parsed(late, late=True), _LATE_RECORDS))
+        late = _parsed(list(_lines(part, whole=False))[1:], _LATE_RECORDS, chain, layout)
+        sample.lines.extend(replace(line, late=True) for line in late)
     return sample
+
+
+def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:
+    """The envelopes and the layout of most lines that surely start a record.
+
+    Behind a time that a shipper put there any line looks as if it began one; those do not count while others do.
+    """
+    known = layouts.by_name()
+    sure = [line for line in lines if line.parsed is not None and known[line.layout].rank < _SURE]
+    usual = Counter((line.line.envelopes, line.layout) for line in sure).most_common(1)
+    return usual[0][0] if usual else ((), None)
 
 
 def _entries(file: InputFile, kind: str) -> list[Line]:
@@ -108,13 +129,24 @@ def _lines(data: bytes, *, whole: bool) -> Iterator[Line]:
         yield Line(text=text_of(line[: 64 << 10]))
 
 
-def _parsed(lines: list[Line], *, late: bool) -> Iterator[Sampled]:
-    """The lines that start a record, and the first of those that do not."""
+def _parsed(lines: Sequence[Line], most: int, chain: Sequence[str] = (), layout: str | None = None) -> list[Sampled]:
+    """The lines that start a record, as many as are asked for, and those between that do not."""
+    found: list[Sampled] = []
+    headers = 0
     for line in lines:
-        if line.fields is None and line.text[:1] in ("", " ", "\t"):
+        if line.fields is None and line.text[:1] in _BLANK and not chain:
             continue
-        inside = opened(line)
+        inside = opened(line, chain, layout)
         for each in inside:
-            found = parse_fields(each.fields) if each.fields is not None else layouts.parse(each.text)
-            layout, parsed = found or (layouts.UNKNOWN, None)
-            yield Sampled(each, layout, parsed, late, line.text, len(inside))
+            name, parsed = _read(each) or (layouts.UNKNOWN, None)
+            found.append(Sampled(each, name, parsed, late=False, raw=line.text, among=len(inside)))
+            headers += parsed is not None
+        if headers >= most or len(found) >= _MOST_LINES * most:
+            break
+    return found
+
+
+def _read(line: Line) -> tuple[str, Parsed] | None:
+    if line.fields is not None:
+        return parse_fields(line.fields)
+    return None if line.text[:1] in _BLANK else layouts.parse(line.text)

@@ -13,7 +13,7 @@ SAMPLE = f"broker-1   | {INSIDE}"
 REJECT = "2026-11-20 10:15:30,123 INFO   ||  [Worker clientId=connect-1, groupId=1] Rebalance started   [o.a.k.X]"
 
 ENVELOPE = TextEnvelope(
-    shape=re.compile(r"(?P<host>[A-Za-z][\w.-]*?)(?:_1)?\s*\|(?: (?P<text>.*)|(?P<empty>)\Z)", re.DOTALL),
+    shape=re.compile(r"(?:[\w.-]+@)?(?P<host>[A-Za-z][\w.-]*?)(?:_1)?\s*\|(?: (?P<text>.*)|(?P<empty>)\Z)", re.DOTALL),
     rank=60,
     certain=False,
 )

@@ -17,7 +17,12 @@ SAMPLE = f'"2026-11-20T10:15:30.123Z","b1","kafka","{INSIDE}"'
 REJECT = "2026-11-20 10:15:30,123 INFO joined"
 
 _UNQUOTED = re.compile(r"(?P<text>[\[\d{].{20,}),(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?)\Z", re.DOTALL)
+_LONGEST_TIME = 36
 _HOST = re.compile(r"[A-Za-z][\w.-]*\d[\w.-]*\Z")
+
+
+def _is_time(cell: str) -> bool:
+    return len(cell) <= _LONGEST_TIME and read_stamp(cell) is not None
 
 
 class _CsvRow:
@@ -35,9 +40,9 @@ class _CsvRow:
         if not line.text.startswith('"') or '",' not in line.text:
             return None
         cells = next(csv.reader([line.text.replace("\n", "\r")]))
-        longest = max(cells, key=len)
+        longest = max((cell for cell in cells if not _is_time(cell)), key=len, default="")
         others = [cell for cell in cells if cell is not longest]
-        time = next((cell for cell in others if read_stamp(cell)), None)
+        time = next((cell for cell in others if _is_time(cell)), None)
         host = next((cell for cell in others if _HOST.match(cell)), line.host)
         return (replace(line, text=longest, at=instant(time) or line.at, host=host),)
 

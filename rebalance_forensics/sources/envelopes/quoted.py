@@ -13,7 +13,9 @@ SAMPLE = f"> {INSIDE}"
 REJECT = "#PID<0.1.0> joined"
 
 ENVELOPE = TextEnvelope(
-    shape=re.compile(r"\s*(?:#+|//|>+|\*|[│|┃])(?:[ \t]+(?P<text>.*?)(?:\s*[│┃])?\Z|(?P<empty>)\Z)", re.DOTALL),
+    shape=re.compile(
+        r"\s*(?:#+|//|>+|\*|[│|┃])(?:[ \t](?:[ \t]+(?=[\[{\d]))?(?P<text>.*?)(?:\s*[│┃])?\Z|(?P<empty>)\Z)", re.DOTALL
+    ),
     rank=80,
     certain=False,
 )

@@ -14,8 +14,8 @@ REJECT = "Kafka version: 3.9.1"
 
 ENVELOPE = TextEnvelope(
     shape=re.compile(
-        r"(?:\[(?P<host>[a-z][a-z0-9.-]+)\]|(?P<host2>[a-z][a-z0-9.-]*-[a-z0-9.-]+) (?P<stream>\u203a? "
-        r"?[a-z][a-z0-9-]+)) (?P<text>.*)",
+        r"(?:\[(?P<host>[a-z][a-z0-9.-]+)(?: (?P<stream>[a-z][a-z0-9-]*))?\]|(?:[a-z][a-z0-9-]* )?"
+        r"(?P<host2>[a-z][a-z0-9.-]*-[a-z0-9.-]+) (?P<stream2>\u203a? ?[a-z][a-z0-9-]+)) (?P<text>.*)",
         re.DOTALL,
     ),
     rank=70,

@@ -14,8 +14,8 @@ REJECT = "2026-11-20T10:15:30.123Z INFO kafka: joined"
 
 ENVELOPE = TextEnvelope(
     shape=re.compile(
-        r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) (?P<host>[\w.-]+) "
-        r"(?P<stream>[\w./-]+)\[\d+\]: (?P<text>.*)",
+        r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)) (?P<host>[\w.-]+) "
+        r"(?P<stream>[\w.@:\\/-]+)\[\d+\]: (?P<text>.*)",
         re.DOTALL,
     ),
     rank=28,

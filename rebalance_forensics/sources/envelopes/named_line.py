@@ -1,0 +1,17 @@
+"""A host in front of each line: `b1: …`, `b1> …`, `b1 …` (pssh, ansible, k9s)."""
+
+from __future__ import annotations
+
+import re
+
+from rebalance_forensics.sources.envelopes.base import TextEnvelope
+
+INSIDE = (
+    "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+)
+SAMPLE = f"b1> {INSIDE}"
+REJECT = "Kafka version: 3.9.1"
+
+ENVELOPE = TextEnvelope(
+    shape=re.compile(r"(?P<host>[A-Za-z][\w.@-]*)(?: ?[:>]| \|)? (?P<text>.*)", re.DOTALL), rank=86, certain=False
+)
