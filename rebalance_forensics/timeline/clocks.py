@@ -179,13 +179,11 @@ def _difference(reference: _Facts, events: Sequence[Event]) -> int | None:
     after: list[int] = []
     again: list[int] = []
     began: int | None = None
-    for event in events:
-        if event.at is None:
-            continue
+    for event in sorted(events, key=lambda e: e.at or 0):
         if isinstance(event, SettingsReported | VersionReported | Subscribed):
             began = event.at
-        key = _client_key(event)
-        if key is not None and key in reference.told:
+        key = _client_key(event) if event.at is not None else None
+        if event.at is not None and key is not None and key in reference.told:
             started = began is not None and event.at - began < START_MS
             (again if event.speaker.instance_id and started else after).append(event.at - reference.told[key])
     if after or again:

@@ -119,7 +119,7 @@ class Generations:
 
     def _led_by_thread(self, event: StreamsParticipants) -> None:
         """Only a leader lists the participants: the thread that logs them leads the generation it joined last."""
-        thread = event.speaker.thread or ""
+        thread = streams_thread(event.speaker.thread or "") or ""
         slot, member = self._last_joined.get(thread, (None, None))
         if slot is not None:
             slot.leader = slot.leader or member
