@@ -164,6 +164,20 @@ def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:
     return tuple({(e.origin.path, e.origin.byte_offset): e for e in events}.values())
 
 
+def span(events: Iterable[Event]) -> str:
+    """` within 12.3 s`, from the first to the last; nothing for what happened once."""
+    known = [e.at for e in events if e.at is not None]
+    if len(known) < 2:
+        return ""
+    length = max(known) - min(known)
+    return f" within {seconds(length) if length >= 1_000 else 'a second'}"
+
+
+def times(number: int) -> str:
+    """`once`, `twice`, `5 times`."""
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
 def seconds(ms: int) -> str:
     """`12.3 s`, or `5 min 12 s`."""
     if ms < 60_000:

@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.culprits import the_group
 from rebalance_forensics.diagnosis.finding import GUESS, Fact, Finding, fact_at
 from rebalance_forensics.diagnosis.known_bugs import known_bugs_of
-from rebalance_forensics.diagnosis.model import ChainLink, Culprit, Impact, Incident, RootCause, RuledOut, Severity
+from rebalance_forensics.diagnosis.model import (
+    Advice,
+    ChainLink,
+    Culprit,
+    Impact,
+    Incident,
+    RootCause,
+    RuledOut,
+    Severity,
+)
 from rebalance_forensics.diagnosis.proof import evidence_of, most_telling
 from rebalance_forensics.diagnosis.steps import what_happened
 from rebalance_forensics.diagnosis.weighing import Draft
@@ -107,13 +116,22 @@ def _root_cause(timeline: Timeline, draft: Draft) -> RootCause:
         narrative=draft.findings[0].narrative if len(draft.findings) == 1 else _repeated(draft),
         evidence=evidence,
         evidence_total=total,
-        advice=tuple(dict.fromkeys(a for f in draft.findings for a in f.advice)),
+        advice=_advice(draft.findings),
         known_bugs=known_bugs_of(timeline, draft.cause, because),
         chain=tuple(
             ChainLink(at=e.at, what=what_happened(e), evidence=evidence_of(e))
             for e in sorted(because, key=lambda e: (e.at or 0, e.origin.path, e.origin.byte_offset))[:40]
         ),
     )
+
+
+def _advice(findings: Sequence[Finding]) -> tuple[Advice, ...]:
+    """Each piece once: occurrences differ in their numbers only, and those of the longest count."""
+    kept: dict[str, Advice] = {}
+    for finding in sorted(findings, key=lambda f: f.started_at() - f.last_at()):
+        for advice in finding.advice:
+            kept.setdefault("".join(c for c in advice.action if not c.isdigit()), advice)
+    return tuple(kept.values())
 
 
 def _interleaved(findings: Sequence[Finding]) -> list[Event]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.episodes import distinct_events, span, times, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.base import Event
@@ -42,7 +43,7 @@ def refused(
             severity="warning",
             claims=(*facts, *touched(timeline, facts)),
             narrative=f"{culprits[0].name} {sentence}",
-            advice=(advice,),
+            advice=(replace(advice, why=f"{advice.why} It was turned away {times(len(events))}{span(events)}."),),
         )
 
 

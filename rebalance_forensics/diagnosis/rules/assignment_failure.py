@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, span, times
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
@@ -90,7 +90,9 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
         ruled_out=(RuledOut(cause="offsets-topic-unavailable", why="no write to __consumer_offsets was refused"),),
         advice=(
             Advice(
-                action="Mend the assignor that throws, or take it out of partition.assignment.strategy.", why=str(words)
+                action="Mend the assignor that throws, or take it out of partition.assignment.strategy.",
+                why=f"{words} (failed {times(len(run))}{span(run)})",
+                cost="Taking it out needs a rolling restart, and another assignor that all members have in common.",
             ),
         ),
     )

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events
+from rebalance_forensics.diagnosis.episodes import distinct_events, span, times
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.base import Event
@@ -40,7 +40,11 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             claims=tuple(facts),
             narrative=f"{name} is not authorized: {getattr(events[0], 'detail', None) or events[0].text[-160:]}",
             advice=(
-                Advice(action="Grant its principal READ on the group and on the topics.", why="The broker denied it."),
+                Advice(
+                    action="Grant its principal READ on the group and on the topics.",
+                    why=f"The broker denied it {times(len(events))}{span(events)}.",
+                    cost="It then reads what it was kept from: check that it should.",
+                ),
             ),
         )
 

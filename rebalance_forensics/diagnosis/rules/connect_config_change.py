@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, span
 from rebalance_forensics.diagnosis.finding import LIKELY, Fact, Finding, Rule, fact_at
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
@@ -59,7 +59,8 @@ def _finding(timeline: Timeline, run: Sequence[ConnectorConfigChanged], rebalanc
         advice=(
             Advice(
                 action="Create and change connectors in batches rather than one by one.",
-                why=f"{len(names)} connectors cost {len(rebalances)} rebalances here.",
+                why=f"{len(names)} connectors cost {len(rebalances)} rebalances here{span(run)}.",
+                cost="A mistake in a batch is made in all of its connectors at once.",
             ),
         ),
     )

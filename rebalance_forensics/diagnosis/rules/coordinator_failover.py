@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.culprits import broker
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.presence import times_with_members
@@ -139,7 +139,11 @@ def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
         advice=(
             Advice(
                 action="Restart brokers by controlled shutdown, one at a time; look at why this one went.",
-                why="The group could not commit or heartbeat until another broker had loaded its metadata.",
+                why=(
+                    f"The group could not commit or heartbeat for up to {seconds(_without(chain))}, until another "
+                    "broker had loaded its metadata."
+                ),
+                cost="A controlled shutdown takes longer: it hands every partition over first.",
             ),
         ),
     )
@@ -151,6 +155,16 @@ def _whole_cluster_stopped(timeline: Timeline, chain: list[_Move]) -> bool:
     speaking = {e.speaker.broker for e in timeline.events if e.speaker.role == "broker"} - {None}
     stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
     return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
+
+
+def _without(chain: list[_Move]) -> int:
+    """From the first sign of a loss to the last of the same move, the longest of them."""
+    ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in _one_by_one(chain))
+    return max(ends)
+
+
+def _one_by_one(chain: list[_Move]) -> list[list[_Move]]:
+    return runs(chain, lambda m: m.at, TOGETHER_MS)
 
 
 def _effects(timeline: Timeline, chain: list[_Move]) -> tuple[Fact, ...]:

@@ -20,6 +20,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         Advice(
             action="Give all members one common partition.assignment.strategy; migrate in two rolling restarts.",
             why="The coordinator only takes members that support an assignor all others support.",
+            cost="Two rolling restarts: each costs a rebalance for every member that goes and comes.",
         ),
     )
 

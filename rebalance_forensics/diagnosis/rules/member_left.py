@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.comings import closings
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import Away, distinct_events, touched
+from rebalance_forensics.diagnosis.episodes import Away, distinct_events, seconds, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
@@ -42,11 +42,21 @@ def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
         else f"{name} closed its consumer and came back.",
         ruled_out=(RuledOut(cause="scale-in", why="an exception stands just before the close"),) if errors else (),
         advice=(
-            Advice(action="Handle that exception in the poll loop, or let the process restart at once.", why=words),
+            Advice(
+                action="Handle that exception in the poll loop, or let the process restart at once.",
+                why=f"{words} ended it; {_gone(away)}.",
+                cost="A record that is skipped is lost unless it is kept elsewhere; each restart costs a rebalance.",
+            ),
         )
         if errors
         else (),
     )
+
+
+def _gone(away: Away) -> str:
+    if away.back_at is None:
+        return "it did not come back while these logs last"
+    return f"it was back after {seconds(max(away.back_at - away.at, 0))}"
 
 
 RULE = Rule(

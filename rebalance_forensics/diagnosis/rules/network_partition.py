@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, session_timeout_ms, span, touched
 from rebalance_forensics.diagnosis.finding import Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import Silence, silences
+from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.timeline.build import Timeline
 
 
@@ -39,16 +40,28 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
             RuledOut(cause="process-pause", why="it wrote disconnects while it was away"),
             RuledOut(cause="coordinator-failover", why="other members kept the coordinator"),
         ),
-        advice=(
-            Advice(
-                action=(
-                    "Check the network between that host and the brokers at that time: links, security "
-                    "groups, conntrack, DNS."
-                ),
-                why="It lost several brokers while the other members kept them.",
-            ),
-        ),
+        advice=_advice(timeline, silence),
     )
+
+
+def _advice(timeline: Timeline, silence: Silence) -> tuple[Advice, ...]:
+    away, session = silence.away, session_timeout_ms(timeline)
+    cut_off = session + max((away.back_at if away.back_at is not None else timeline.last) - away.at, 0)
+    lost = timeline.said_by(away.actor, NodeDisconnected, CoordinatorLost).between(away.at - session, away.at + cut_off)
+    check = Advice(
+        action=(
+            "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
+        ),
+        why=f"It logged {len(lost)} lost connections{span(lost)} and was cut off for about {seconds(cut_off)}.",
+    )
+    if away.back_at is None:
+        return (check,)
+    patience = Advice(
+        action=f"Raise session.timeout.ms above {cut_off} if such outages are to be sat out.",
+        why=f"It allows {seconds(session)}; a shorter outage costs no rebalance.",
+        cost=f"A dead member is then noticed after {seconds(cut_off)}, and its partitions stand unread as long.",
+    )
+    return check, patience
 
 
 RULE = Rule(

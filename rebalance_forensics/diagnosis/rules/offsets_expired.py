@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.culprits import the_group
-from rebalance_forensics.diagnosis.episodes import distinct_events
+from rebalance_forensics.diagnosis.episodes import distinct_events, seconds
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.events.rebalancing import GroupDied, GroupEmptied
 from rebalance_forensics.timeline.build import Timeline, time_of
@@ -46,11 +47,20 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         advice=(
             Advice(
                 action="Raise offsets.retention.minutes above the longest time a group may be empty.",
-                why="The group was empty for longer than the retention.",
+                why=_why(timeline, expired, dead),
                 cost="Offsets of dead groups are kept longer.",
             ),
         ),
     )
+
+
+def _why(timeline: Timeline, expired: Sequence[Event], dead: Sequence[Event]) -> str:
+    told = timeline.settings.get("offsets.retention.minutes")
+    if not dead:
+        return f"The group was empty for longer than offsets.retention.minutes ({told or '10080 by default'})."
+    retention = f"is {told}" if told else "stands in no log and was shorter than that"
+    empty = seconds(time_of(expired[0]) - time_of(dead[0]))
+    return f"The group was empty for {empty} by then; offsets.retention.minutes {retention}."
 
 
 RULE = Rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.culprits import broker
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touched
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, span, times, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
@@ -68,11 +68,16 @@ def _finding(timeline: Timeline, run: Sequence[Event]) -> Finding:
         advice=(
             Advice(
                 action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is.",
-                why="The write needs min.insync.replicas replicas in sync.",
+                why=(
+                    "The write needs min.insync.replicas replicas in sync; "
+                    f"it was refused {times(len(run))}{span(run)}."
+                ),
                 cost="Fewer replicas mean that one more failure may lose committed offsets.",
             ),
             Advice(
-                action=f"Give {OFFSETS} three replicas and min.insync.replicas=2.", why="One broker may then be away."
+                action=f"Give {OFFSETS} three replicas and min.insync.replicas=2.",
+                why="One broker may then be away.",
+                cost="Each commit then waits for a second broker.",
             ),
         ),
     )

@@ -22,6 +22,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
         return
     told = timeline.of(FollowUpTriggered, FollowUpRequested).since(probing[0].started_at - 60_000)
+    lag = timeline.settings.get("acceptable.recovery.lag") or "10000 by default"
     interval = setting(timeline, "probing.rebalance.interval.ms", 600_000)
     yield Finding(
         because=distinct_events([*told[:20], *(e for r in probing for e in r.events[:1])]),
@@ -37,7 +38,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         advice=(
             Advice(
                 action="Raise acceptable.recovery.lag or max.warmup.replicas, or find why restoration is slow.",
-                why="A probing rebalance repeats until a warm-up's lag is below acceptable.recovery.lag.",
+                why=(
+                    f"{len(probing)} probing rebalances so far, one every {seconds(interval)}: they repeat until each "
+                    f"warm-up's lag is below acceptable.recovery.lag ({lag})."
+                ),
                 cost="A task moved earlier restores longer before it processes.",
             ),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, session_timeout_ms, touched
+from rebalance_forensics.diagnosis.episodes import Away, distinct_events, seconds, session_timeout_ms, touched
 from rebalance_forensics.diagnosis.finding import GUESS, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import Silence, silences
@@ -46,15 +46,23 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
                     "Read the exit of that process: kernel OOM killer, container exit code, hs_err file, "
                     "liveness probe."
                 ),
-                why="Its log ends without a shutdown.",
+                why="Its log ends without a shutdown."
+                if silence.own_lines
+                else f"It sent no LeaveGroup and no heartbeat for {seconds(session)}, and no log of it tells more.",
             ),
             Advice(
-                action="Lower session.timeout.ms if takeover must be quicker.",
-                why=f"Its partitions had no reader for the {seconds(session)} of the session timeout.",
-                cost="Short pauses then cost a rebalance.",
+                action=f"Lower session.timeout.ms below {session} if takeover must be quicker.",
+                why=f"Its partitions had no reader for the {seconds(session)} of the session timeout{_back(away)}.",
+                cost="A pause longer than the new timeout then costs a rebalance (process-pause).",
             ),
         ),
     )
+
+
+def _back(away: Away) -> str:
+    if away.back_at is None:
+        return ""
+    return f"; a new process was back {seconds(max(away.back_at - away.at, 0))} after that"
 
 
 RULE = Rule(

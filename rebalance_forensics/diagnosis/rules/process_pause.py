@@ -40,18 +40,21 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         )
         if silence.own_lines
         else (),
-        advice=(
-            Advice(
-                action=(
-                    "Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time."
-                ),
-                why=f"Nothing of it ran for at least {seconds(session)}.",
-            ),
-            Advice(
-                action="Raise session.timeout.ms if such pauses are normal.",
-                why="A pause shorter than the session timeout costs no rebalance.",
-                cost="A dead member is noticed that much later.",
-            ),
+        advice=_advice(session, session + max((away.back_at or 0) - away.at, 0)),
+    )
+
+
+def _advice(session: int, silent: int) -> tuple[Advice, ...]:
+    above = max(silent, session)
+    return (
+        Advice(
+            action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
+            why=f"Nothing of it ran for about {seconds(silent)}; session.timeout.ms allows {seconds(session)}.",
+        ),
+        Advice(
+            action=f"Raise session.timeout.ms above {above} if such pauses are normal.",
+            why="A pause shorter than the session timeout costs no rebalance.",
+            cost=f"A dead member is then noticed after {seconds(above)} rather than {seconds(session)}.",
         ),
     )
 

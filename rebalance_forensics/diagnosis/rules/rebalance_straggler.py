@@ -69,6 +69,8 @@ def _finding(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> Iterator
     joins = _join_lines(timeline, last, rebalance)
     if not lines and not joins:
         return
+    limit = setting(timeline, "max.poll.interval.ms", 300_000)
+    known = "" if "max.poll.interval.ms" in timeline.settings else " by default"
     yield Finding(
         because=distinct_events([*lines, *(e for d in removed for e in d.events), *joins]),
         culprits=culprits,
@@ -88,8 +90,11 @@ def _finding(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> Iterator
             ),
             Advice(
                 action="Lower max.poll.interval.ms: it bounds how long a rebalance waits (rebalance timeout).",
-                why="The coordinator drops a member that has not rejoined by then.",
-                cost="Slow but healthy loops are then expelled.",
+                why=(
+                    f"The coordinator drops a member that has not rejoined within it ({limit} ms{known}); the barrier "
+                    f"stood open for {seconds(open_ms)}."
+                ),
+                cost="Loops that take longer than the new value are then expelled, healthy ones too.",
             ),
         ),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.comings import Restart, restarts
 from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, touched
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, session_timeout_ms, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
@@ -30,6 +30,7 @@ def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Fin
     actors = list(dict.fromkeys(r.by for r in group))
     facts: tuple[Fact, ...] = tuple(f for r in group for f in (*r.away.facts(), *r.arrivals))
     known = all(r.away.arrivals for r in group)
+    session = session_timeout_ms(timeline)
     down = max((r.up_at - r.away.at for r in group), default=0)
     return Finding(
         because=distinct_events(
@@ -51,13 +52,22 @@ def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Fin
         advice=(
             Advice(
                 action="Give each member a group.instance.id (static membership).",
-                why=(
-                    f"The longest restart took {seconds(max(down, 0))}; "
-                    f"within session.timeout.ms a static member costs no rebalance."
-                ),
-                cost="A member that is really gone is noticed only after session.timeout.ms.",
+                why=_enough(max(down, 0), session),
+                cost=f"A member that is really gone is noticed only after session.timeout.ms ({seconds(session)}).",
             ),
         ),
+    )
+
+
+def _enough(down: int, session: int) -> str:
+    if down <= session:
+        return (
+            f"The longest restart took {seconds(down)}: within session.timeout.ms ({seconds(session)}) a static member "
+            "costs no rebalance."
+        )
+    return (
+        f"A static member that is back within session.timeout.ms ({seconds(session)}) costs no rebalance; the longest "
+        f"restart took {seconds(down)}, so raise it above {down}."
     )
 
 

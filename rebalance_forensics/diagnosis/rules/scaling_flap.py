@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.comings import closings, startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import Away, distinct_events, touched
+from rebalance_forensics.diagnosis.episodes import Away, distinct_events, span, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.timeline.actors import Actor
@@ -61,7 +61,7 @@ def _finding(timeline: Timeline, flapping: list[Actor], aways: list[Away], came:
         advice=(
             Advice(
                 action="Widen the autoscaler's thresholds or its stabilization window.",
-                why=f"{len(aways)} removals cost two rebalances each.",
+                why=f"{len(aways)} removals{span(e for w in aways for e in w.events())} cost two rebalances each.",
                 cost="Scaling reacts more slowly.",
             ),
         ),

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.episodes import distinct_events, times, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.given_topics import GivenTopics, given_topics
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
@@ -111,7 +111,11 @@ def _finding(timeline: Timeline, intruders: list[Actor], told: list[Event], conf
         advice=(
             Advice(
                 action="Give each application its own group.id.",
-                why="Every start, stop or slow loop of one application rebalances the other.",
+                why=(
+                    f"Every start, stop or slow loop of one application rebalances the other: here "
+                    f"{len(intruders)} members of the other came or rejoined {times(len(facts))}."
+                ),
+                cost="Under a new group.id it begins at auto.offset.reset unless its committed offsets are copied.",
             ),
         ),
     )

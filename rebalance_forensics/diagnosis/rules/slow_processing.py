@@ -71,16 +71,18 @@ def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Findin
             RuledOut(cause="process-pause", why="the heartbeat thread lived: the client itself sent LeaveGroup"),
             RuledOut(cause="member-left", why="the leave reason is the poll timeout, not a close"),
         ),
-        advice=_advice(limit, away_ms),
+        advice=_advice(limit, away_ms, timeline.settings.get("max.poll.records", "")),
     )
 
 
-def _advice(limit: int, away_ms: int) -> tuple[Advice, ...]:
+def _advice(limit: int, away_ms: int, records: str) -> tuple[Advice, ...]:
     slowest = limit + away_ms
+    fit = int(records) * limit // slowest if records.isdigit() and away_ms else 0
+    at_most = f" At that pace {fit} of the {records} records that max.poll.records allows fit in." if fit else ""
     return (
         Advice(
             action="Lower max.poll.records, or move slow work out of the poll loop.",
-            why=f"One loop took about {seconds(slowest)}; max.poll.interval.ms allows {seconds(limit)}.",
+            why=f"One loop took about {seconds(slowest)}; max.poll.interval.ms allows {seconds(limit)}.{at_most}",
             cost="Smaller batches cost throughput; work outside the loop needs its own commit logic.",
         ),
         Advice(

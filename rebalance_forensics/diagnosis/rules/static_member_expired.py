@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, session_timeout_ms, touched
+from rebalance_forensics.diagnosis.episodes import Away, distinct_events, seconds, session_timeout_ms, touched
 from rebalance_forensics.diagnosis.finding import Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
@@ -33,17 +33,24 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
                 f"Static member {name} stayed away longer than session.timeout.ms ({session} ms) and was removed."
             ),
             ruled_out=(RuledOut(cause="static-member-restart", why="it did not come back within the session timeout"),),
-            advice=(
-                Advice(
-                    action="Raise session.timeout.ms above the longest restart of a member.",
-                    why=f"It had {seconds(session)} to come back.",
-                    cost=(
-                        "The partitions of a member that is really gone wait that long "
-                        "(group.max.session.timeout.ms bounds it)."
-                    ),
-                ),
-            ),
+            advice=(_advice(away, session),),
         )
+
+
+def _advice(away: Away, session: int) -> Advice:
+    """How long it was down counts from its own last words, else from its last heartbeat."""
+    down_at = away.stop.at if away.stop is not None else away.at - session
+    down = away.back_at - down_at if away.back_at is not None else None
+    late = f"it took {seconds(down)}" if down is not None else "it was not back when the logs end"
+    wait = seconds(down) if down is not None else "longer"
+    return Advice(
+        action=f"Raise session.timeout.ms above {down if down is not None else 'the longest restart of a member'}.",
+        why=f"It had {seconds(session)} to come back, and {late}.",
+        cost=(
+            f"The partitions of a member that is really gone then wait {wait} for a reader "
+            "(group.max.session.timeout.ms bounds it)."
+        ),
+    )
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.episodes import distinct_events, span, times, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
@@ -69,7 +69,11 @@ def _finding(timeline: Timeline, instance: str, events: list[Event]) -> Finding:
         advice=(
             Advice(
                 action=f"Give every process its own group.instance.id; {instance} is configured twice.",
-                why="A second member with the same id takes the first one's place and fences it.",
+                why=(
+                    "A second member with the same id takes the first one's place and fences it: "
+                    f"{times(len(events))}{span(events)}."
+                ),
+                cost="Under its new id the member joins as another one: one rebalance.",
             ),
         ),
     )

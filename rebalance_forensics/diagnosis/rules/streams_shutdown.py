@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events
@@ -45,11 +45,18 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         ruled_out=(RuledOut(cause="shutdown", why="an exception made one instance ask the others to stop"),),
         advice=(
             Advice(
-                action="Mend what made it ask (see the exception), then start the application again.",
-                why="SHUTDOWN_APPLICATION stops all instances; none comes back by itself.",
+                action="Mend what made it ask, then start the application again.",
+                why=f"{_asked_by(errors)}SHUTDOWN_APPLICATION stops all instances; none comes back by itself.",
+                cost="A handler that replaces the thread keeps the others running, and dies again on the same record.",
             ),
         ),
     )
+
+
+def _asked_by(errors: Sequence[Event]) -> str:
+    named = (str(name) for e in errors if (name := getattr(e, "exception", None)))
+    first = next(named, None)
+    return f"{first} was thrown just before. " if first else ""
 
 
 def _is_request(event: Event) -> bool:

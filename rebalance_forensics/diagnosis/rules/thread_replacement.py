@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.episodes import distinct_events, span, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
@@ -76,7 +76,7 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: 
                     "Handle the record that kills the thread: a processing or deserialization exception "
                     "handler that goes on."
                 ),
-                why="A poison record kills the replacement as well.",
+                why=f"A poison record kills the next thread too: {len(events)} were replaced{span(events)}.",
                 cost="Skipped records need a dead letter topic.",
             ),
         ),

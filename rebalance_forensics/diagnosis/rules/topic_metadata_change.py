@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes import distinct_events, formed_at, runs, touched
+from rebalance_forensics.diagnosis.episodes import distinct_events, formed_at, runs, span, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.growth import growths
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
@@ -60,7 +60,7 @@ def _grown(timeline: Timeline, told: list[Request]) -> Iterator[Finding]:
             core=facts,
             narrative=_narrative(timeline, ", ".join(names)),
             ruled_out=(RuledOut(cause="subscription-change", why="no member subscribed anew"),),
-            advice=_advice(),
+            advice=_advice(len(names), len(facts)),
         )
 
 
@@ -88,7 +88,7 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[Finding]:
                 severity="info",
                 claims=(rebalance,),
                 narrative=f"The group epoch rose after {', '.join(_names_of(topics))} changed.",
-                advice=_advice(),
+                advice=_advice(len(_names_of(topics)), 1),
             )
 
 
@@ -111,7 +111,7 @@ def _finding(timeline: Timeline, group: list[Request], confidence: float, topics
         core=tuple(group),
         narrative=_narrative(timeline, ", ".join(names) or "which ones, no line says"),
         ruled_out=(RuledOut(cause="subscription-change", why="the members asked for the same topics as before"),),
-        advice=_advice(),
+        advice=_advice(len(names), max(len(group), 1), span(r.events[0] for r in group if r.events)),
     )
 
 
@@ -124,11 +124,16 @@ def _narrative(timeline: Timeline, which: str) -> str:
     return f"Topics or partitions changed under the subscription: {which}."
 
 
-def _advice() -> tuple[Advice, ...]:
+def _advice(topics: int, rebalances: int, during: str = "") -> tuple[Advice, ...]:
+    changed = f"{topics} topics" if topics > 1 else "One topic" if topics else "What changed"
+    made = "one rebalance" if rebalances == 1 else f"{rebalances} rebalances"
     return (
         Advice(
             action="Create topics and add partitions in one go, outside busy hours.",
-            why="Every change that a leader notices is a rebalance of the whole group.",
+            why=(
+                f"Every change that a leader notices is a rebalance of the whole group: {changed} made {made}{during}."
+            ),
+            cost="What is new waits for the next round of changes.",
         ),
     )
 

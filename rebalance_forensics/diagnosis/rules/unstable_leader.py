@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import the_group
+from rebalance_forensics.diagnosis.episodes import span
 from rebalance_forensics.diagnosis.finding import PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.rebalancing import AssignmentComputed, AssignmentReceived
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.model import Generation
@@ -57,6 +59,13 @@ def _finding(timeline: Timeline, run: list[Generation]) -> Iterator[Finding]:
         claims=claims,
         core=claims,
         narrative=f"The leader changed at {len(run)} rebalances in a row though no member came or went.",
+        advice=(
+            Advice(
+                action="Find what takes the leader out of the group each time, or give members a group.instance.id.",
+                why=f"Leadership moved at {len(run)} rebalances in a row{span(told)}; a static member keeps it.",
+                cost="A static member that is really gone is noticed only after session.timeout.ms.",
+            ),
+        ),
     )
 
 
