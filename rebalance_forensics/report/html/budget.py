@@ -12,7 +12,7 @@ from rebalance_forensics.timeline.model import Evidence
 
 LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 8_000, 1_500, 3_000_000
 MARKS, SPANS, ROWS = 12_000, 12_000, 6_000
-LANES_A_PICTURE, FEWEST = 80, 200
+LANES_A_PICTURE, FEWEST, RESERVED = 80, 150, 60
 MARKS_A_PICTURE, SPANS_A_PICTURE, ROWS_A_TABLE = 6_000, 6_000, 1_500
 INCIDENTS, GROUPS, OVERVIEW_ROWS = 40, 40, 400
 
@@ -42,25 +42,31 @@ class Lines:
 
 
 @dataclass(slots=True)
+class Pool:
+    """Marks or stretches that all pictures share; the most urgent picture is drawn first and takes most."""
+
+    left: int
+    most: int
+    """For one picture."""
+
+    def room(self, pictures: int) -> int:
+        """How many one picture may take, so that a few are left for each of those after it."""
+        return min(self.most, max(self.left - RESERVED * pictures, FEWEST))
+
+
+@dataclass(slots=True)
 class Budget:
     """What is left of the page."""
 
     lines: Lines = field(default_factory=Lines)
     pictures: int = 1
-    """How many pictures share the page."""
-    logs_end: int = 0
+    """How many pictures are still to be drawn."""
+    marks: Pool = field(default_factory=lambda: Pool(MARKS, MARKS_A_PICTURE))
+    spans: Pool = field(default_factory=lambda: Pool(SPANS, SPANS_A_PICTURE))
+    logs_end: dict[str, int] = field(default_factory=dict)
+    """By cluster."""
     rows: int = ROWS
     left_out: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def marks(self) -> int:
-        """How many marks one picture may hold."""
-        return min(MARKS_A_PICTURE, max(MARKS // self.pictures, FEWEST))
-
-    @property
-    def spans(self) -> int:
-        """How many stretches one picture may hold."""
-        return min(SPANS_A_PICTURE, max(SPANS // self.pictures, FEWEST))
 
     def omit(self, what: str, number: int) -> None:
         """Count what the page does not show."""

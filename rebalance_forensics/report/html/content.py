@@ -63,8 +63,7 @@ class Content:
 def content_of(report: Report) -> Content:
     """Choose and lay out what the page holds, the most urgent first."""
     shown = min(len(report.incidents), INCIDENTS) + min(len(report.groups), GROUPS)
-    logs_end = max((one.last for one in report.inputs if one.last is not None), default=0)
-    budget = Budget(pictures=max(shown, 1), logs_end=logs_end)
+    budget = Budget(pictures=max(shown, 1), logs_end=_logs_end(report))
     histories = {(history.cluster, history.group): history for history in report.groups}
     numbered = most_urgent_first(report.incidents)
     links = _links(numbered)
@@ -93,6 +92,19 @@ def content_of(report: Report) -> Content:
     )
 
 
+def _logs_end(report: Report) -> dict[str, int]:
+    """When the logs of each cluster end."""
+    ends: dict[str, int] = {}
+    for one in report.inputs:
+        if one.last is not None:
+            ends[one.cluster] = max(one.last, ends.get(one.cluster, 0))
+    return ends
+
+
+def _end_of(history: GroupHistory, budget: Budget) -> int:
+    return budget.logs_end.get(history.cluster, 0)
+
+
 def _links(numbered: Sequence[Incident]) -> dict[Key, Links]:
     by_group: dict[Key, list[tuple[int, Incident]]] = {}
     for number, incident in enumerate(numbered):
@@ -105,7 +117,7 @@ def _incident_picture(
 ) -> Picture | None:
     key = incident.cluster, incident.group
     history = histories.get(key)
-    window = window_of(history, budget.logs_end, incident) if history else None
+    window = window_of(history, _end_of(history, budget), incident) if history else None
     if history is None or window is None:
         return None
     return draw(f"picture-{number}", history, window, links[key], budget, incident)
@@ -122,7 +134,7 @@ def _groups(report: Report, numbered: Sequence[Incident], links: dict[Key, Links
 
 def _group(number: int, history: GroupHistory, links: dict[Key, Links], budget: Budget) -> GroupPage:
     linked = links.get((history.cluster, history.group), links_of(()))
-    window = window_of(history, budget.logs_end)
+    window = window_of(history, _end_of(history, budget))
     return GroupPage(
         number=number,
         history=history,

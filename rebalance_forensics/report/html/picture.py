@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.axis import ticks
-from rebalance_forensics.report.html.budget import LANES_A_PICTURE, Budget
+from rebalance_forensics.report.html.budget import Budget
+from rebalance_forensics.report.html.choosing import chosen_bars, chosen_lanes, chosen_marks
 from rebalance_forensics.report.html.linking import Links
 from rebalance_forensics.report.html.shapes import LANE, WIDTH, Bar, Dot, Number, Picture, Row, Window
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import duration
-from rebalance_forensics.report.wording import thousands
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, Span
 
 MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
@@ -22,7 +22,6 @@ LABEL_CHARACTERS = 160
 NAME_BEGINS, NAME_ENDS = 14, 20
 STREAM_THREAD = re.compile(r"StreamThread-\d+$")
 NUMBERS_SHOWN, NUMBER_SPACE = 40, 2.5
-SEVERITIES = {"fault": 0, "notice": 1, "plain": 2}
 OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
 
 
@@ -47,23 +46,26 @@ def draw(
     name: str, history: GroupHistory, window: Window, links: Links, budget: Budget, incident: Incident | None = None
 ) -> Picture:
     """Lay out the generations and the lanes of a group."""
+    budget.pictures -= 1
     left_out: list[str] = []
     culprits = _culprit_names(incident)
-    lanes = _chosen_lanes(lanes_of(history), window, culprits, left_out)
-    marks = _chosen_marks(lanes, window, links, budget, left_out)
-    rows = [_generation_row(history, window, links, budget)]
-    room = max(budget.spans - len(rows[0].bars), 0)
+    lanes = chosen_lanes(lanes_of(history), window, culprits, left_out)
+    marks = chosen_marks(lanes, window, links, budget, left_out)
+    held = [_generation_bars(history, window, links), *(_bars(lane, lanes, history, window, links) for lane in lanes)]
+    made, *bars = chosen_bars([list(row) for row in held], budget, left_out)
+    rows = [Row(name="generations", label="generations", kind="group", y=0, bars=made, dots=())]
     for number, lane in enumerate(lanes):
-        bars = tuple(_bars(lane, history, window, links))
-        if len(bars) > room:
-            left_out.append(f"{thousands(len(bars) - room)} stretches of {line_of(lane.name, LABEL_CHARACTERS)}")
-            budget.omit("stretches of members in pictures", len(bars) - room)
-        bars = bars[:room]
-        room -= len(bars)
-        dots = tuple(_dot(mark, window, links, budget) for mark in marks[number])
-        marked = lane.name in culprits or lane.owner in culprits
-        y = LANE * (number + 1)
-        rows.append(Row(name=lane.name, label=_beside(lane), kind=lane.kind, y=y, bars=bars, dots=dots, marked=marked))
+        rows.append(
+            Row(
+                name=lane.name,
+                label=_beside(lane),
+                kind=lane.kind,
+                y=LANE * (number + 1),
+                bars=bars[number],
+                dots=tuple(_dot(mark, window, links, budget) for mark in marks[number]),
+                marked=not culprits.isdisjoint((lane.name, lane.owner)),
+            )
+        )
     return Picture(
         id=name,
         group=history.group,
@@ -109,61 +111,6 @@ def _culprit_names(incident: Incident | None) -> frozenset[str]:
     return frozenset(name for one in everyone for name in (one.name, *one.names))
 
 
-def _chosen_lanes(
-    lanes: Sequence[Lane], window: Window, culprits: frozenset[str], left_out: list[str]
-) -> tuple[Lane, ...]:
-    """Keep the lanes that say something here: the culprits', the brokers', then the most disturbed."""
-    seen = [lane for lane in lanes if _in_window(lane, window)]
-    if len(seen) <= LANES_A_PICTURE:
-        return tuple(seen)
-    kept = sorted(seen, key=lambda lane: _weight(lane, culprits))[:LANES_A_PICTURE]
-    left_out.append(f"{thousands(len(seen) - len(kept))} lanes of members with less to tell")
-    return tuple(lane for lane in seen if lane in kept)
-
-
-def _in_window(lane: Lane, window: Window) -> bool:
-    return any(window.shows(mark.at, mark.at) for mark in lane.marks) or any(
-        window.shows(span.started_at, span.ended_at) for span in lane.spans
-    )
-
-
-def _weight(lane: Lane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:
-    faults = sum(mark.severity == "fault" for mark in lane.marks)
-    disturbed = sum(span.kind in ("paused", "away") for span in lane.spans)
-    return lane.name not in culprits, lane.kind != "broker", -faults, -disturbed
-
-
-def _chosen_marks(
-    lanes: Sequence[Lane], window: Window, links: Links, budget: Budget, left_out: list[str]
-) -> dict[int, list[Mark]]:
-    """Keep faults before notices before the rest, and what an incident quotes before what it does not."""
-    found = [
-        (number, mark) for number, lane in enumerate(lanes) for mark in lane.marks if window.shows(mark.at, mark.at)
-    ]
-    room = budget.marks
-    if len(found) > room:
-        left_out.append(f"{thousands(len(found) - room)} marks, the plainest first")
-        budget.omit("marks in pictures, the plainest", len(found) - room)
-        found = _most_telling(found, room, links)
-    kept: dict[int, list[Mark]] = {number: [] for number in range(len(lanes))}
-    # Faults are drawn last, on top of what happened in the same instant.
-    for number, mark in sorted(found, key=lambda pair: (-SEVERITIES[pair[1].severity], pair[1].at)):
-        kept[number].append(mark)
-    return kept
-
-
-def _most_telling(found: Sequence[tuple[int, Mark]], room: int, links: Links) -> list[tuple[int, Mark]]:
-    """Fill the room rank by rank; of the rank that no longer fits, take marks evenly spread over time."""
-    ranks: dict[tuple[int, bool], list[tuple[int, Mark]]] = {}
-    for number, mark in sorted(found, key=lambda pair: pair[1].at):
-        ranks.setdefault((SEVERITIES[mark.severity], links.of_mark(mark) is None), []).append((number, mark))
-    kept: list[tuple[int, Mark]] = []
-    for _, marks in sorted(ranks.items()):
-        free = room - len(kept)
-        kept += marks if len(marks) <= free else [marks[index * len(marks) // free] for index in range(free)]
-    return kept
-
-
 def _dot(mark: Mark, window: Window, links: Links, budget: Budget) -> Dot:
     return Dot(
         severity=mark.severity,
@@ -175,14 +122,20 @@ def _dot(mark: Mark, window: Window, links: Links, budget: Budget) -> Dot:
     )
 
 
-def _bars(lane: Lane, history: GroupHistory, window: Window, links: Links) -> Iterator[Bar]:
-    led = {one.generation for one in history.generations if lane.name in leader_names(one)}
+def _bars(lane: Lane, lanes: Sequence[Lane], history: GroupHistory, window: Window, links: Links) -> Iterator[Bar]:
+    threads = {one.name for one in lanes if lane.name in (one.owner, one.name) and one.kind == "thread"}
+    led = {one.generation for one in history.generations if _leads(lane.name, threads, leader_names(one))}
     for span in lane.spans:
         if not window.shows(span.started_at, span.ended_at):
             continue
         yield _bar(span.kind, span, window, links.of_span(span))
         if span.kind == "member" and span.generation in led:
             yield _bar("leading", span, window, None)
+
+
+def _leads(name: str, threads: Collection[str], leaders: Collection[str]) -> bool:
+    """A Streams leader is named by its consumer, `<thread>-consumer`."""
+    return name in leaders or any(leader.startswith(f"{one}-consumer") for one in threads for leader in leaders)
 
 
 def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
@@ -199,10 +152,8 @@ def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
     )
 
 
-def _generation_row(history: GroupHistory, window: Window, links: Links, budget: Budget) -> Row:
-    bars = [bar for one, until in stable_until(history) for bar in _phases(one, until, window, links)]
-    budget.omit("stretches of generations in pictures", len(bars) - budget.spans)
-    return Row(name="generations", label="generations", kind="group", y=0, bars=tuple(bars[: budget.spans]), dots=())
+def _generation_bars(history: GroupHistory, window: Window, links: Links) -> Iterator[Bar]:
+    return (bar for one, until in stable_until(history) for bar in _phases(one, until, window, links))
 
 
 def _phases(generation: Generation, until: EpochMs | None, window: Window, links: Links) -> Iterator[Bar]:

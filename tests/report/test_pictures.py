@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_forensics.diagnosis.model import Impact
+from rebalance_forensics.report.html.budget import FEWEST, Budget
+from rebalance_forensics.report.html.content import content_of
+from rebalance_forensics.report.html.shapes import Picture, Row
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.timeline.model import Generation, Lane, Member, Span
+from tests.report.building import a_crash, at, crash_report, payments
+from tests.report.extremes import many_events, many_groups
+
+THREAD = "shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5-StreamThread-1"
+
+
+def first_picture(report: Report) -> Picture:
+    return content_of(report).pictures[0]
+
+
+def dots(picture: Picture) -> int:
+    return sum(len(row.dots) for row in picture.rows)
+
+
+def row_of(picture: Picture, label: str) -> Row:
+    return next(row for row in picture.rows if row.label == label)
+
+
+def a_streams_report() -> Report:
+    member = Member(member_id=f"{THREAD}-consumer-1b4e28ba", client_id=f"{THREAD}-consumer")
+    generation = Generation(
+        generation=7,
+        started_at=at(120),
+        completed_at=at(121),
+        trigger="startup",
+        leader=member.member_id,
+        members=(member,),
+        outcome="stable",
+    )
+    span = Span(started_at=at(121), ended_at=None, kind="member", label="generation 7", generation=7)
+    lanes = (
+        Lane(name="node-1", kind="instance", spans=(span,)),
+        Lane(name=THREAD, kind="thread", spans=(span,), owner="node-1"),
+        Lane(name="connector-consumer-orders-sink-to-the-lake-0", kind="client", spans=(span,)),
+    )
+    return replace(crash_report(), groups=(replace(payments(), generations=(generation,), lanes=lanes),))
+
+
+def test_the_most_urgent_picture_gets_what_it_needs_though_many_come_after_it() -> None:
+    busy = many_events(3_000)
+    report = replace(many_groups(40), inputs=busy.inputs)
+    urgent = replace(busy.groups[0], group="busy")
+    worst = Impact(pause_ms=10**9, members=40, partitions=40, rebalances=30)
+    crash = replace(a_crash(), id="busy", group="busy", severity="critical", ongoing=True, ended_at=None, impact=worst)
+    picture = first_picture(replace(report, groups=(urgent, *report.groups), incidents=(crash, *report.incidents)))
+    assert picture.group == "busy"
+    assert dots(picture) > 10 * FEWEST
+
+
+def test_every_later_picture_may_still_show_something() -> None:
+    budget = Budget(pictures=79)
+    for left in range(79, -1, -1):
+        room = budget.marks.room(left)
+        assert room >= FEWEST
+        budget.marks.left -= room
+
+
+def test_where_not_all_stretches_fit_the_shortest_are_left_out_and_that_is_said() -> None:
+    picture = first_picture(many_events(100_000))
+    widths = [bar.width for row in picture.rows for bar in row.bars]
+    assert any("stretches, the shortest first" in sentence for sentence in picture.left_out)
+    assert len(widths) <= 6_000
+
+
+def test_a_picture_ends_where_the_logs_of_its_cluster_end() -> None:
+    report = many_groups(1)
+    other = replace(report.inputs[0], path="other.log", cluster="staging", last=at(90_000))
+    ongoing = tuple(replace(one, ongoing=True, ended_at=None) for one in report.incidents)
+    alone = first_picture(replace(report, incidents=ongoing))
+    beside = first_picture(replace(report, incidents=ongoing, inputs=(*report.inputs, other)))
+    assert beside.ended_at == alone.ended_at
+
+
+def test_a_thread_is_labelled_by_its_own_part_of_the_name() -> None:
+    picture = first_picture(a_streams_report())
+    assert row_of(picture, "StreamThread-1").name == THREAD
+
+
+def test_a_long_name_keeps_its_end() -> None:
+    labels = [row.label for row in first_picture(a_streams_report()).rows]
+    assert "connector-cons…s-sink-to-the-lake-0" in labels
+
+
+def test_the_thread_that_leads_and_its_instance_are_drawn_leading() -> None:
+    picture = first_picture(a_streams_report())
+    leading = [row.label for row in picture.rows if any(bar.kind == "leading" for bar in row.bars)]
+    assert leading == ["node-1", "StreamThread-1"]
