@@ -87,7 +87,7 @@ class Generations:
         self._joining: dict[Actor, int] = {}
         self._failures: list[Event] = []
         self._highest = 0
-        self._last_joined: dict[str, tuple[Slot, str | None]] = {}
+        self._last_joined: dict[str | None, tuple[Slot, str | None]] = {}
 
     def hear(self, event: Event, live: Collection[str]) -> None:
         """Take in one event; `live` are the member ids that are in at this moment."""
@@ -119,9 +119,9 @@ class Generations:
 
     def _led_by_thread(self, event: StreamsParticipants) -> None:
         """Only a leader lists the participants: the thread that logs them leads the generation it joined last."""
-        thread = streams_thread(event.speaker.thread or "") or ""
+        thread = streams_thread(event.speaker.thread or "")
         slot, member = self._last_joined.get(thread, (None, None))
-        if slot is not None:
+        if slot is not None and thread is not None:
             slot.leader = slot.leader or member
 
     def _client_said(self, event: Event, live: Collection[str]) -> None:
@@ -134,9 +134,7 @@ class Generations:
             case JoinSucceeded():
                 slot = self._slot(event.generation, event)
                 slot.joined[event.member or f"?{actor.name}"] = actor
-                thread = streams_thread(event.member or "")
-                if thread is not None:
-                    self._last_joined[thread] = slot, event.member
+                self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.answered.append(event)
                 (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
                 if actor in self._joining:
@@ -147,6 +145,7 @@ class Generations:
             case SyncSucceeded():
                 slot = self._slot(event.generation, event)
                 slot.joined.setdefault(event.member or f"?{actor.name}", actor)
+                self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.sync_times.append(event.at)
             case WorkerAssigned(generation=n, leader=leader) if n is not None:
                 self._slot(n, event).leader = leader
