@@ -67,12 +67,13 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     cluster, known = reading.cluster_of(path), _Remembered(catalog)
     for record in read_records(split, catalog.prefilter().hits, counts):
         match = known.match(record)
-        match = match or exception_in(record, profile.component)
+        component = profile.component_of(record.host)
+        match = match or exception_in(record, component)
         if match is None:
             if record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
                 tally.unknown(record)
             continue
-        event = event_of(match, record, cluster=cluster, host=record.host or profile.host, component=profile.component)
+        event = event_of(match, record, cluster=cluster, host=record.host or profile.host, component=component)
         tally.known(record, event)
         if event is not None and not _is_between_brokers(event):
             yield event

@@ -82,7 +82,7 @@ def _of_host(plan: ReadPlan, file: InputFile, profile: FileProfile, host: HostSt
         path=file.path,
         cluster=plan.reading.cluster_of(file.path),
         host=host.host,
-        component=None,
+        component=profile.component_of(host.host) or None,
         kafka_version=host.kafka_version,
         layout=profile.layout,
         envelope="+".join(profile.envelopes) or None,

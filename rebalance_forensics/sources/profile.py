@@ -23,7 +23,8 @@ class FileProfile:
 
     `layouts` are all those seen, `starts` the bytes their headers begin with. `header_marks` are bytes that tell a
     header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
-    local times in this file, None when nothing tells it; `zones` the same for each host of a stream of several.
+    local times in this file, None when nothing tells it; `zones` and `components` say the same for each host of a
+    stream of several, as far as the sample shows.
     `midnight_ms` is the local midnight before the first record, for layouts without a date.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
     not one record or event a line. A rolled file may begin in the middle of a record (`continued`), and its last
@@ -34,6 +35,7 @@ class FileProfile:
     layouts: tuple[str, ...] = ()
     envelopes: tuple[str, ...] = ()
     component: str | None = None
+    components: tuple[tuple[str, str], ...] = ()
     kafka_version: str | None = None
     host: str | None = None
     zone: str | None = None
@@ -47,6 +49,10 @@ class FileProfile:
     dated: bool = True
     continued: bool = False
     continues_in: tuple[InputFile, ...] = ()
+
+    def component_of(self, host: str | None) -> str | None:
+        """What a host runs; in a stream of several a host that the sample does not show may run anything."""
+        return dict(self.components).get(host or "") if self.components else self.component
 
     @property
     def plain(self) -> bool:
@@ -146,6 +152,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         layouts=tuple(name for name, _ in seen.most_common()),
         envelopes=envelopes,
         component=component_of("\n".join(line.raw for line in sample.lines)),
+        components=_components(sample),
         kafka_version=release_of(sample.text),
         host=host or (headers[0].line.host if headers else None) or host_of(file.path),
         zone=tz.zone_of(host or host_of(file.path), file.path) or _zone(headers, by_host),
@@ -157,6 +164,18 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         starts=_starts(headers, tuple(dict.fromkeys(start for name in seen for start in known[name].starts))),
         dated=_is_dated(headers),
     )
+
+
+def _components(sample: Sample) -> tuple[tuple[str, str], ...]:
+    """What each host of a stream of several runs."""
+    lines: dict[str, list[str]] = {}
+    for line in sample.lines:
+        if line.line.host is not None:
+            lines.setdefault(line.line.host, []).append(line.line.text or line.raw)
+    if len(lines) < 2:
+        return ()
+    said = {host: component_of("\n".join(texts)) for host, texts in lines.items()}
+    return tuple(sorted((host, component or "") for host, component in said.items()))
 
 
 def _in_json(seen: Counter[str]) -> bool:

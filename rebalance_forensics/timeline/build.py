@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import TypeVar
@@ -12,7 +12,6 @@ from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
-from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.absentees import missed
 from rebalance_forensics.timeline.actors import Actor, Cast, cast_of, settings_of
 from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_clocks
@@ -36,7 +35,9 @@ from rebalance_forensics.timeline.model import (
 from rebalance_forensics.timeline.pauses import pauses_of
 from rebalance_forensics.timeline.processes import starts_of, stops_of
 from rebalance_forensics.timeline.requests import requests_of
+from rebalance_forensics.timeline.roles import with_roles
 from rebalance_forensics.timeline.shared import concerning
+from rebalance_forensics.timeline.writing_order import with_times
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
@@ -158,10 +159,11 @@ def by_time_then_origin(event: Event) -> tuple[int, str, int]:
 
 def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event]) -> Timeline:
     """Rebuild one group's history from its own events and those that name no group."""
-    mine = distinct(own)
-    theirs = distinct(concerning(group, mine, tuple(shared)))
+    spoken, around = distinct(own), tuple(shared)
+    mine = with_roles(spoken, around)
+    theirs = distinct(concerning(group, mine, with_roles(around, spoken)))
     clocks = read_clocks([*mine, *theirs])
-    events = sorted(on_one_clock(with_times([*mine, *theirs]), clocks), key=by_time_then_origin)
+    events = sorted(on_one_clock(with_times([*mine, *theirs]), clocks), key=lambda e: e.at or 0)
     grouped = [e for e in events if e.group is not None]
     kind = kind_of(grouped)
     cast = cast_of(kind, events)
@@ -234,18 +236,3 @@ def distinct(events: Iterable[Event]) -> list[Event]:
             key = (*key, event.origin)
         found.setdefault(key, event)
     return list(found.values())
-
-
-def with_times(events: Iterable[Event]) -> list[Event]:
-    """Lines without a time take that of the line before them in their file."""
-    last: dict[str, EpochMs] = {}
-    filled = []
-    for event in sorted(events, key=lambda e: (e.origin.path, e.origin.byte_offset)):
-        if event.at is not None:
-            last[event.speaker.file] = event.at
-            filled.append(event)
-        elif event.speaker.file in last:
-            filled.append(replace(event, at=last[event.speaker.file]))
-        else:
-            filled.append(event)
-    return filled

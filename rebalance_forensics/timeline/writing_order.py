@@ -1,0 +1,39 @@
+"""The order in which lines were written: that of the file, or the other way round where an export is newest first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
+from operator import attrgetter
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import EpochMs
+
+
+def as_written(events: Iterable[Event]) -> Iterator[Event]:
+    """The events file by file, each file from its oldest line on."""
+    in_files = sorted(events, key=lambda e: (e.origin.path, e.origin.byte_offset))
+    for _, told in groupby(in_files, key=attrgetter("origin.path")):
+        of_file = list(told)
+        yield from reversed(of_file) if is_newest_first(of_file) else of_file
+
+
+def is_newest_first(events: Sequence[Event]) -> bool:
+    """Whether the times of a file's lines go down."""
+    times = [event.at for event in events if event.at is not None]
+    steps = Counter((after > before) - (after < before) for before, after in pairwise(times))
+    return steps[-1] > 2 * steps[1]
+
+
+def with_times(events: Iterable[Event]) -> list[Event]:
+    """The events as written; lines without a time take that of the line before them in their log."""
+    last: dict[tuple[str, str | None], EpochMs] = {}
+    filled = []
+    for event in as_written(events):
+        place = event.speaker.file, event.speaker.host
+        if event.at is not None:
+            last[place] = event.at
+        filled.append(replace(event, at=last[place]) if event.at is None and place in last else event)
+    return filled
