@@ -34,6 +34,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     errors = timeline.of(ExceptionLogged, ThreadFailed).between(begin - 5_000, begin + 500)
     culprits = culprits_of(timeline, [first]) if first is not None else ()
     who = culprits[0].name if culprits else "An instance"
+    instances = len(timeline.actors())
     yield Finding(
         because=distinct_events([*asking[:2], *errors[:3], *(e for r in wished for e in r.events), *told]),
         culprits=culprits,
@@ -46,16 +47,19 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         advice=(
             Advice(
                 action="Mend what made it ask, then start the application again.",
-                why=f"{_asked_by(errors)}SHUTDOWN_APPLICATION stops all instances; none comes back by itself.",
+                why=(
+                    f"{_thrown([*asking, *errors])}SHUTDOWN_APPLICATION stops all instances ({instances} were seen); "
+                    "none comes back by itself."
+                ),
                 cost="A handler that replaces the thread keeps the others running, and dies again on the same record.",
             ),
         ),
     )
 
 
-def _asked_by(errors: Sequence[Event]) -> str:
-    named = (str(name) for e in errors if (name := getattr(e, "exception", None)))
-    first = next(named, None)
+def _thrown(errors: Sequence[Event]) -> str:
+    names = (getattr(e, "exception", None) or getattr(e, "error", None) for e in errors)
+    first = next(filter(None, names), None)
     return f"{first} was thrown just before. " if first else ""
 
 
