@@ -9,21 +9,22 @@ from pathlib import Path
 
 from rebalance_forensics.job.alerting import deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
-from rebalance_forensics.job.delta import publish
+from rebalance_forensics.job.lake_tables import Lake, publish
 from rebalance_forensics.job.metrics import prometheus
 from rebalance_forensics.job.publishing import write_index
-from rebalance_forensics.job.run import REFUSED, Outcome, exit_code
+from rebalance_forensics.job.run import OK, REFUSED, Outcome, exit_code
 from rebalance_forensics.job.running import check, run_job
 from rebalance_forensics.job.saying import Voice
 from rebalance_forensics.job.sessions import engine_of
+from rebalance_forensics.job.streaming import follow
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.engines import OnSpark
+from rebalance_forensics.pipeline.tables.engines import JobEngine, OnSpark
 from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.report.writing import OutputError, write_whole
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run once. The summary row goes to standard output as JSON, everything else to standard error."""
+    """Run, or follow. Summary rows go to standard output as JSON, everything else to standard error."""
     voice = Voice()
     try:
         asked = parse(arguments)
@@ -31,17 +32,32 @@ def main(arguments: Sequence[str]) -> int:
         check(asked.options)
         voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
         with engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine:
-            outcome = run_job(asked.options, engine)
-            if isinstance(engine, OnSpark) and asked.options.table_format == "delta":
-                publish(engine.session, Store(asked.options.output))
-        _follow_up(asked, outcome, voice)
+            return _run_on(engine, asked, voice)
     except (InputError, OutputError) as refusal:
         voice.say("ERROR", str(refusal))
         return REFUSED
-    code = exit_code(outcome, asked.options.fail_on)
-    voice.say("INFO", "run is done", **outcome.summary)
-    sys.stdout.write(json.dumps(outcome.summary) + "\n")
-    return code
+
+
+def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
+    """One run, or those of a stream; the worst of their exit codes."""
+    options, codes = asked.options, [OK]
+    spark = engine if isinstance(engine, OnSpark) else None
+    lake = Lake.of(spark.session, options) if spark and options.table_format != "parquet" else None
+
+    def then(outcome: Outcome) -> None:
+        if lake:
+            publish(lake)
+        _follow_up(asked, outcome, voice)
+        codes.append(exit_code(outcome, options.fail_on))
+        voice.say("INFO", "run is done", **outcome.summary)
+        sys.stdout.write(json.dumps(outcome.summary) + "\n")
+        sys.stdout.flush()
+
+    if options.stream and spark:
+        follow(options, spark, then)
+    else:
+        then(run_job(options, engine))
+    return max(codes)
 
 
 def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from uuid import uuid4
 
 from rebalance_forensics import __version__
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.job.ahead import ReadAhead
 from rebalance_forensics.job.alerting import OUTBOX, outbox_text
-from rebalance_forensics.job.delta import note_replaced
+from rebalance_forensics.job.lake_tables import note_replaced
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publishing import REPORTS, add_reports
 from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
@@ -66,7 +68,7 @@ def check(options: JobOptions) -> Store:
     return store
 
 
-def run_job(options: JobOptions, engine: JobEngine) -> Outcome:
+def run_job(options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None) -> Outcome:
     """Scan what is new, write the dates it touches and those the interval adds."""
     store = check(options)
     recover(store, options.scope)
@@ -77,14 +79,15 @@ def run_job(options: JobOptions, engine: JobEngine) -> Outcome:
         work=work_of(options.scope, run_id), started_ms=now_ms(),
     )  # fmt: skip
     try:
-        return _run(run, before)
+        with ahead.held() if ahead else nullcontext():
+            return _run(run, before, ahead)
     except BaseException:
         recover(store, options.scope)
         raise
 
 
-def _run(run: Run, before: Coverage) -> Outcome:
-    scanned = scan_tables(run) if run.options.columns else scan_files(run)
+def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
+    scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
     days = chosen_days(
         before, run.interval, changed_spans(scanned.spans, scanned.ledger.replaced, scanned.ledger.grown),
         {*dates_of(run.store, EVENTS), *dates_of(run.store, PENDING)},
@@ -96,7 +99,7 @@ def _run(run: Run, before: Coverage) -> Outcome:
     _add_publications(run, outcome, days)
     outcome.summary = _summary(run, outcome, scanned, days)
     changed = scanned.ledger.write(PartWriter(run.store, run.work, run.id), run.journal, run.work)
-    if (changed or days.written) and run.options.table_format == "delta":
+    if (changed or days.written) and run.options.table_format != "parquet":
         note_replaced(run.store, run.journal, run.work, run.id)
     _write_run(run, outcome, days.coverage)
     state.mark_version(run.store)
@@ -204,7 +207,7 @@ def _in_scope(directory: str, scope: str) -> bool:
 
 def _write_run(run: Run, outcome: Outcome, coverage: Coverage) -> None:
     """The summary row, beside those of the date's other runs, and what all of them cover."""
-    day = run.interval.since // DAY_MS
+    day = run.started_ms // DAY_MS
     scope = run.options.scope
     writer = PartWriter(run.store, run.work, run.id)
     for row in [*state.rows_of_day(run.store, RUNS, day, scope), outcome.summary]:

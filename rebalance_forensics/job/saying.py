@@ -6,6 +6,8 @@ import json
 import sys
 from datetime import UTC, datetime
 
+from rebalance_forensics.report.plain_text import printable
+
 LOGGER = "rebalance_forensics.job"
 
 
@@ -22,5 +24,6 @@ class Voice:
             told = {"ts": now, "level": level, "logger": LOGGER, "msg": sentence, "context": context}
             sys.stderr.write(json.dumps(told, default=str) + "\n")
         elif level != "INFO":
-            sys.stderr.write(f"rebalance-forensics: {sentence}\n")
+            harmless = "\n".join(map(printable, sentence.split("\n")))
+            sys.stderr.write(f"rebalance-forensics: {harmless}\n")
         sys.stderr.flush()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from rebalance_forensics.job.ahead import ReadAhead, as_it_was, fitting
 from rebalance_forensics.job.entries import Known, Ledger, entries_of
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.pipeline.refusals import InputError
@@ -42,14 +43,16 @@ class Harvest:
         return harvest
 
 
-def scan_files(run: Run) -> Scanned:
-    """List, open what is new, read it."""
+def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
+    """List, open what is new, read it, unless a stream has read it already."""
     entries = read_ledger(run.store, run.options.scope)
     listing = list_inputs(run.options.inputs)
+    parts = ahead.parts() if ahead else {}
+    as_it_was(listing, parts)
     looked, known = _look(run, listing, entries)
     found = changes(looked, known, entries)
     plan = plan_scan(looked, found, run.options.reading, workers=run.engine.workers)
-    harvest = Harvest.of(_read(run, plan) if plan.reads.portions else [])
+    harvest = Harvest.of(_read(run, plan, ahead, fitting(parts, plan, looked, found)))
     stats = [*(settled.stats for settled in plan.settled.values()), *harvest.stats]
     day = run.interval.since // DAY_MS
     replaced = _replaced(plan, found)
@@ -78,8 +81,10 @@ def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[Looked,
     return run.engine.look(look), known
 
 
-def _read(run: Run, plan: ScanPlan) -> Told:
-    return run.engine.scan(Scan(plan=plan.reads, store=run.store, work=run.work))
+def _read(run: Run, plan: ScanPlan, ahead: ReadAhead | None, done: Collection[str]) -> Told:
+    told = ahead.told(done, run.store, run.work) if ahead and done else []
+    left = plan.without(done, run.engine.workers) if done else plan.reads
+    return [*told, *run.engine.scan(Scan(plan=left, store=run.store, work=run.work))] if left.portions else told
 
 
 def _replaced(plan: ScanPlan, found: Changes) -> dict[str, int]:
@@ -96,8 +101,8 @@ def _widen(known: dict[str, tuple[int, int]], told: dict[str, tuple[int, int]]) 
 
 
 def refuse_foreign(run: Run, files: int, errors: Sequence[str], ledger: Ledger) -> None:
-    """A run that has never seen a Kafka line says what it looked at, and touches nothing."""
-    if ledger.knows_kafka:
+    """A run that has never seen a Kafka line says what it looked at, and touches nothing; a stream may have to wait."""
+    if ledger.knows_kafka or run.options.stream:
         return
     looked_at = ", ".join(run.options.inputs)
     failed = "; ".join(errors[:3])

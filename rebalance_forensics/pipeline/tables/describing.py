@@ -12,9 +12,14 @@ def described() -> str:
     return "\n".join(map(_section, PUBLIC.values()))
 
 
+def column_types(table: Table) -> dict[str, str]:
+    """The table's own columns, in Spark's words."""
+    return {field.name: _type(field.type) for field in table.schema}
+
+
 def ddl(table: Table) -> str:
     """The table's columns with its partitions, as Spark declares them."""
-    columns = [f"`{field.name}` {_type(field.type)}" for field in table.schema]
+    columns = [f"`{name}` {kind}" for name, kind in column_types(table).items()]
     return ", ".join([*columns, "`date` date", "`cluster` string"])
 
 

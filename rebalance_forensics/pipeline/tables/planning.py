@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, deal
@@ -29,6 +30,11 @@ class ScanPlan:
     def forgotten_from(self) -> dict[str, int]:
         """By path, the place from which on a file is read."""
         return {file.path: of.until if (of := self.settled.get(file.path)) else 0 for file in self.reads.files}
+
+    def without(self, paths: Collection[str], workers: int) -> ReadPlan:
+        """What there is to read beside some files."""
+        left = [split for portion in self.reads.portions for split in portion if split.file.path not in paths]
+        return replace(self.reads, portions=deal(left, max(workers, len(self.reads.portions))))
 
 
 def reading_of(options: AnalyzeOptions) -> Reading:

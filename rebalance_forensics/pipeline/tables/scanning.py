@@ -51,7 +51,7 @@ class TableScan:
 def scan_task(scan: Scan, task: int) -> Iterator[pa.RecordBatch]:
     """Read one portion; the counts of its splits, and the dates its events are of, go to the driver."""
     open_remote_with(open_location)
-    yield from keep_events(read_portion(scan.plan.portions[task], scan.plan.reading), scan.store, scan.work, _unnamed)
+    yield from keep_events(read_portion(scan.plan.portions[task], scan.plan.reading), scan.store, scan.work, unnamed)
 
 
 def scan_rows(batches: Iterable[pa.RecordBatch], scan: TableScan) -> Iterator[pa.RecordBatch]:
@@ -69,7 +69,7 @@ def hour_id(hour: str) -> str:
     return hashed("table", hour)
 
 
-def _unnamed(events: pa.RecordBatch) -> pa.Array:
+def unnamed(events: pa.RecordBatch) -> pa.Array:
     """Files are named later: the driver tells which is which."""
     return pa.nulls(events.num_rows, pa.string())
 

@@ -196,7 +196,7 @@ INPUTS = Table(
 RUNS = Table(
     name="runs",
     of="one run of the job; the intervals of all runs are what the tables cover",
-    dated_by="`since`; its cluster is `--cluster`, or `*` with `--cluster-per-directory`",
+    dated_by="`started_at`; its cluster is `--cluster`, or `*` where there are several",
     order=("started_at", "id"),
     schema=_schema(
         ("id", pa.string(), "the run"),

@@ -1,0 +1,191 @@
+"""The tables as Delta or Iceberg tables: what a run replaced in Parquet is brought in here, one transaction a table.
+
+What is to be done becomes known together with the Parquet tables, so that a run that is killed in between is made good
+by the next one; doing it twice leaves the same rows. `events`, which has no ids and most of the rows, is replaced by
+partitions; the other tables are merged by their ids, so that only rows that differ are written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.describing import column_types, ddl
+from rebalance_forensics.pipeline.tables.intervals import date_text
+from rebalance_forensics.pipeline.tables.journal import FILES, Journal
+from rebalance_forensics.pipeline.tables.layout import Partition, partition_of
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, INPUTS, PUBLIC, Table
+from rebalance_forensics.pipeline.tables.stores import Store, first_line
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+OUTBOX = "_lake"
+PARTITIONS = ("date", "cluster")
+PACKAGES = {"delta": "io.delta:delta-spark_2.13", "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13"}
+_OURS = "rebalance_forensics"
+"""The name of the Iceberg catalog of directories below the output, where no other is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    """Where the tables are, and in which format."""
+
+    session: SparkSession
+    store: Store
+    kind: str
+    catalog: str | None
+
+    @classmethod
+    def of(cls, session: SparkSession, options: JobOptions) -> Lake:
+        """The tables of a run; refused before anything is written where Spark does not know the format."""
+        lake = cls(session=session, store=Store(options.output), kind=options.table_format, catalog=options.catalog)
+        if lake.kind == "iceberg" and not lake.catalog:
+            name = f"spark.sql.catalog.{_OURS}"
+            session.conf.set(name, "org.apache.iceberg.spark.SparkCatalog")
+            session.conf.set(f"{name}.type", "hadoop")
+            session.conf.set(f"{name}.warehouse", f"{lake.store.hadoop_name}/iceberg")
+        lake.refuse_unknown()
+        return lake
+
+    def refuse_unknown(self) -> None:
+        """A format or a catalog that the session lacks."""
+        try:
+            self.session.sql(f"SHOW TABLES IN {self.catalog or _OURS}") if self._is_named else self._probe()
+        except Exception as error:
+            if self._is_named or "DATA_SOURCE_NOT_FOUND" in str(error):
+                told = f"--table-format {self.kind}: {first_line(error)}"
+                raise InputError(f"{told}; give Spark the package ({PACKAGES[self.kind]}).") from error
+
+    @property
+    def _is_named(self) -> bool:
+        return self.kind == "iceberg" or self.catalog is not None
+
+    def _probe(self) -> None:
+        """Ask for a table that is not there: what is missed tells whether the format is known."""
+        self.session.read.format(self.kind).load(f"{self.store.hadoop_name}/{self.kind}/_probe")
+
+    def name_of(self, table: Table) -> str:
+        """The table, as SQL names it."""
+        if self._is_named:
+            return f"{self.catalog or _OURS}.{table.name}"
+        return f"delta.`{self.store.hadoop_name}/delta/{table.name}`"
+
+
+def note_replaced(store: Store, journal: Journal, work: str, run: str) -> None:
+    """Enter which partitions of which tables the run replaces."""
+    places = sorted(d for d in journal.replaced if d.partition("/")[0] in PUBLIC)
+    path = f"{work}/{FILES}/{OUTBOX}/{run}/partitions.json"
+    store.write(path, json.dumps(places).encode())
+    journal.put(f"{OUTBOX}/{run}", path)
+
+
+def publish(lake: Lake) -> None:
+    """Bring the tables up to what was noted; a table without rows is there too, for queries to find."""
+    runs = lake.store.directories(OUTBOX)
+    noted = [f"{OUTBOX}/{run}/partitions.json" for run in runs]
+    places = {place for path in noted if lake.store.kind(path) == "file" for place in json.loads(lake.store.read(path))}
+    by_table: dict[str, list[Partition]] = defaultdict(list)
+    for place in sorted(places):
+        known = partition_of(place)
+        if known:
+            by_table[known[0]].append((known[1], known[2]))
+    for name, table in PUBLIC.items():
+        try:
+            _bring_up(lake, table, by_table[name])
+        except Exception as error:
+            raise InputError(
+                f"the {lake.kind} table {lake.name_of(table)} could not be written: {first_line(error)}; "
+                "the Parquet tables stand, and the next run makes up for it."
+            ) from error
+    for run in runs:
+        lake.store.delete_tree(f"{OUTBOX}/{run}")
+
+
+def _bring_up(lake: Lake, table: Table, partitions: Sequence[Partition]) -> None:
+    name, session = lake.name_of(table), lake.session
+    exists = _columns(session, name)
+    if not exists:
+        partitioned = f"USING {lake.kind} PARTITIONED BY ({', '.join(PARTITIONS)})"
+        session.sql(f"CREATE TABLE IF NOT EXISTS {name} ({ddl(table)}) {partitioned}")
+    elif missing := [f"`{column}` {kind}" for column, kind in column_types(table).items() if column not in exists]:
+        session.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(missing)})")
+    if exists and not partitions:
+        return
+    # A new table takes in what earlier runs left in Parquet too.
+    where = condition(partitions) if exists else "true"
+    rows = _rows(lake, table).where(where).select(*column_types(table), *PARTITIONS)
+    if table is EVENTS or not exists:
+        from pyspark.sql import functions  # noqa: PLC0415 - Spark only where it is asked for
+
+        rows.writeTo(name).overwrite(functions.expr(where))
+    else:
+        _merge(session, table, name, rows, partitions)
+
+
+def _columns(session: SparkSession, name: str) -> list[str]:
+    """The columns of a table; none where there is no such table."""
+    from pyspark.errors import AnalysisException  # noqa: PLC0415
+
+    try:
+        return list(session.table(name).columns)
+    except AnalysisException:
+        return []
+
+
+def _rows(lake: Lake, table: Table) -> DataFrame:
+    if lake.store.kind(table.name) == "nothing":
+        return lake.session.createDataFrame([], ddl(table))
+    return lake.session.read.schema(ddl(table)).parquet(f"{lake.store.hadoop_name}/{table.name}")
+
+
+def _merge(session: SparkSession, table: Table, name: str, rows: DataFrame, partitions: Sequence[Partition]) -> None:
+    """Rows that are new in, those that differ changed, those that are gone out; only some partitions are looked at."""
+    from pyspark.sql import functions  # noqa: PLC0415
+
+    keys = [*PARTITIONS, *keys_of(table)]
+    there = session.table(name).where(condition(partitions))
+    fresh = rows.dropDuplicates(keys).withColumn("_gone", functions.lit(False))  # noqa: FBT003 - a literal of Spark's
+    gone = there.join(rows.select(*keys), keys, "left_anti").select(*rows.columns)
+    fresh.unionByName(gone.withColumn("_gone", functions.lit(True))).createOrReplaceTempView("_rebalance_rows")  # noqa: FBT003
+    cells = [column for column in column_types(table) if column not in keys]
+    same = " AND ".join(f"t.`{column}` <=> s.`{column}`" for column in cells)
+    clauses = (
+        f"MERGE INTO {name} t USING _rebalance_rows s",
+        f"ON ({condition(partitions, 't.')}) AND {' AND '.join(f't.`{key}` = s.`{key}`' for key in keys)}",
+        "WHEN MATCHED AND s._gone THEN DELETE",
+        f"WHEN MATCHED AND NOT ({same}) THEN UPDATE SET {', '.join(f't.`{c}` = s.`{c}`' for c in cells)}",
+        f"WHEN NOT MATCHED AND NOT s._gone THEN INSERT ({', '.join(f'`{c}`' for c in rows.columns)})",
+        f"VALUES ({', '.join(f's.`{c}`' for c in rows.columns)})",
+    )
+    session.sql("\n".join(clauses))
+    session.catalog.dropTempView("_rebalance_rows")
+
+
+def keys_of(table: Table) -> tuple[str, ...]:
+    """What names a row within its partition."""
+    return ("path", "file_id") if table is INPUTS else ("id",)
+
+
+def condition(partitions: Iterable[Partition], of: str = "") -> str:
+    """The partitions in SQL; `of` is the table's name in it, with a point."""
+    days: dict[str, list[int]] = defaultdict(list)
+    for day, cluster in partitions:
+        days[cluster].append(day)
+    return " OR ".join(
+        f"({of}cluster = '{_quoted(cluster)}' AND {of}date IN ({', '.join(map(_date, sorted(dates)))}))"
+        for cluster, dates in sorted(days.items())
+    )
+
+
+def _date(day: int) -> str:
+    return f"DATE'{date_text(day)}'"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")
