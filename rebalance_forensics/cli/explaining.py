@@ -73,11 +73,12 @@ def _cause_explained(cause: str) -> str:
 
 
 def _line_explained(line: str, catalog: Catalog) -> str:
+    from rebalance_forensics.report.plain_text import printable  # noqa: PLC0415
     from rebalance_forensics.sources.reading import parse_line  # noqa: PLC0415
 
     record = parse_line(line)
     match = catalog.match(record.message, logger=record.logger, level=record.level)
-    return "".join(f"{name:<12} {value}\n" for name, value in _facts(catalog, record, match))
+    return "".join(f"{name:<12} {printable(value)}\n" for name, value in _facts(catalog, record, match))
 
 
 def _facts(catalog: Catalog, record: LogRecord, match: Match | None) -> Iterator[tuple[str, str]]:
@@ -101,4 +102,4 @@ def _facts(catalog: Catalog, record: LogRecord, match: Match | None) -> Iterator
     yield "event", match.event or "none: the line is known and says nothing about groups"
     if match.group:
         yield "group", match.group
-    yield from ((name, json.dumps(value, ensure_ascii=False)) for name, value in match.fields.items())
+    yield from ((name, json.dumps(value)) for name, value in match.fields.items())

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NoReturn, TextIO
 
+from rebalance_forensics.report.plain_text import printable
+
 OK, FOUND, REFUSED, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
 PIPED_WIDTH = 80
 
@@ -29,8 +31,10 @@ def say(text: str) -> None:
 
 def warn(sentence: str) -> None:
     """Tell the user something on standard error; where nobody can be told, the exit code still tells."""
+    # A sentence may name a file or a group, and whoever named that may have meant harm to terminals.
+    harmless = "\n".join(map(printable, sentence.split("\n")))
     with suppress(OSError):
-        sys.stderr.write(f"rebalance-forensics: {sentence}\n")
+        sys.stderr.write(f"rebalance-forensics: {harmless}\n")
         sys.stderr.flush()
 
 

@@ -77,5 +77,5 @@ def match(patterns: PatternsOption = []) -> None:  # noqa: B006
         found = catalog.match(record.message, logger=record.logger, level=record.level)
         fields = None if found is None else {**({"group": found.group} if found.group else {}), **found.fields}
         answer = None if found is None else {"pattern": found.pattern, "event": found.event, "fields": fields}
-        say(json.dumps(answer, ensure_ascii=False) + "\n")
+        say(json.dumps(answer) + "\n")
     leave(0)

@@ -46,7 +46,7 @@ def event_lines(analysis: Analysis) -> Iterator[str]:
     """Each event as one line of JSON: what all events have first, then the event's own fields."""
     for batch in event_table(analysis).to_batches(max_chunksize=4096):
         for row in rows_of(batch):
-            yield json.dumps(_document(row), ensure_ascii=False, separators=(", ", ": ")) + "\n"
+            yield json.dumps(_document(row), separators=(", ", ": ")) + "\n"
 
 
 def events_of(analysis: Analysis) -> Iterator[Event]:
