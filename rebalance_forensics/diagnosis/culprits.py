@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 
+from rebalance_forensics.diagnosis.bug_signatures import members_in
 from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import streams_client
+
+MOST_IDS = 100
+"""Whoever had more member ids than this goes by those that the evidence names: a storm makes thousands."""
 
 
 def culprit_of(actor: Actor, *, as_instance: bool = False) -> Culprit:
@@ -34,7 +40,22 @@ def _culprit_of(actor: Actor, names: int, *, as_instance: bool) -> Culprit:
 
 
 def _others(actor: Actor, name: str) -> tuple[str, ...]:
-    return tuple(sorted({actor.name, *actor.every_name()} - {name, ""}))
+    names = actor.lasting_names()
+    if len(actor.member_ids) <= MOST_IDS:
+        names |= actor.member_ids
+    return tuple(sorted(names - {name, ""}))
+
+
+def ids_told(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]:
+    """The member ids in these lines of those that had too many to list them all, by the name they are blamed under."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for member in dict.fromkeys(m for line in lines for m in members_in(line)):
+        actor = timeline.cast.known_by(member)
+        if actor is not None and len(actor.member_ids) > MOST_IDS:
+            told = found[culprit_of(actor).name]
+            if len(told) < MOST_IDS:
+                told.append(member)
+    return found
 
 
 def culprits_of(timeline: Timeline, actors: Iterable[Actor], *, as_instance: bool = False) -> tuple[Culprit, ...]:

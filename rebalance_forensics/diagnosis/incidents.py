@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.culprits import the_group
+from rebalance_forensics.diagnosis.culprits import ids_told, the_group
 from rebalance_forensics.diagnosis.finding import GUESS, Fact, Finding, fact_at
 from rebalance_forensics.diagnosis.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.model import (
@@ -151,10 +151,11 @@ def _repeated(draft: Draft) -> str:
 
 def _culprits(timeline: Timeline, draft: Draft) -> tuple[Culprit, ...]:
     blamed = {id(c): c for f in draft.findings for c in f.culprits}
+    ids = ids_told(timeline, (e for f in draft.findings for e in f.because))
     found: dict[str, Culprit] = {}
     for culprit in blamed.values():
         known = found.get(culprit.name)
-        names = {*culprit.names, *(known.names if known else ())}
+        names = {*culprit.names, *(known.names if known else ids.get(culprit.name, ()))}
         found[culprit.name] = Culprit(kind=culprit.kind, name=culprit.name, names=tuple(sorted(names)))
     groups = [c for c in found.values() if c.kind == "group"]
     if groups:

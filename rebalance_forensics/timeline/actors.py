@@ -50,11 +50,14 @@ class Actor:
 
     def every_name(self) -> tuple[str, ...]:
         """All other names, sorted, directories and stems of its files included."""
-        names = (
-            self.client_ids | self.instance_ids | self.member_ids | self.threads | self.hosts | self.files
-            | self.processes | self.endpoints
+        return tuple(sorted((self.lasting_names() | self.member_ids) - {self.name, ""}))
+
+    def lasting_names(self) -> set[str]:
+        """All names but the member ids, of which it gets another each time it joins anew."""
+        return (
+            self.client_ids | self.instance_ids | self.threads | self.hosts | self.files | self.processes
+            | self.endpoints | {self.name}
         )  # fmt: skip
-        return tuple(sorted(names - {self.name, ""}))
 
 
 class Cast:
@@ -77,6 +80,10 @@ class Cast:
             return next((a for a in self.actors if a.name == member_id[1:]), None)
         known = self._by_member.get(member_id)
         return known or self._met_by_member_id(member_id)
+
+    def known_by(self, member_id: str) -> Actor | None:
+        """The actor behind a member id, if somebody is known by it."""
+        return self._by_member.get(member_id)
 
     def of_instance(self, instance_id: str | None) -> Actor | None:
         """The actor behind a group.instance.id."""

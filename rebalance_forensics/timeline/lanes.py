@@ -31,9 +31,11 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
 def _lanes_of_actor(timeline: Timeline, actor: Actor, marks: Marks) -> Iterator[Lane]:
     spans = sorted(_spans(timeline, actor), key=lambda s: (s.started_at, s.kind))
     yield Lane(name=actor.name, kind=actor.kind, spans=tuple(spans), marks=tuple(marks.get(actor.name, ())))
+    ids: dict[str | None, list[str]] = defaultdict(list)
+    for member in actor.member_ids if actor.threads else ():
+        ids[streams_thread(member)].append(member)
     for thread in sorted(actor.threads):
-        ids = {member for member in actor.member_ids if streams_thread(member) == thread}
-        held = tuple(_held(timeline, ids))
+        held = tuple(_held(timeline, ids[thread]))
         if held or marks.get(thread):
             yield Lane(name=thread, kind="thread", spans=held, marks=tuple(marks.get(thread, ())), owner=actor.name)
 
@@ -79,21 +81,30 @@ def _lanes_of(actor: Actor | None, name: str | None, mark: Mark) -> set[str]:
 
 def _spans(timeline: Timeline, actor: Actor) -> Iterator[Span]:
     yield from _held(timeline, actor.member_ids)
-    for pause in timeline.pauses:
-        if pause.client_id in actor.client_ids or pause.member_id in actor.member_ids:
-            label = f"{pause.kind}: {len(pause.partitions)} partitions without a reader"
-            yield Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label)
-    for departure in timeline.departures:
-        if departure.actor is actor:
-            back = departure.returned.at if departure.returned else None
-            yield Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
+    by_name, names = timeline.remembered(_pauses_by_name), actor.client_ids | actor.member_ids
+    for place in sorted({place for name in names for place in by_name.get(name, ())}):
+        pause = timeline.pauses[place]
+        label = f"{pause.kind}: {len(pause.partitions)} partitions without a reader"
+        yield Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label)
+    for departure in timeline.departures.of(actor):
+        back = departure.returned.at if departure.returned else None
+        yield Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
+
+
+def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
+    found: dict[str | None, list[int]] = defaultdict(list)
+    for place, pause in enumerate(timeline.pauses):
+        found[pause.client_id].append(place)
+        found[pause.member_id].append(place)
+    return found
 
 
 def _held(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
     """The generations in which one of these ids is a member, each with the joining before it."""
-    ordered = timeline.generations
-    for index, generation in enumerate(ordered):
-        if generation.started_at is None or not any(m.member_id in member_ids for m in generation.members):
+    ordered, by_member = timeline.generations, timeline.remembered(_generations_by_member)
+    for index in sorted({place for member in member_ids for place in by_member.get(member, ())}):
+        generation = ordered[index]
+        if generation.started_at is None:
             continue
         label = f"generation {generation.generation}"
         number = generation.generation
@@ -109,6 +120,14 @@ def _held(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
         yield Span(
             started_at=begin, ended_at=_next_start(ordered, index), kind="member", label=label, generation=number
         )
+
+
+def _generations_by_member(timeline: Timeline) -> dict[str | None, list[int]]:
+    found: dict[str | None, list[int]] = defaultdict(list)
+    for place, generation in enumerate(timeline.generations):
+        for member in generation.members:
+            found[member.member_id].append(place)
+    return found
 
 
 def _next_start(ordered: list[Generation], index: int) -> int | None:
