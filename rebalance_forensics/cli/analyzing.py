@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rebalance_forensics.cli.following import follow as follow_logs
 from rebalance_forensics.cli.options import (
     ClusterOption,
     ClusterPerDirectoryOption,
@@ -25,6 +26,7 @@ from rebalance_forensics.cli.outcomes import colored, leave, say, width
 from rebalance_forensics.cli.running import exit_code, options_of, run
 
 if TYPE_CHECKING:
+    from rebalance_forensics.pipeline.run import Analysis
     from rebalance_forensics.report.model import Report
 
 JsonOption = Annotated[
@@ -69,6 +71,10 @@ AnonymizeOption = Annotated[
         show_default=False,
     ),
 ]
+FollowOption = Annotated[
+    bool,
+    typer.Option("--follow", help="Go on with logs that are still written; tell of incidents as they come."),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.", show_default=False)]
 
 
@@ -91,6 +97,7 @@ def analyze(
     fail_on: FailOnOption = None,
     engine: EngineOption = EngineName.SPARK,
     java_home: JavaHomeOption = None,
+    follow: FollowOption = False,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
 ) -> None:
@@ -114,11 +121,19 @@ def analyze(
         since=since,
         until=until,
     )
-    analysis = run(paths, options, keep_events=events is not None or anonymize)
-    report = shown(analysis, outputs)
-    write_outputs(analysis, report, outputs)
-    if not outputs.fills_stdout:
-        say(_rendered(report, verbosity=-1 if quiet else verbose))
+    verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
+
+    def written(analysis: Analysis) -> Report | None:
+        """The report for the terminal, once all other outputs are written; none where one of these goes there."""
+        report = shown(analysis, outputs)
+        write_outputs(analysis, report, outputs)
+        return None if outputs.fills_stdout else report
+
+    if follow:
+        leave(follow_logs(paths, options, written, verbosity=verbosity, fail_on=fail_on, keep_events=keep_events))
+    analysis = run(paths, options, keep_events=keep_events)
+    if (report := written(analysis)) is not None:
+        say(_rendered(report, verbosity=verbosity))
     leave(exit_code(analysis, fail_on))
 
 

@@ -8,6 +8,7 @@ events; nothing else of a log leaves the Python workers.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -79,10 +80,11 @@ class _Asked:
     @classmethod
     def of(cls, given: dict[str, str]) -> _Asked:
         options = {name.lower(): value for name, value in given.items()}
-        if not options.get("path"):
+        paths = json.loads(options["inputs"]) if "inputs" in options else _several(options.get("path"))
+        if not paths:
             raise InputError('rebalance_logs: name the logs, as in .load("logs/").')
         return cls(
-            paths=tuple(options["path"].split(",")),
+            paths=tuple(paths),
             options=AnalyzeOptions(
                 cluster=options.get("cluster"),
                 cluster_per_directory=options.get("clusterperdirectory", "false") == "true",

@@ -1,0 +1,75 @@
+"""`analyze --follow`: incidents as they come, until Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rebalance_forensics.cli.outcomes import OK, colored, say, warn, warn_all, width
+from rebalance_forensics.cli.running import exit_code
+
+if TYPE_CHECKING:
+    from rebalance_forensics.cli.options import SeverityName
+    from rebalance_forensics.diagnosis.model import Incident
+    from rebalance_forensics.pipeline.options import AnalyzeOptions
+    from rebalance_forensics.pipeline.run import Analysis
+    from rebalance_forensics.report.model import Report
+
+EVERY_MS = 2000
+State = tuple[object, ...]
+
+
+def follow(
+    paths: Sequence[str],
+    options: AnalyzeOptions,
+    write: Callable[[Analysis], Report | None],
+    *,
+    verbosity: int,
+    fail_on: SeverityName | None,
+    keep_events: bool,
+) -> int:
+    """Print each incident when it is new and when its verdict changes; `write` all outputs at each change."""
+    from rebalance_forensics.pipeline import live  # noqa: PLC0415 - `--help` needs no Spark
+    from rebalance_forensics.pipeline.session import active_session, start_session  # noqa: PLC0415
+
+    states: dict[str, State] = {}
+    codes = [OK]
+
+    def show(analysis: Analysis) -> None:
+        report = write(analysis)
+        changed = [one for one in analysis.report.incidents if states.get(one.id) != _state(one)]
+        states.update({one.id: _state(one) for one in changed})
+        warn_all(error for one in analysis.report.inputs for error in one.errors)
+        if changed and report is not None:
+            say(_rendered(_only(report, {one.id for one in changed}), verbosity))
+        codes.append(exit_code(analysis, fail_on))
+
+    live.refuse_standing(paths, options)
+    session = active_session() or start_session(options.java_home, small=True)
+    warn("following; Ctrl-C ends.")
+    live.follow(session, paths, options, show, every_ms=EVERY_MS, keep_events=keep_events)
+    return codes[-1]
+
+
+def _state(incident: Incident) -> State:
+    """What about an incident is worth saying again when it changes."""
+    causes = [(cause.cause, *(culprit.name for culprit in cause.culprits)) for cause in incident.root_causes]
+    return incident.severity, incident.ongoing, tuple(causes)
+
+
+def _only(report: Report, ids: set[str]) -> Report:
+    incidents = tuple(one for one in report.incidents if one.id in ids)
+    groups = {(one.cluster, one.group) for one in incidents}
+    return replace(
+        report,
+        incidents=incidents,
+        groups=tuple(group for group in report.groups if (group.cluster, group.group) in groups),
+        gaps=(),
+    )
+
+
+def _rendered(report: Report, verbosity: int) -> str:
+    from rebalance_forensics.report.terminal import render  # noqa: PLC0415 - renderers load slowly
+
+    return render(report, width=width(), color=colored(), verbosity=verbosity)
