@@ -75,6 +75,14 @@ FollowOption = Annotated[
     bool,
     typer.Option("--follow", help="Go on with logs that are still written; tell of incidents as they come."),
 ]
+KeepWarmOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-warm",
+        help="Leave Spark running for the next command; it ends after half an hour without one, or by warmup --stop.",
+        show_default=False,
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.", show_default=False)]
 
 
@@ -98,6 +106,7 @@ def analyze(
     engine: EngineOption = EngineName.SPARK,
     java_home: JavaHomeOption = None,
     follow: FollowOption = False,
+    keep_warm: KeepWarmOption = False,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
 ) -> None:
@@ -117,6 +126,7 @@ def analyze(
         cluster_per_directory=cluster_per_directory,
         patterns=patterns,
         java_home=java_home,
+        keep_warm=keep_warm,
         group=group,
         since=since,
         until=until,

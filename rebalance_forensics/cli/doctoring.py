@@ -24,11 +24,21 @@ def doctor(
     leave(OK if all(check.well for check in checks if check.needed) else FOUND)
 
 
-def warmup(java_home: JavaHomeOption = None) -> None:
+StopOption = Annotated[
+    bool, typer.Option("--stop", help="End the Spark that --keep-warm left running.", show_default=False)
+]
+
+
+def warmup(*, java_home: JavaHomeOption = None, stop: StopOption = False) -> None:
     """Prepare a faster start, once for this Java and Spark.
 
     Archives the JVM's classes and compiles the catalog.
     """
+    if stop:
+        from rebalance_forensics.pipeline import warm_server  # noqa: PLC0415
+
+        say("the Spark that was kept warm: ended\n" if warm_server.stop() else "no Spark was kept warm\n")
+        leave(OK)
     from rebalance_forensics.pipeline.warming import warm_up  # noqa: PLC0415
 
     for sentence in warm_up(java_home):

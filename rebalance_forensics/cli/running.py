@@ -28,6 +28,7 @@ def options_of(
     cluster_per_directory: bool = False,
     patterns: Sequence[Path] = (),
     java_home: str | None = None,
+    keep_warm: bool = False,
     group: str | None = None,
     since: str | None = None,
     until: str | None = None,
@@ -46,6 +47,7 @@ def options_of(
         cluster_per_directory=cluster_per_directory,
         patterns=_resolved(patterns),
         java_home=java_home,
+        keep_warm=keep_warm,
     )
 
 

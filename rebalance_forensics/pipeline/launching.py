@@ -97,7 +97,7 @@ class Booting:
         self.process.wait()
         raise InputError(
             f"Java {self.java.release} at {self.java.executable} ({self.java.source}) did not start Spark: "
-            f"{_last_words(self.log)}. Name another one with --java-home, or use --engine local: same report."
+            f"{last_words(self.log)}. Name another one with --java-home, or use --engine local: same report."
         )
 
     def end(self) -> None:
@@ -120,27 +120,23 @@ def spark_jars() -> Path:
 
 def command_line(java: Java, options: Sequence[str], *, heap: str) -> list[str]:
     """How the JVM is started; only jar files stand on its class path, as a class-data archive demands."""
-    jars = sorted(str(jar) for jar in spark_jars().glob("*.jar"))
-    return [
-        str(java.executable),
-        "-cp",
-        os.pathsep.join(jars),
-        f"-Xmx{heap}",
-        *MODULE_OPTIONS,
-        f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
-        *options,
-        SERVER,
-    ]
+    return [str(java.executable), "-cp", class_path(), f"-Xmx{heap}", *module_options(), *options, SERVER]
 
 
-def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Booting:
-    """Start the JVM and go on."""
-    directory = Path(tempfile.mkdtemp(prefix="rebalance-forensics-"))
-    _directories.append(directory)
-    address, log = directory / "gateway", directory / "jvm.log"
-    environment = {
+def class_path() -> str:
+    """All jars of Spark."""
+    return os.pathsep.join(sorted(str(jar) for jar in spark_jars().glob("*.jar")))
+
+
+def module_options() -> tuple[str, ...]:
+    """What every JVM of ours is told: what Spark may open, and to log warnings nowhere near the terminal."""
+    return *MODULE_OPTIONS, f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
+
+
+def surroundings() -> dict[str, str]:
+    """The environment of a JVM and of the Python workers that it starts."""
+    return {
         **os.environ,
-        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
         "SPARK_CONNECT_MODE": "0",
         "SPARK_HOME": str(spark_jars().parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -149,6 +145,14 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Boot
         # Python workers import this package, also where it is run from its source tree.
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
     }
+
+
+def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Booting:
+    """Start the JVM and go on."""
+    directory = Path(tempfile.mkdtemp(prefix="rebalance-forensics-"))
+    _directories.append(directory)
+    address, log = directory / "gateway", directory / "jvm.log"
+    environment = {**surroundings(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - the Java that was found and checked
             command_line(java, options, heap=heap),
@@ -172,7 +176,8 @@ def _integer(told: BinaryIO) -> int:
     return int(struct.unpack(">i", told.read(4))[0])
 
 
-def _last_words(log: Path) -> str:
+def last_words(log: Path) -> str:
+    """What a JVM complained of before it ended."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if "Error" in line or "Exception" in line), 0)
     # The JVM names what failed on one line and why on the next.

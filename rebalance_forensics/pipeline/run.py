@@ -108,12 +108,18 @@ def _on_spark(
     """Plan while the JVM boots, then run."""
     from rebalance_forensics.pipeline import session as sessions  # noqa: PLC0415 - Spark only where it is asked for
     from rebalance_forensics.pipeline.spark_engine import run_on_spark  # noqa: PLC0415
+    from rebalance_forensics.pipeline.warm_server import warm_session  # noqa: PLC0415
 
     refuse_missing(paths)
     ready = session or sessions.active_session()
     with ThreadPoolExecutor(1) as boot:
         small = bytes_below(paths) < PAYS_TO_COMPILE
-        booting = None if ready else boot.submit(sessions.start_session, options.java_home, small=small)
+        if ready:
+            booting = None
+        elif options.keep_warm:
+            booting = boot.submit(warm_session, options.java_home)
+        else:
+            booting = boot.submit(sessions.start_session, options.java_home, small=small)
         workers = ready.sparkContext.defaultParallelism if ready else sessions.cores()
         plan = plan_reading(paths, options, workers=workers)
         ready = ready or (booting.result() if booting else None)

@@ -153,7 +153,7 @@ def _look_into(path: Path, name: str, search: _Search) -> None:
         status = path.stat()
         with opened(str(path), ()) as stream:
             mtime_ms = int(time.time() * 1000) if name == "-" else status.st_mtime_ns // 1_000_000
-            file = InputFile(path=name, location=str(path), size=status.st_size, mtime_ms=mtime_ms)
+            file = InputFile(path=name, location=str(path.absolute()), size=status.st_size, mtime_ms=mtime_ms)
             _sort_out(file, stream, 0, search)
     except PermissionError:
         search.errors.append(
