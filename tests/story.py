@@ -173,7 +173,7 @@ class Story:
         """The group's history for the rules to reason about."""
         own = [e for e in self.events if e.group == self.group]
         timeline = build("default", self.group, own, [e for e in self.events if e.group is None])
-        mark_follow_ups(timeline.rebalances, timeline.events)
+        mark_follow_ups(timeline.rebalances, timeline.events, timeline.mode)
         return timeline
 
     def case(self) -> GroupCase:

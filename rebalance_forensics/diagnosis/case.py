@@ -34,7 +34,7 @@ class GroupCase:
 def investigate(cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event]) -> GroupCase:
     """Rebuild the group's history and find out what disturbed it; the order of the events does not matter."""
     timeline = build(cluster, group, events, shared)
-    mark_follow_ups(timeline.rebalances, timeline.of(*TELLING))
+    mark_follow_ups(timeline.rebalances, timeline.of(*TELLING), timeline.mode)
     drafts, explained = weigh(timeline, findings_of(timeline))
     assigned = assign_rebalances(timeline, drafts, explained)
     unassigned = [r for r in timeline.rebalances if id(r) not in assigned and r.events]

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes import Away, absences, runs
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import GenerationStabilized
+from rebalance_forensics.events.rebalancing import AssignmentComputed, GenerationStabilized, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
@@ -60,7 +60,13 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     counts = timeline.remembered(_member_counts)
     arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
-    return bool(unseen) or counts.get(first.generation, 0) > arrived
+    return bool(unseen) or counts.get(first.generation, 0) > arrived or _led_by_another(timeline, first)
+
+
+def _led_by_another(timeline: Timeline, first: Generation) -> bool:
+    """From 2.4 on a leader logs that it leads: where nobody did, a member without a log was in before."""
+    prints = bool(timeline.of(AssignmentComputed, SyncSucceeded))
+    return prints and first.leader is None and not timeline.has_coordinator_log
 
 
 def _reached_at(generation: Generation) -> int:

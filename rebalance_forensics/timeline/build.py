@@ -36,7 +36,7 @@ from rebalance_forensics.timeline.pauses import pauses_of
 from rebalance_forensics.timeline.processes import starts_of, stops_of
 from rebalance_forensics.timeline.requests import requests_of
 from rebalance_forensics.timeline.roles import with_roles
-from rebalance_forensics.timeline.shared import concerning
+from rebalance_forensics.timeline.shared import adopted, concerning
 from rebalance_forensics.timeline.writing_order import with_times
 
 T = TypeVar("T")
@@ -161,7 +161,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     """Rebuild one group's history from its own events and those that name no group."""
     spoken, around = distinct(own), tuple(shared)
     mine = with_roles(spoken, around)
-    theirs = distinct(concerning(group, mine, with_roles(around, spoken)))
+    theirs = adopted(group, mine, distinct(concerning(group, mine, with_roles(around, spoken))))
     clocks = read_clocks([*mine, *theirs])
     events = sorted(on_one_clock(with_times([*mine, *theirs]), clocks), key=lambda e: e.at or 0)
     grouped = [e for e in events if e.group is not None]

@@ -10,12 +10,14 @@ from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStart
 from rebalance_forensics.events.streams import FollowUpRequested, FollowUpScheduled, FollowUpTriggered, VersionProbed
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.model import RebalanceMode
 
 NEAR_MS = 3_000
 RECENT_MS = 60_000
+AT_ONCE_MS = 1_000
 
 
-def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event]) -> None:
+def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event], mode: RebalanceMode = "unknown") -> None:
     """Write into each rebalance which kind of follow-up it is, if any."""
     told: InTime[Event] = InTime(e for e in events if e.at is not None and isinstance(e, TELLING))
     previous: Rebalance | None = None
@@ -23,7 +25,22 @@ def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event]) ->
         since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
         until = rebalance.started_at + 100
         rebalance.followup = _kind(told, min(since, rebalance.started_at - 50), until)
+        if rebalance.followup is None and previous is not None and mode != "eager":
+            rebalance.followup = _wordless_hand_over(previous, rebalance)
         previous = rebalance
+
+
+def _wordless_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None:
+    """A member rejoins a Stable group as soon as it has its assignment: before 3.2 no coordinator says what for."""
+    opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
+    wordless = bool(opened) and all(
+        e.trigger in ("member-rejoined", "leader-rejoined")
+        and e.client_reason in (None, "not provided")
+        and e.state in (None, "Stable")
+        for e in opened
+    )
+    at_once = previous.completed_at is not None and 0 <= rebalance.started_at - previous.completed_at <= AT_ONCE_MS
+    return "cooperative" if wordless and at_once else None
 
 
 TELLING = (

@@ -45,6 +45,7 @@ class Register:
         self._last_departure: dict[Actor, Departure] = {}
         self._seen: set[Actor] = set()
         self._pending: dict[str, Arrival] = {}
+        self._unnamed: dict[str, Arrival] = {}
         self._starts = InTime(starts)
         self._empty = True
 
@@ -97,6 +98,8 @@ class Register:
         self._supersede(actor, member)
         self.live[member] = actor
         self._pending[member] = arrival
+        if member.startswith("?"):
+            self._unnamed[member] = arrival
         self._seen.add(actor)
         self._empty = False
         self.arrivals[arrival] = None
@@ -157,9 +160,10 @@ class Register:
         unnamed = f"?{actor.name}"
         if member == unnamed or self.live.drop(unnamed) is None:
             return False
-        arrival = self._pending.pop(unnamed, None)
+        arrival = self._unnamed.pop(unnamed, None)
         if arrival is not None:
             arrival.member = member
+        if self._pending.pop(unnamed, None) is not None and arrival is not None:
             self._pending[member] = arrival
         return True
 

@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import LeaveFailed, LeaveSent, PollTimeoutExpired, Unsubscribed
+from rebalance_forensics.events.partitions import (
+    OwnershipGivenUp,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+)
 from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    GenerationReset,
+    HeartbeatFailed,
+    JoinFailed,
+    JoinReported,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    SyncFailed,
+    SyncSucceeded,
+)
 from rebalance_forensics.timeline.names import process_of_streams_client, streams_client
+
+OF_A_MEMBER = (
+    JoinStarted, JoinRequested, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, SyncFailed, HeartbeatFailed,
+    GenerationReset, AssignmentComputed, LeaveSent, LeaveFailed, PollTimeoutExpired, Unsubscribed, PartitionsAssigned,
+    PartitionsRevoked, PartitionsLost, OwnershipGivenUp,
+)  # fmt: skip
 
 
 def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
@@ -16,6 +42,21 @@ def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> lis
     clients |= {c for e in shared if (c := _streams_client(e)) is not None and _is_named_after(group, c)}
     places |= {_place(e) for e in shared if e.speaker.role != "broker" and _streams_client(e) in clients}
     return [event for event in shared if _concerns(event, group, places, clients)]
+
+
+def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
+    """The same shared events; what a client says of its membership without naming the group belongs to its group.
+
+    librdkafka names the group when it asks and only itself when it is answered.
+    """
+    known: set[tuple[str, str | None]] = {
+        (_place(e), e.speaker.client_id) for e in own if e.speaker.client_id and e.speaker.role == "other"
+    }
+    return [replace(e, group=group) if _is_of(known, e) else e for e in shared] if known else list(shared)
+
+
+def _is_of(known: set[tuple[str, str | None]], event: Event) -> bool:
+    return isinstance(event, OF_A_MEMBER) and (_place(event), event.speaker.client_id) in known
 
 
 def _is_named_after(group: str, client: str) -> bool:

@@ -64,3 +64,12 @@ def test_a_cluster_that_is_shut_down_as_a_whole_is_planned() -> None:
     story = stopping(moved(), "01:09:59.000", 2)
     assert story.the_incident().severity == "warning", "another broker goes on"
     assert stopping(story, "01:10:09.000", 3).the_incident().severity == "info"
+
+
+def test_processes_that_look_for_the_coordinator_before_they_join_move_nothing() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2")
+    for client in ("c-3", "c-4"):
+        story.started(client, "01:00:05.000").client(client, "01:00:06.000", LOST)
+        story.client(client, "01:00:07.000", FOUND.replace("broker-3", "broker-2"))
+    story.rebalanced("01:00:09.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3", "c-4"])
+    assert "coordinator-failover" not in story.causes()

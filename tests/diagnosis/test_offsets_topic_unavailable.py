@@ -46,3 +46,11 @@ def test_other_topics_that_lack_replicas_do_not_concern_the_group() -> None:
         "01:10:00.100", INSUFFICIENT.replace("__consumer_offsets-13", "orders-3"), logger="kafka.server.ReplicaManager"
     )
     assert story.causes() == []
+
+
+def test_coordinators_of_1_x_give_no_reason_but_begin_again_and_again_while_the_topic_refuses() -> None:
+    story = Story(release=(1, 1), seen="brokers").formed("c-1", "c-2")
+    for number in range(6):
+        story.broker(f"01:10:{number:02}.100", INSUFFICIENT, logger="kafka.server.ReplicaManager")
+        story.rebalanced(f"01:10:{number:02}.120", "", ["c-1", "c-2"])
+    assert story.causes() == ["offsets-topic-unavailable"]

@@ -1,21 +1,25 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnosis.closings import comes
-from tests.kafka_words import member_id
-from tests.story import Story, ms
+from tests.kafka_words import Release, member_id
+from tests.story import Side, Story, ms
 
 
-def late(seconds: int) -> Story:
-    story = Story().formed("c-1", "c-2")
+def late(seconds: int, release: Release = (3, 9), seen: Side = "both") -> Story:
+    story = Story(release=release, seen=seen).formed("c-1", "c-2")
     story.started("c-3", "01:09:58.000")
     words, joiner = story.words, story.id_of("c-3")
-    story.broker("01:09:59.980", words.introduced(joiner))
+    if release >= (3, 0):
+        story.broker("01:09:59.980", words.introduced(joiner))
     story.broker("01:10:00.000", words.preparing(1, words.adding(joiner)))
     for client, second in (("c-1", 1), ("c-2", seconds - 1), ("c-3", 0)):
         at = f"01:10:{second:02}.100"
         if client != "c-3":
-            story.client(client, at, "Request joining group due to: group is already rebalancing")
-            story.client(client, at, f"Revoke previously assigned partitions {', '.join(story.holds[client])}")
+            if release >= (3, 0):
+                story.client(client, at, "Request joining group due to: group is already rebalancing")
+            story.line(f"{client}/app.log", at, story.of(client).revoking(story.holds[client]))
         story.client(client, at, "(Re-)joining group")
     story.generation = 2
     return story.assigned(ms(f"01:10:{seconds:02}.000"), ["c-1", "c-2", "c-3"])
@@ -26,6 +30,14 @@ def test_the_last_to_rejoin_is_blamed_not_the_newcomer_that_triggered_it() -> No
     assert story.causes() == ["rebalance-straggler"]
     assert story.blamed() == ["c-2"]
     assert story.the_incident().generations == (2,)
+
+
+@pytest.mark.parametrize("release", [(1, 0), (2, 2), (2, 5), (2, 8)])
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_clients_of_old_show_the_barrier_by_their_own_joins(release: Release, seen: Side) -> None:
+    story = late(30, release, seen)
+    assert story.causes() == ["rebalance-straggler"]
+    assert story.blamed() == ["c-2"]
 
 
 def test_a_member_removed_at_the_rebalance_timeout_is_a_straggler() -> None:

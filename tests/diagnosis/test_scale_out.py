@@ -31,3 +31,9 @@ def test_a_member_that_was_there_before_is_no_newcomer() -> None:
 
 def test_forming_from_empty_is_no_scale_out() -> None:
     assert Story().formed("c-1", "c-2", "c-3").causes() == []
+
+
+def test_a_newcomer_that_does_not_lead_came_to_others_whose_logs_are_missing() -> None:
+    story = comes(Story(seen="clients").formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    story.events = [e for e in story.events if e.speaker.file == "c-3/app.log"]
+    assert [i.root_causes[0].cause for i in story.case().incidents] == ["scale-out"]

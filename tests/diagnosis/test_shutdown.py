@@ -7,7 +7,7 @@ from tests.kafka_words import Release
 from tests.story import Story
 
 
-@pytest.mark.parametrize("release", [(2, 8), (3, 9), (4, 1)])
+@pytest.mark.parametrize("release", [(2, 2), (2, 4), (2, 8), (3, 9), (4, 1)])
 def test_all_members_that_close_shut_the_group_down(release: Release) -> None:
     story = Story(release=release).formed("c-1", "c-2")
     closes(story, "c-2", "01:10:00.000", ["c-1"])

@@ -7,7 +7,7 @@ from tests.kafka_words import Release
 from tests.story import Side, Story
 
 
-@pytest.mark.parametrize("release", [(2, 4), (2, 8), (3, 9), (4, 1)])
+@pytest.mark.parametrize("release", [(1, 0), (2, 2), (2, 4), (2, 8), (3, 9), (4, 1)])
 def test_a_group_that_forms_from_empty_starts_up(release: Release) -> None:
     (incident,) = Story(release=release).formed("c-1", "c-2", "c-3").case().incidents
     assert incident.root_causes[0].cause == "startup"

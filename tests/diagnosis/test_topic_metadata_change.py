@@ -77,3 +77,21 @@ def test_what_a_newcomer_takes_over_is_no_new_partition() -> None:
     story = Story(release=(2, 5)).formed("c-1").started("c-2", "01:09:58.000")
     story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
     assert "topic-metadata-change" not in story.causes()
+
+
+def test_a_reason_cut_short_is_completed_by_the_log_that_a_broker_created() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    created = "Created log for partition orders-4 in /var/kafka with properties {}."
+    story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
+    reason = f"Leader {member_id('c-1')} re-joining group during Stable; client reason: cached metadata has changed"
+    assert story.rebalanced("01:10:00.010", reason, ["c-1", "c-2"]).blamed() == ["orders"]
+
+
+def test_a_coordinator_of_1_x_gives_no_reason_but_a_topic_that_just_changed_may_be_one() -> None:
+    story = Story(release=(1, 1), seen="brokers").formed("c-1", "c-2")
+    created = "Created log for partition orders-4 in /var/kafka with properties {}."
+    story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
+    story.rebalanced("01:10:00.010", "", ["c-1", "c-2"]).rebalanced("01:11:00.010", "", ["c-1", "c-2"])
+    incidents = story.incidents()
+    assert [i.root_causes[0].cause for i in incidents] == ["topic-metadata-change", "unexplained"]
+    assert incidents[0].root_causes[0].confidence < 0.6

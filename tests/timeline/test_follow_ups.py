@@ -24,7 +24,15 @@ def handed_over(release: Release = (3, 9), seen: Side = "both") -> Story:
 
 
 @pytest.mark.parametrize(
-    ("release", "seen"), [((2, 8), "both"), ((3, 9), "both"), ((3, 9), "brokers"), ((3, 9), "clients")]
+    ("release", "seen"),
+    [
+        ((2, 8), "both"),
+        ((2, 8), "brokers"),
+        ((3, 0), "brokers"),
+        ((3, 9), "both"),
+        ((3, 9), "brokers"),
+        ((3, 9), "clients"),
+    ],
 )
 def test_the_second_rebalance_of_a_cooperative_hand_over_is_a_followup(release: Release, seen: Side) -> None:
     assert [g.followup for g in handed_over(release, seen).history().generations] == [None, None, "cooperative"]

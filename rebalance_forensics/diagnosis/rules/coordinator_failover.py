@@ -13,9 +13,10 @@ from rebalance_forensics.diagnosis.presence import times_with_members
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
+from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
-from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded
+from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.build import Timeline, time_of
 from rebalance_forensics.timeline.in_time import InTime
 
@@ -31,6 +32,7 @@ class _Move:
     broker: str
     events: tuple[Event, ...]
     certain: bool
+    until: int
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -78,6 +80,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[_Move]:
             broker=before,
             events=(load, *around[:4]),
             certain=True,
+            until=at,
         )
 
 
@@ -99,14 +102,37 @@ def _said_by_brokers(timeline: Timeline) -> InTime[Event]:
 
 def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[_Move]:
     """Most members with a log lose the same coordinator within seconds."""
-    lost = [e for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed) if _is_loss(e) and (e.at or 0) > settled]
+    lost = [
+        e
+        for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed)
+        if _is_loss(e) and (e.at or 0) > settled and not _still_starting(timeline, e)
+    ]
     heard = [a for a in timeline.actors() if a.has_log]
     for run in runs(lost, time_of, TOGETHER_MS):
         actors = {timeline.cast.of_speaker(e) for e in run} - {None}
         brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
         if not brokers or len(actors) < 2 or 2 * len(actors) <= len(heard):
             continue
-        yield _Move(at=run[0].at or 0, broker=f"broker-{brokers[0]}", events=tuple(run[:8]), certain=False)
+        yield _Move(
+            at=time_of(run[0]),
+            broker=f"broker-{brokers[0]}",
+            events=tuple(run[:8]),
+            certain=False,
+            until=time_of(run[-1]),
+        )
+
+
+def _still_starting(timeline: Timeline, event: Event) -> bool:
+    """A process that has not joined yet may look for its coordinator for a while; that moves nothing."""
+    actor, at = timeline.cast.of_speaker(event), event.at or 0
+    if actor is None or timeline.starts.of(actor).last(at) is None:
+        return False
+    taken_in = timeline.said_by(actor, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
+    return not any((e.at or 0) <= at and _has_joined(e) for e in taken_in)
+
+
+def _has_joined(event: Event) -> bool:
+    return not isinstance(event, MemberTransitioned) or event.after in ("RECONCILING", "STABLE")
 
 
 def _is_loss(event: Event) -> bool:
@@ -170,7 +196,7 @@ def _one_by_one(chain: list[_Move]) -> list[list[_Move]]:
 def _effects(timeline: Timeline, chain: list[_Move]) -> tuple[Fact, ...]:
     found: list[Fact] = []
     for move in chain:
-        begin, end = move.at - 1_000, move.at + EFFECT_MS
+        begin, end = move.at - 1_000, move.until + EFFECT_MS
         asked = timeline.requests.between(begin, end)
         found += [r for r in asked if r.why in ("other", "member-rejoined", "leader-rejoined")]
         gone = timeline.departures.between(begin, end)

@@ -15,16 +15,27 @@ from rebalance_forensics.events.rebalancing import AssignmentNotStored, Rebalanc
 from rebalance_forensics.timeline.build import Timeline, time_of
 
 ONE_OUTAGE_MS = 300_000
+AROUND_MS = 5_000
+AGAIN = 5
 OFFSETS = "__consumer_offsets"
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Assignments that could not be stored, with the shrunk ISR of the offsets topic behind them."""
     told = timeline.of(AssignmentNotStored, RebalanceStarted)
-    own: list[Event] = [e for e in told if _is_refused(timeline, e)]
+    own: list[Event] = [e for e in told if _is_refused(timeline, e)] or _again_and_again(timeline)
     syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
     for run in runs([*own, *syncs] if own or len(syncs) > 2 else [], time_of, ONE_OUTAGE_MS):
         yield _finding(timeline, run)
+
+
+def _again_and_again(timeline: Timeline) -> list[Event]:
+    """Before 2.1 no coordinator says why it begins again: many rebalances while the topic refuses writes tell it."""
+    refused = [e for e in timeline.of(ReplicasInsufficient) if (e.partition or "").startswith(OFFSETS)]
+    if not refused:
+        return []
+    rebalances = timeline.rebalances.between(time_of(refused[0]) - AROUND_MS, time_of(refused[-1]) + AROUND_MS)
+    return [e for r in rebalances for e in r.events[:1]] if len(rebalances) >= AGAIN else []
 
 
 def _is_refused(timeline: Timeline, event: Event) -> bool:

@@ -31,18 +31,22 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         open_ms = _open_ms(rebalance)
         if rebalance.generation is None or open_ms is None or open_ms <= _explained_ms(timeline, rebalance):
             continue
+        if rebalance.stabilized_at is None and not _last_to_join(timeline, rebalance):
+            continue
         if not _waited_for_the_dead(timeline, rebalance):
             yield from _finding(timeline, rebalance, open_ms)
 
 
 def _waited_for_the_dead(timeline: Timeline, rebalance: Rebalance) -> bool:
     """A barrier that a session expiry ends waited for a silent member: its silence is the cause."""
-    end = (rebalance.stabilized_at or rebalance.started_at) + 500
+    end = (rebalance.stabilized_at or rebalance.ended_at()) + 500
     return any(d.why in SILENT for d in timeline.departures.between(rebalance.started_at - 500, end))
 
 
 def _open_ms(rebalance: Rebalance) -> int | None:
-    return rebalance.stabilized_at - rebalance.started_at if rebalance.stabilized_at is not None else None
+    """How long the barrier stood open; clients before 2.6.1 show only when the assignment was there as well."""
+    end = rebalance.stabilized_at if rebalance.stabilized_at is not None else rebalance.completed_at
+    return end - rebalance.started_at if end is not None else None
 
 
 def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
@@ -106,13 +110,13 @@ def _narrative(culprits: tuple[Culprit, ...], rebalance: Rebalance, open_ms: int
 
 
 def _removed(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
-    end = (rebalance.stabilized_at or rebalance.started_at) + 200
+    end = (rebalance.stabilized_at or rebalance.ended_at()) + 200
     return [d for d in timeline.departures.between(rebalance.started_at, end) if d.why == "rebalance-timeout"]
 
 
 def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Actor]:
     """A leader that missed the rebalance timeout, by name."""
-    end = (rebalance.stabilized_at or rebalance.started_at) + 200
+    end = (rebalance.stabilized_at or rebalance.ended_at()) + 200
     replaced = timeline.of(LeaderReplaced).between(rebalance.started_at, end)
     found = [timeline.cast.of_member(e.member) for e in replaced]
     return [actor for actor in found if actor is not None]
@@ -123,7 +127,7 @@ def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Actor]:
     near = timeline.arrivals.between(rebalance.started_at - 9_999, rebalance.started_at + 9_999)
     newcomers = {a.actor for a in near if a.first}
     joins = sorted((at, actor.name, actor) for actor, at in rebalance.joined_at.items() if actor not in newcomers)
-    end = rebalance.stabilized_at or rebalance.started_at
+    end = rebalance.stabilized_at or rebalance.ended_at()
     late = [actor for at, _, actor in joins if at - rebalance.started_at > ALLOWED_MS and end - at < ALONE_MS]
     return late[-1:] if late else _without_a_log(timeline, rebalance, newcomers)
 
@@ -135,7 +139,7 @@ def _without_a_log(timeline: Timeline, rebalance: Rebalance, newcomers: set[Acto
 
 
 def _join_lines(timeline: Timeline, actors: list[Actor], rebalance: Rebalance) -> list[Event]:
-    end = (rebalance.stabilized_at or rebalance.started_at) + 200
+    end = (rebalance.stabilized_at or rebalance.ended_at()) + 200
     told = timeline.of(JoinStarted, MemberFailed).between(rebalance.started_at, end)
     return [e for e in told if isinstance(e, MemberFailed) or timeline.cast.of_speaker(e) in actors][:6]
 

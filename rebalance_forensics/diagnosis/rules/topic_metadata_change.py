@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from rebalance_forensics.diagnosis.episodes import distinct_events, formed_at, runs, span, touched
+from rebalance_forensics.diagnosis.episodes import NEAR_MS, distinct_events, formed_at, runs, span, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.given_topics import given_topics
 from rebalance_forensics.diagnosis.growth import growths
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_under_pattern, wordless_rejoins
@@ -14,7 +16,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.build import Timeline, time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 
 ONE_CHANGE_MS = 120_000
@@ -35,6 +37,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         if topics:
             yield _finding(timeline, [request], _sure_of(timeline, topics), topics)
     yield from _grown(timeline, [*told, *wordless])
+    yield from _right_after_a_change(timeline)
     yield from _bumped_by_metadata(timeline)
 
 
@@ -73,6 +76,30 @@ def _next_to(request: Request, told: list[Request]) -> bool:
     return any(abs(request.at - other.at) < 5_000 for other in told)
 
 
+def _right_after_a_change(timeline: Timeline) -> Iterator[Finding]:
+    """Before 2.1 a coordinator gives no reason at all: a topic that changed since the last rebalance may be it."""
+    if timeline.kind != "consumer" or any(a.has_log for a in timeline.actors()):
+        return
+    grown = {id(g.rebalance) for g in growths(timeline)}
+    for before, rebalance in pairwise(timeline.rebalances):
+        opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
+        if id(rebalance) in grown or not opened or any(e.trigger is not None for e in opened):
+            continue
+        made = topics_changed_before(timeline, rebalance.started_at)
+        topics = [e for e in made if time_of(e) > before.ended_at()]
+        if topics and not timeline.moves(rebalance.started_at - NEAR_MS, rebalance.ended_at()):
+            names = _names_of(topics)
+            yield Finding(
+                because=distinct_events([*opened, *topics[:4]]),
+                culprits=_culprits(names),
+                confidence=GUESS,
+                severity="info",
+                claims=(rebalance,),
+                narrative=_narrative(timeline, ", ".join(names)),
+                advice=_advice(len(names), 1),
+            )
+
+
 def _bumped_by_metadata(timeline: Timeline) -> Iterator[Finding]:
     """A KIP-848 epoch that no member caused, after a topic changed."""
     for rebalance in timeline.rebalances:
@@ -100,7 +127,7 @@ def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
 def _finding(timeline: Timeline, group: list[Request], confidence: float, topics: list[Event]) -> Finding:
     seen = {t for r in group for e in r.events for t in changed_topics(e)}
     seen |= {t for r in group for t in topics_under_pattern(timeline, r) or ()}
-    names = sorted(seen) or _names_of(topics) or _grown_names(timeline, group)
+    names = sorted(seen) or _names_of(topics) or _grown_names(timeline, group) or _made_before(timeline, group)
     storm = len(group) > STORM
     return Finding(
         because=distinct_events([*(e for r in group for e in r.events), *topics]),
@@ -145,6 +172,13 @@ def _names_of(topics: list[Event]) -> list[str]:
 def _grown_names(timeline: Timeline, group: list[Request]) -> list[str]:
     mine = {id(r) for r in touched(timeline, group)}
     return sorted({t for g in growths(timeline) if id(g.rebalance) in mine for t in g.topics})
+
+
+def _made_before(timeline: Timeline, group: list[Request]) -> list[str]:
+    """The topics that brokers changed just before, of those the members read as far as that is known."""
+    made = {name for r in group for name in _names_of(topics_changed_before(timeline, r.at))}
+    read = set(given_topics(timeline).partitions)
+    return sorted(made & read or made)
 
 
 def _culprits(names: list[str]) -> tuple[Culprit, ...]:

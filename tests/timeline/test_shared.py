@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from tests.story import Story
+
+HANDLE = "[py-worker-1#consumer-1] [thrd:main]: "
+MEMBER = "py-worker-1-d1ddbc17-2da4-4bf8-b411-c070263fa4fd"
+
+
+def librdkafka() -> Story:
+    story = Story(group="payments")
+    ask = f'JOIN {HANDLE}broker-2:9092/2: Joining group "payments" with 1 subscribed topic(s) and member id "{MEMBER}"'
+    answer = f"JOINGROUP {HANDLE}JoinGroup response: GenerationId 7, Protocol range, LeaderId {MEMBER}, "
+    answer += f"my MemberId {MEMBER}, member metadata count 1: (no error)"
+    story.line("py-1/app.log", "01:00:00.000", ask, level="DEBUG", logger="org.example.Rdkafka")
+    return story.line("py-1/app.log", "01:00:03.000", answer, level="DEBUG", logger="org.example.Rdkafka")
+
+
+def test_an_answer_that_names_no_group_belongs_to_the_group_its_client_asked() -> None:
+    (generation,) = librdkafka().history().generations
+    assert generation.generation == 7
+    assert [m.client_id for m in generation.members] == ["py-worker-1"]
+
+
+def test_the_answer_to_another_client_does_not() -> None:
+    story = librdkafka()
+    other = f"JOINGROUP {HANDLE}JoinGroup response: GenerationId 90, Protocol range, LeaderId {MEMBER}, "
+    other = other.replace("py-worker-1", "reports-1") + "my MemberId reports-1-d1, member metadata count 1: (no error)"
+    story.line("py-1/app.log", "01:00:04.000", other, level="DEBUG", logger="org.example.Rdkafka")
+    assert [g.generation for g in story.history().generations] == [7]
