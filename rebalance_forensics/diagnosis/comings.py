@@ -45,10 +45,15 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
 def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     found = []
     for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
-        if run[0].while_empty and _nobody_before(timeline, run[0]) and not _others_in(timeline, run):
+        if _into_an_empty_group(run) and _nobody_before(timeline, run[0]) and not _others_in(timeline, run):
             settled = _settled_after(timeline, run[0].at)
             found.append([a for a in run if (a.after is None or a.after.at < run[0].at) and _of_the_start(a, settled)])
     return found
+
+
+def _into_an_empty_group(run: list[Arrival]) -> bool:
+    """Clients ask to join a little before the coordinator says that the group was empty."""
+    return any(a.while_empty for a in run if a.at <= run[0].at + STARTUP_SLACK_MS)
 
 
 def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:

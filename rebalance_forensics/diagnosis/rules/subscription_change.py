@@ -69,7 +69,23 @@ def _unheard(timeline: Timeline) -> list[Request]:
         and r.actor is not None
         and not r.actor.has_log
         and not topics_changed_before(timeline, r.at)
+        and not _took_the_lead(timeline, r)
     ]
+
+
+def _took_the_lead(timeline: Timeline, request: Request) -> bool:
+    """A changed subscription leaves the leader where it was; whoever leads from then on did something else."""
+    rebalance = timeline.rebalances.first(request.at - 1_000)
+    leaders = timeline.remembered(_leaders)
+    number = rebalance.generation if rebalance is not None else None
+    if number is None or leaders.get(number) is None or leaders.get(number - 1) is None:
+        return False
+    return leaders[number] is request.actor and leaders[number - 1] is not request.actor
+
+
+def _leaders(timeline: Timeline) -> dict[int, Actor | None]:
+    told = ((g.generation, g.leader) for g in timeline.generations)
+    return {number: timeline.cast.of_member(leader) if leader else None for number, leader in told}
 
 
 def _subscribed_again(timeline: Timeline) -> Iterator[tuple[Actor, Event]]:
