@@ -63,8 +63,6 @@ class Budget:
     """How many pictures are still to be drawn."""
     marks: Pool = field(default_factory=lambda: Pool(MARKS, MARKS_A_PICTURE))
     spans: Pool = field(default_factory=lambda: Pool(SPANS, SPANS_A_PICTURE))
-    logs_end: dict[str, int] = field(default_factory=dict)
-    """By cluster."""
     rows: int = ROWS
     left_out: dict[str, int] = field(default_factory=dict)
 

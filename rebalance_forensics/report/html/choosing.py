@@ -6,46 +6,40 @@ from collections.abc import Sequence
 
 from rebalance_forensics.report.html.budget import LANES_A_PICTURE, Budget
 from rebalance_forensics.report.html.linking import Links
+from rebalance_forensics.report.html.ready import DISTURBANCES, ReadyLane
 from rebalance_forensics.report.html.shapes import Bar, Window
 from rebalance_forensics.report.wording import count
-from rebalance_forensics.timeline.model import Lane, Mark
+from rebalance_forensics.timeline.model import Mark
 
 SEVERITIES = {"fault": 0, "notice": 1, "plain": 2}
-DISTURBANCES = frozenset({"paused", "away", "broken"})
 
 LeftOut = list[str]
 
 
 def chosen_lanes(
-    lanes: Sequence[Lane], window: Window, culprits: frozenset[str], left_out: LeftOut
-) -> tuple[Lane, ...]:
+    lanes: Sequence[ReadyLane], window: Window, culprits: frozenset[str], left_out: LeftOut
+) -> tuple[ReadyLane, ...]:
     """Keep the lanes that say something here: the culprits', the brokers', then the most disturbed."""
-    seen = [lane for lane in lanes if _in_window(lane, window)]
+    seen = [lane for lane in lanes if lane.speaks_in(window)]
     if len(seen) <= LANES_A_PICTURE:
         return tuple(seen)
-    kept = {lane.name for lane in sorted(seen, key=lambda lane: _weight(lane, culprits))[:LANES_A_PICTURE]}
+    kept = set(sorted(range(len(seen)), key=lambda place: _weight(seen[place], culprits))[:LANES_A_PICTURE])
     left_out.append(f"{count(len(seen) - len(kept), 'lane')} of members with less to tell")
-    return tuple(lane for lane in seen if lane.name in kept)
+    return tuple(lane for place, lane in enumerate(seen) if place in kept)
 
 
-def _in_window(lane: Lane, window: Window) -> bool:
-    return any(window.shows(mark.at, mark.at) for mark in lane.marks) or any(
-        window.shows(span.started_at, span.ended_at) for span in lane.spans
-    )
-
-
-def _weight(lane: Lane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:
-    faults = sum(mark.severity == "fault" for mark in lane.marks)
-    disturbed = sum(span.kind in DISTURBANCES for span in lane.spans)
-    return not culprits & {lane.name, lane.owner}, lane.kind != "broker", -faults, -disturbed
+def _weight(ready: ReadyLane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:
+    faults, disturbances = ready.weight
+    theirs = not culprits.isdisjoint((ready.lane.name, ready.lane.owner))
+    return not theirs, ready.lane.kind != "broker", -faults, -disturbances
 
 
 def chosen_marks(
-    lanes: Sequence[Lane], window: Window, links: Links, budget: Budget, left_out: LeftOut
+    lanes: Sequence[ReadyLane], window: Window, links: Links, budget: Budget, left_out: LeftOut
 ) -> list[list[Mark]]:
     """Keep faults before notices before the rest, and what an incident quotes before what it does not."""
     found = [
-        (number, mark) for number, lane in enumerate(lanes) for mark in lane.marks if window.shows(mark.at, mark.at)
+        (number, mark) for number, lane in enumerate(lanes) for mark in lane.marks.between(window.start, window.end)
     ]
     room = budget.marks.room(budget.pictures)
     if len(found) > room:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.html.budget import GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
-from rebalance_forensics.report.html.linking import Links, links_of
-from rebalance_forensics.report.html.picture import draw, window_of
+from rebalance_forensics.report.html.scenes import Key, Scenes
 from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.html.tables import GroupTables, tables_of
 from rebalance_forensics.report.model import Report
@@ -16,7 +15,6 @@ from rebalance_forensics.report.ranking import most_urgent_first
 from rebalance_forensics.report.readings import Passage, readings_of
 from rebalance_forensics.timeline.model import GroupHistory
 
-Key = tuple[str, str]
 PASSAGES = 60
 """So many sentences a part; a group that rebalances all day has more."""
 
@@ -63,15 +61,14 @@ class Content:
 def content_of(report: Report) -> Content:
     """Choose and lay out what the page holds, the most urgent first."""
     shown = min(len(report.incidents), INCIDENTS) + min(len(report.groups), GROUPS)
-    budget = Budget(pictures=max(shown, 1), logs_end=_logs_end(report))
-    histories = {(history.cluster, history.group): history for history in report.groups}
+    budget = Budget(pictures=max(shown, 1))
     numbered = most_urgent_first(report.incidents)
-    links = _links(numbered)
+    scenes = Scenes.of(report, numbered, budget)
     incidents = [
-        IncidentPage(number=number, incident=one, picture=_incident_picture(number, one, histories, links, budget))
+        IncidentPage(number=number, incident=one, picture=scenes.of_incident(number, one))
         for number, one in enumerate(numbered[:INCIDENTS])
     ]
-    groups = _groups(report, numbered, links, budget)
+    groups = _groups(report, numbered, scenes)
     budget.omit("incidents without a section of their own; the overview lists them", len(numbered) - len(incidents))
     budget.omit("incidents beyond the end of the overview; the JSON report has them", len(numbered) - OVERVIEW_ROWS)
     budget.omit("groups without a section of their own", len(report.groups) - len(groups))
@@ -92,56 +89,23 @@ def content_of(report: Report) -> Content:
     )
 
 
-def _logs_end(report: Report) -> dict[str, int]:
-    """When the logs of each cluster end."""
-    ends: dict[str, int] = {}
-    for one in report.inputs:
-        if one.last is not None:
-            ends[one.cluster] = max(one.last, ends.get(one.cluster, 0))
-    return ends
-
-
-def _end_of(history: GroupHistory, budget: Budget) -> int:
-    return budget.logs_end.get(history.cluster, 0)
-
-
-def _links(numbered: Sequence[Incident]) -> dict[Key, Links]:
-    by_group: dict[Key, list[tuple[int, Incident]]] = {}
-    for number, incident in enumerate(numbered):
-        by_group.setdefault((incident.cluster, incident.group), []).append((number, incident))
-    return {key: links_of(found) for key, found in by_group.items()}
-
-
-def _incident_picture(
-    number: int, incident: Incident, histories: dict[Key, GroupHistory], links: dict[Key, Links], budget: Budget
-) -> Picture | None:
-    key = incident.cluster, incident.group
-    history = histories.get(key)
-    window = window_of(history, _end_of(history, budget), incident) if history else None
-    if history is None or window is None:
-        return None
-    return draw(f"picture-{number}", history, window, links[key], budget, incident)
-
-
-def _groups(report: Report, numbered: Sequence[Incident], links: dict[Key, Links], budget: Budget) -> list[GroupPage]:
+def _groups(report: Report, numbered: Sequence[Incident], scenes: Scenes) -> list[GroupPage]:
     """Tell of the groups with the most urgent incidents first, then of the others."""
     rank: dict[Key, int] = {}
     for number, incident in enumerate(numbered):
         rank.setdefault((incident.cluster, incident.group), number)
     ordered = sorted(report.groups, key=lambda one: rank.get((one.cluster, one.group), len(numbered)))
-    return [_group(number, history, links, budget) for number, history in enumerate(ordered[:GROUPS])]
+    return [_group(number, history, scenes) for number, history in enumerate(ordered[:GROUPS])]
 
 
-def _group(number: int, history: GroupHistory, links: dict[Key, Links], budget: Budget) -> GroupPage:
-    linked = links.get((history.cluster, history.group), links_of(()))
-    window = window_of(history, _end_of(history, budget))
+def _group(number: int, history: GroupHistory, scenes: Scenes) -> GroupPage:
     return GroupPage(
         number=number,
         history=history,
-        incidents=tuple(incident for _, incident in linked.incidents),
-        picture=None if window is None else draw(f"history-{number}", history, window, linked, budget),
-        tables=tables_of(history, budget),
-        readings=tuple(_shown(title, passages, budget) for title, passages in readings_of(history).parts()),
+        incidents=scenes.incidents_of(history),
+        picture=scenes.of_group(number, history),
+        tables=tables_of(history, scenes.budget),
+        readings=tuple(_shown(title, passages, scenes.budget) for title, passages in readings_of(history).parts()),
     )
 
 

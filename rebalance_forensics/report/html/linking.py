@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import itemgetter
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.ranking import urgency
+from rebalance_forensics.timeline.in_time import Lasting
 from rebalance_forensics.timeline.model import Evidence, Generation, Mark, Span
 
 LASTING = frozenset({"member", "coordinating"})
@@ -17,7 +19,11 @@ class Links:
     """The incidents of one group, by what they quote and by when they were; numbers are those of the page."""
 
     incidents: tuple[tuple[int, Incident], ...]
-    quoted: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    """The most urgent first."""
+    quoted: Mapping[tuple[str, int], int]
+    generations: Mapping[int, int]
+    in_time: Lasting[tuple[int, int, Incident]]
+    """Rank, number and incident."""
 
     def of_mark(self, mark: Mark) -> int | None:
         """Find the incident that quotes the mark's line, or that it fell into."""
@@ -30,25 +36,30 @@ class Links:
 
     def of_generation(self, generation: Generation) -> int | None:
         """Find the incident a generation belongs to."""
-        found = (number for number, incident in self.incidents if generation.generation in incident.generations)
-        return next(found, None)
+        return self.generations.get(generation.generation)
 
     def _during(self, start: int, end: int) -> int | None:
-        for number, incident in self.incidents:
-            over = incident.ended_at is not None and not incident.ongoing and incident.ended_at < start
-            if incident.started_at <= end and not over:
-                return number
-        return None
+        found = self.in_time.touching(start, end)
+        return min(found, key=itemgetter(0))[1] if found else None
 
 
 def links_of(numbered: Sequence[tuple[int, Incident]]) -> Links:
     """Index a group's incidents, the most urgent first."""
     ordered = tuple(sorted(numbered, key=lambda pair: urgency(pair[1])))
     quoted: dict[tuple[str, int], int] = {}
+    generations: dict[int, int] = {}
     for number, incident in ordered:
         for line in lines_of(incident):
             quoted.setdefault((line.path, line.line), number)
-    return Links(incidents=ordered, quoted=quoted)
+        for generation in incident.generations:
+            generations.setdefault(generation, number)
+    ranked = [(rank, number, incident) for rank, (number, incident) in enumerate(ordered)]
+    in_time = Lasting(ranked, lambda one: one[2].started_at, lambda one: _over(one[2]))
+    return Links(incidents=ordered, quoted=quoted, generations=generations, in_time=in_time)
+
+
+def _over(incident: Incident) -> int | None:
+    return None if incident.ongoing else incident.ended_at
 
 
 def lines_of(incident: Incident) -> list[Evidence]:

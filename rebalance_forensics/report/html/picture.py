@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs
@@ -11,11 +11,11 @@ from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.html.choosing import chosen_bars, chosen_lanes, chosen_marks
 from rebalance_forensics.report.html.linking import Links
+from rebalance_forensics.report.html.ready import ReadyHistory, ReadyLane
 from rebalance_forensics.report.html.shapes import LANE, WIDTH, Bar, Dot, Number, Picture, Row, Window
-from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import duration
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, Span
+from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span
 
 MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
 LABEL_CHARACTERS = 160
@@ -25,9 +25,9 @@ NUMBERS_SHOWN, NUMBER_SPACE = 40, 2.5
 OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
 
 
-def window_of(history: GroupHistory, logs_end: int, incident: Incident | None = None) -> Window | None:
+def window_of(history: ReadyHistory, logs_end: int, incident: Incident | None = None) -> Window | None:
     """Choose what a picture shows: the whole history, or an incident with some time before and after it."""
-    known = period_of(history)
+    known = history.period
     # What is still going on is drawn a little beyond the last event, but never beyond the logs.
     period = known and (known[0], max(known[1], min(logs_end, known[1] + _margin(*known))))
     if incident is None:
@@ -43,18 +43,18 @@ def window_of(history: GroupHistory, logs_end: int, incident: Incident | None = 
 
 
 def draw(
-    name: str, history: GroupHistory, window: Window, links: Links, budget: Budget, incident: Incident | None = None
+    name: str, history: ReadyHistory, window: Window, links: Links, budget: Budget, incident: Incident | None = None
 ) -> Picture:
     """Lay out the generations and the lanes of a group."""
     budget.pictures -= 1
     left_out: list[str] = []
     culprits = _culprit_names(incident)
-    lanes = chosen_lanes(lanes_of(history), window, culprits, left_out)
+    lanes = chosen_lanes(history.lanes, window, culprits, left_out)
     marks = chosen_marks(lanes, window, links, budget, left_out)
-    held = [_generation_bars(history, window, links), *(_bars(lane, lanes, history, window, links) for lane in lanes)]
+    held = [_generation_bars(history, window, links), *(_bars(lane, window, links) for lane in lanes)]
     made, *bars = chosen_bars([list(row) for row in held], budget, left_out)
     rows = [Row(name="generations", label="generations", kind="group", y=0, bars=made, dots=())]
-    for number, lane in enumerate(lanes):
+    for number, lane in enumerate(ready.lane for ready in lanes):
         rows.append(
             Row(
                 name=lane.name,
@@ -122,20 +122,11 @@ def _dot(mark: Mark, window: Window, links: Links, budget: Budget) -> Dot:
     )
 
 
-def _bars(lane: Lane, lanes: Sequence[Lane], history: GroupHistory, window: Window, links: Links) -> Iterator[Bar]:
-    threads = {one.name for one in lanes if lane.name in (one.owner, one.name) and one.kind == "thread"}
-    led = {one.generation for one in history.generations if _leads(lane.name, threads, leader_names(one))}
-    for span in lane.spans:
-        if not window.shows(span.started_at, span.ended_at):
-            continue
+def _bars(ready: ReadyLane, window: Window, links: Links) -> Iterator[Bar]:
+    for span in ready.spans.touching(window.start, window.end):
         yield _bar(span.kind, span, window, links.of_span(span))
-        if span.kind == "member" and span.generation in led:
+        if span.kind == "member" and span.generation in ready.led:
             yield _bar("leading", span, window, None)
-
-
-def _leads(name: str, threads: Collection[str], leaders: Collection[str]) -> bool:
-    """A Streams leader is named by its consumer, `<thread>-consumer`."""
-    return name in leaders or any(leader.startswith(f"{one}-consumer") for one in threads for leader in leaders)
 
 
 def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
@@ -152,8 +143,12 @@ def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
     )
 
 
-def _generation_bars(history: GroupHistory, window: Window, links: Links) -> Iterator[Bar]:
-    return (bar for one, until in stable_until(history) for bar in _phases(one, until, window, links))
+def _generation_bars(history: ReadyHistory, window: Window, links: Links) -> Iterator[Bar]:
+    return (
+        bar
+        for one, until in history.generations.touching(window.start, window.end)
+        for bar in _phases(one, until, window, links)
+    )
 
 
 def _phases(generation: Generation, until: EpochMs | None, window: Window, links: Links) -> Iterator[Bar]:
@@ -178,13 +173,13 @@ def _told(generation: Generation, kind: str) -> str:
     return line_of(", ".join(words), LABEL_CHARACTERS)
 
 
-def _numbers(history: GroupHistory, window: Window) -> tuple[Number, ...]:
+def _numbers(history: ReadyHistory, window: Window) -> tuple[Number, ...]:
     """Write generation numbers where they have room."""
     return tuple(_spaced(_all_numbers(history, window)))[:NUMBERS_SHOWN]
 
 
-def _all_numbers(history: GroupHistory, window: Window) -> Iterator[Number]:
-    for one, until in stable_until(history):
+def _all_numbers(history: ReadyHistory, window: Window) -> Iterator[Number]:
+    for one, until in history.generations.touching(window.start, window.end):
         begun = one.completed_at if one.completed_at is not None else one.started_at
         if begun is not None and window.shows(begun, until):
             yield Number(percent=max(window.x(begun), 0) / WIDTH * 100, text=str(one.generation))

@@ -1,0 +1,99 @@
+"""A group's history made ready for many pictures: what lies in one's time is found without a look at the rest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.html.shapes import Window
+from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
+from rebalance_forensics.timeline.in_time import InTime, Lasting
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, Span
+
+DISTURBANCES = frozenset({"paused", "away", "broken"})
+Held = tuple[Generation, EpochMs | None]
+"""A generation, and when the next one began."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReadyLane:
+    """A lane with its marks and stretches by time, and in which generations it led."""
+
+    lane: Lane
+    marks: InTime[Mark]
+    spans: Lasting[Span]
+    led: frozenset[int]
+    weight: tuple[int, int]
+    """Faults and disturbances in it."""
+
+    def speaks_in(self, window: Window) -> bool:
+        """Tell whether anything of it lies in a stretch of time."""
+        return self.marks.any_between(window.start, window.end) or bool(
+            self.spans.places_touching(window.start, window.end)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReadyHistory:
+    """A group's lanes and generations by time."""
+
+    group: str
+    cluster: str
+    period: tuple[EpochMs, EpochMs] | None
+    lanes: tuple[ReadyLane, ...]
+    generations: Lasting[Held]
+
+
+def ready(history: GroupHistory) -> ReadyHistory:
+    """Sort a history once for all its pictures."""
+    lanes = lanes_of(history)
+    led = _led(history, lanes)
+    return ReadyHistory(
+        group=history.group,
+        cluster=history.cluster,
+        period=period_of(history),
+        lanes=tuple(_lane(lane, led) for lane in lanes),
+        generations=Lasting(stable_until(history), _begun, lambda held: held[1]),
+    )
+
+
+def _begun(held: Held) -> int:
+    generation, _ = held
+    return generation.started_at if generation.started_at is not None else generation.completed_at or 0
+
+
+def _lane(lane: Lane, led: dict[str, set[int]]) -> ReadyLane:
+    return ReadyLane(
+        lane=lane,
+        marks=InTime(lane.marks),
+        spans=Lasting(lane.spans, attrgetter("started_at"), attrgetter("ended_at")),
+        led=frozenset(led.get(lane.name, ())),
+        weight=(
+            sum(mark.severity == "fault" for mark in lane.marks),
+            sum(span.kind in DISTURBANCES for span in lane.spans),
+        ),
+    )
+
+
+def _led(history: GroupHistory, lanes: tuple[Lane, ...]) -> dict[str, set[int]]:
+    """Who led which generations, by the names of lanes."""
+    owners = {lane.name: lane.owner for lane in lanes if lane.owner is not None}
+    led: dict[str, set[int]] = defaultdict(set)
+    for generation in history.generations:
+        for name in _names(generation):
+            led[name].add(generation.generation)
+            if name in owners:
+                led[owners[name]].add(generation.generation)
+    return led
+
+
+def _names(generation: Generation) -> Iterator[str]:
+    """A Streams leader is named by its consumer, `<thread>-consumer`, and its thread leads."""
+    for name in leader_names(generation):
+        yield name
+        thread, consumer, _ = name.partition("-consumer")
+        if consumer:
+            yield thread

@@ -1,0 +1,69 @@
+"""The pictures of a page: one for each incident told in full, one for each group, within one budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.report.html.budget import Budget
+from rebalance_forensics.report.html.linking import Links, links_of
+from rebalance_forensics.report.html.picture import draw, window_of
+from rebalance_forensics.report.html.ready import ReadyHistory, ready
+from rebalance_forensics.report.html.shapes import Picture
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.timeline.model import GroupHistory
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenes:
+    """Draws pictures one after another; each takes its share of the budget."""
+
+    histories: Mapping[Key, GroupHistory]
+    links: Mapping[Key, Links]
+    ends: Mapping[str, int]
+    """When the logs of each cluster end."""
+    budget: Budget
+    made_ready: dict[Key, ReadyHistory] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, report: Report, numbered: Sequence[Incident], budget: Budget) -> Scenes:
+        """Get ready to draw; `numbered` are the incidents in the order of the page."""
+        by_group: dict[Key, list[tuple[int, Incident]]] = {}
+        for number, incident in enumerate(numbered):
+            by_group.setdefault((incident.cluster, incident.group), []).append((number, incident))
+        ends: dict[str, int] = {}
+        for one in report.inputs:
+            if one.last is not None:
+                ends[one.cluster] = max(one.last, ends.get(one.cluster, 0))
+        return cls(
+            histories={(history.cluster, history.group): history for history in report.groups},
+            links={key: links_of(found) for key, found in by_group.items()},
+            ends=ends,
+            budget=budget,
+        )
+
+    def of_incident(self, number: int, incident: Incident) -> Picture | None:
+        """Draw an incident with some time before and after it."""
+        key = incident.cluster, incident.group
+        return self._drawn(f"picture-{number}", key, incident) if key in self.histories else None
+
+    def of_group(self, number: int, history: GroupHistory) -> Picture | None:
+        """Draw a whole history."""
+        return self._drawn(f"history-{number}", (history.cluster, history.group), None)
+
+    def incidents_of(self, history: GroupHistory) -> tuple[Incident, ...]:
+        """List the incidents of a group, the most urgent first."""
+        return tuple(incident for _, incident in self._links(history.cluster, history.group).incidents)
+
+    def _drawn(self, name: str, key: Key, incident: Incident | None) -> Picture | None:
+        if key not in self.made_ready:
+            self.made_ready[key] = ready(self.histories[key])
+        history = self.made_ready[key]
+        window = window_of(history, self.ends.get(key[0], 0), incident)
+        return None if window is None else draw(name, history, window, self._links(*key), self.budget, incident)
+
+    def _links(self, cluster: str, group: str) -> Links:
+        return self.links.get((cluster, group)) or links_of(())
