@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -16,6 +17,7 @@ def moment(ms: int) -> datetime | None:
         return None
 
 
+@lru_cache(maxsize=1 << 16)
 def iso(ms: int | None) -> str | None:
     """`2026-03-01T10:02:11.123Z`."""
     at = None if ms is None else moment(ms)
