@@ -55,8 +55,8 @@ class Ledger:
         """Whether any file ever had a line of Kafka's."""
         return any(e.cells["matched"] or e.cells["unmatched_kafka"] for e in (*self.known, *self.added))
 
-    def write(self, writer: PartWriter, journal: Journal, work: str) -> bool:
-        """Write the partitions that change; whether any does."""
+    def write(self, writer: PartWriter, journal: Journal, work: str) -> None:
+        """Write the partitions that change."""
         touched = {(entry.day, entry.cluster) for entry in (*self.gone, *self.added)}
         left = {id(entry) for entry in self.gone}
         entries = [entry for entry in (*self.known, *self.added) if id(entry) not in left]
@@ -66,7 +66,6 @@ class Ledger:
         writer.finish()
         journal.replace(directory_of(INPUTS.name, day, cluster) for day, cluster in touched)
         put_all(journal, work, writer.finished)
-        return bool(touched)
 
 
 def entries_of(

@@ -98,10 +98,10 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     _write_findings(run, outcome)
     _add_publications(run, outcome, days)
     outcome.summary = _summary(run, outcome, scanned, days)
-    changed = scanned.ledger.write(PartWriter(run.store, run.work, run.id), run.journal, run.work)
-    if (changed or days.written) and run.options.table_format != "parquet":
-        note_replaced(run.store, run.journal, run.work, run.id)
+    scanned.ledger.write(PartWriter(run.store, run.work, run.id), run.journal, run.work)
     _write_run(run, outcome, days.coverage)
+    if run.options.table_format != "parquet":
+        note_replaced(run.store, run.journal, run.work, run.id)
     state.mark_version(run.store)
     commit(run.store, run.work, run.journal)
     return outcome

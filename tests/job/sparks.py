@@ -18,7 +18,16 @@ from tests.conftest import ROOT
 DOWNLOADED = Path(
     os.environ.get("REBALANCE_FORENSICS_SPARKS", Path(tempfile.gettempdir()) / "rebalance-forensics-sparks")
 )
-QUIET = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.sql.shuffle.partitions": "2"}
+SMALL = {
+    "spark.ui.enabled": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "2",
+    # A query of some rows is run sooner than compiled.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 def spark_home(release: str | None = None) -> Path:
@@ -44,7 +53,7 @@ def submit(
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Run a program under spark-submit; without `source` Python only knows what `files` (--py-files) bring."""
     home = spark_home(release)
-    options = [part for name, value in {**QUIET, **(settings or {})}.items() for part in ("--conf", f"{name}={value}")]
+    options = [part for name, value in {**SMALL, **(settings or {})}.items() for part in ("--conf", f"{name}={value}")]
     options += ["--packages", ",".join(packages)] if packages else []
     options += ["--py-files", ",".join(map(str, files))] if files else []
     path = [str(home.parent), *([str(source)] if source else [])]
@@ -52,7 +61,7 @@ def submit(
         [home / "bin" / "spark-submit", "--master", master, *options, program, *arguments],
         env={**os.environ, "SPARK_HOME": str(home), "PYTHONPATH": ":".join(path), "PYSPARK_PYTHON": sys.executable,
              "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
-        capture_output=True, text=True, check=False, timeout=500, cwd=program.parent,
+        capture_output=True, text=True, check=False, timeout=900, cwd=program.parent,
     )  # fmt: skip
     if "unresolved dependency" in done.stderr:
         pytest.skip(f"{', '.join(packages)} cannot be fetched here")

@@ -87,9 +87,8 @@ def test_lake_tables_hold_what_the_parquet_tables_do(kind: str, tmp_path: Path) 
     assert report["told"][-1]["rows"]["pauses"] == 0  # a broker tells of none
     if kind == "delta":
         # The late day changes the day before it and adds its own; what was right is not written again.
-        assert report["merges"][0] == [2, 0, 0]
-        assert report["merges"][1][0] == 2
-        assert report["merges"][1][1] <= 1
+        inserted, updated, _ = (sum(merge[index] for merge in report["merges"]) for index in range(3))
+        assert (inserted, updated) == (5, 1), report["merges"]
 
 
 @pytest.mark.long
