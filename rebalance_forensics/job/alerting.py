@@ -1,7 +1,9 @@
 """Webhooks: what is to be said is decided with the tables, said after them, and never twice for one state.
 
 The messages of a run become visible together with its tables. Whatever a run could not send, because it was killed
-or nobody answered, the next one sends; a mark for each message that got through keeps it from being sent again.
+or nobody answered, the next one sends; a mark for each message that got through keeps it from being sent again. Only a
+run that is killed between a receiver's answer and the mark leaves it open whether it was told: receivers that know
+repeats by their key are asked again, Slack is not.
 """
 
 from __future__ import annotations
@@ -46,6 +48,11 @@ class Webhook:
     def name(self) -> str:
         """Tells webhooks apart in marks, without giving their secrets away."""
         return hashed(self.kind, self.url, self.key)
+
+    @property
+    def knows_repeats(self) -> bool:
+        """Whether it can tell that it is told something twice: PagerDuty by its dedup key, others by the header."""
+        return self.kind != "slack"
 
 
 def webhook_of(text: str) -> Webhook:
@@ -103,33 +110,53 @@ def deliver(
             continue
         messages = json.loads(store.read(waiting))
         failed = [p for hook in webhooks for p in _tell(store, hook, messages, pauses_s, timeout_s)]
-        problems.extend(failed)
-        if not failed:
+        problems.extend(problem.what for problem in failed)
+        if not any(problem.waits for problem in failed):
             store.delete_tree(f"{OUTBOX}/{run}")
     return list(dict.fromkeys(problems))
 
 
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """What went wrong with a message, and whether it waits for the next run."""
+
+    what: str
+    waits: bool
+
+
 def _tell(
     store: Store, hook: Webhook, messages: Sequence[dict[str, Any]], pauses_s: Sequence[float], timeout_s: float
-) -> Iterator[str]:
+) -> Iterator[_Problem]:
     for message in messages:
         mark = f"{SENT}/{hook.name}-{message['id']}-{message['state']}"
         if store.kind(mark) == "file":
             continue
+        asked = f"{mark}.asked"
+        if store.kind(asked) == "file" and not hook.knows_repeats:
+            told = f"{hook.kind} may not know of incident {message['id']}: a run was stopped while it was telling."
+            yield _Problem(told, waits=False)
+            store.write(mark, b"")
+            continue
+        store.write(asked, b"")
         for text in message[hook.kind]:
-            problem = _post(hook, text, pauses_s, timeout_s)
+            problem = _post(hook, text, f"{message['id']}-{message['state']}", pauses_s, timeout_s)
             if problem:
+                store.delete(asked)
                 # Whoever does not answer one message will not answer the next hundred either.
-                yield f"the {hook.kind} webhook was not told of incident {message['id']}: {problem}; the next run will."
+                told = (
+                    f"the {hook.kind} webhook was not told of incident {message['id']}: {problem}; the next run will."
+                )
+                yield _Problem(told, waits=True)
                 return
         store.write(mark, b"")
+        store.delete(asked)
 
 
-def _post(hook: Webhook, text: str, pauses_s: Sequence[float], timeout_s: float) -> str | None:
+def _post(hook: Webhook, text: str, key: str, pauses_s: Sequence[float], timeout_s: float) -> str | None:
     """Send one message; None when it got through, else what was wrong at last."""
     body = json.dumps({**json.loads(text), "routing_key": hook.key}) if hook.kind == "pagerduty" else text
     request = urllib.request.Request(  # noqa: S310 - the scheme was checked
-        hook.url, body.encode(), {"Content-Type": "application/json"}, method="POST"
+        hook.url, body.encode(), {"Content-Type": "application/json", "Idempotency-Key": key}, method="POST"
     )
     problem: str | None = None
     for pause in (*pauses_s, None):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,18 @@ from rebalance_forensics.job.run import Outcome
 from rebalance_forensics.job.running import run_job
 from rebalance_forensics.pipeline.tables.engines import InProcess, JobEngine
 from tests.job.days import week
+from tests.job.receiver import Receiver, receiving
 
 TABLES = ("events", "generations", "pauses", "incidents", "findings", "inputs", "_pending")
 Rows = dict[str, list[dict[str, Any]]]
 Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """Somebody to call."""
+    with receiving() as server:
+        yield server
 
 
 @pytest.fixture

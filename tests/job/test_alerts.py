@@ -2,72 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import os
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rebalance_forensics.job import alerting
 from rebalance_forensics.job.alerting import deliver, webhook_of
 from rebalance_forensics.pipeline.tables.stores import Store
+from tests.conftest import ROOT
 from tests.job.conftest import Run, rows
+from tests.job.receiver import SILENT, Receiver
 
 SINCE, UNTIL = "2026-03-01", "2026-03-04"
-SILENT = 0
-
-
-class Receiver(ThreadingHTTPServer):
-    """Keeps what it is sent; answers as it is told to, then with 200."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Answering)
-        self.answers: list[int] = []
-        self.accepted: list[dict[str, Any]] = []
-        self.asked = 0
-        self.done = threading.Event()
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://127.0.0.1:{self.server_port}/hook"
-
-
-class _Answering(BaseHTTPRequestHandler):
-    server: Receiver
-
-    def do_POST(self) -> None:
-        """Answer as told."""
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked += 1
-        answer = self.server.answers.pop(0) if self.server.answers else 200
-        if answer == SILENT:
-            self.server.done.wait(5)
-            return
-        if answer == 200:
-            self.server.accepted.append(body)
-        self.send_response(answer)
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name it has in the base class
-        """Be quiet."""
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    server = Receiver()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.done.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+KILLED = 9
+DIES_BEFORE_NOTING = """
+import os, sys
+from rebalance_forensics.job.alerting import deliver, webhook_of
+from rebalance_forensics.pipeline.tables.stores import Store
+write = Store.write
+def dying(store, path, data):
+    if "/sent/" in path and not path.endswith(".asked"):
+        os._exit(9)
+    write(store, path, data)
+Store.write = dying
+deliver(Store(sys.argv[1]), [webhook_of(sys.argv[2])])
+"""
 
 
 def told(store: Path, *webhooks: str, timeout_s: float = 2.0) -> list[str]:
@@ -125,3 +87,28 @@ def test_slack_and_pagerduty_get_what_they_understand(
     assert {event["routing_key"] for event in events} == {"R0UT1NGKEY"}
     assert {event["dedup_key"] for event in events} <= {row["id"] for row in rows(tables)["incidents"]}
     assert not any("R0UT1NGKEY" in path.name for path in tables.rglob("*"))
+
+
+def killed_before_noting(tables: Path, webhook: str) -> None:
+    """A run that tells one incident and dies before it can note that it did."""
+    done = subprocess.run(
+        [sys.executable, "-c", DIES_BEFORE_NOTING, str(tables), webhook],
+        cwd=ROOT, check=False, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == KILLED, done.stderr
+
+
+def test_what_was_told_just_before_a_kill_is_told_under_the_same_key(tables: Path, receiver: Receiver) -> None:
+    killed_before_noting(tables, f"generic={receiver.url}")
+    assert told(tables, f"generic={receiver.url}") == []
+    assert len(receiver.accepted) == len(rows(tables)["incidents"]) + 1
+    assert receiver.keys[0] == receiver.keys[1]
+    assert len(set(receiver.keys)) == len(rows(tables)["incidents"])
+
+
+def test_slack_is_not_told_twice_whatever_happens(tables: Path, receiver: Receiver) -> None:
+    killed_before_noting(tables, f"slack={receiver.url}")
+    (problem,) = told(tables, f"slack={receiver.url}")
+    assert "slack may not know of incident" in problem
+    assert len(set(receiver.keys)) == len(receiver.keys) == len(rows(tables)["incidents"])
+    assert told(tables, f"slack={receiver.url}") == []
