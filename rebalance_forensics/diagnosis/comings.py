@@ -208,13 +208,14 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             first = away.arrivals[0]
             found.append(Restart(away, away.actor, first.at, tuple(away.arrivals)))
             used |= {id(a) for a in away.arrivals}
+    used |= {id(a) for run in startup_arrivals(timeline) for a in run}
     newcomers = (a for a in timeline.arrivals if a.first and not a.actor.has_log and _is_anonymous(a))
     anonymous = InTime(a for a in newcomers if id(a) not in used)
     for away in [*downs, *(s.away for s in silences(timeline) if not s.away.actor.has_log and s.away.back_at is None)]:
         if away.arrivals:
             continue
         near = anonymous.between(away.at - RESTART_PAIR_MS, away.at + RESTART_PAIR_MS)
-        near = [a for a in near if id(a) not in used]
+        near = [a for a in near if id(a) not in used and a.actor is not away.actor]
         if near:
             taken = min(near, key=lambda a: abs(a.at - away.at))
             mine = tuple(anonymous.of(taken.actor))
@@ -224,4 +225,5 @@ def _restarts(timeline: Timeline) -> list[Restart]:
 
 
 def _is_anonymous(arrival: Arrival) -> bool:
-    return arrival.actor.kind == "instance" or is_bare_member_id(arrival.member or "")
+    actor = arrival.actor
+    return actor.kind == "instance" or actor.has_namesakes or is_bare_member_id(arrival.member or "")

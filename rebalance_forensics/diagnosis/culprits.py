@@ -18,7 +18,10 @@ MOST_IDS = 100
 
 
 def culprit_of(actor: Actor, *, as_instance: bool = False) -> Culprit:
-    """A member: its client id; a Streams instance or a worker: where it runs; a static member: its instance id."""
+    """A member: its client id; a Streams instance, a worker, one of many with that client id: where it runs.
+
+    A static member: its instance id.
+    """
     return _culprit_of(actor, actor.number_of_names(), as_instance=as_instance)
 
 
@@ -26,7 +29,7 @@ def culprit_of(actor: Actor, *, as_instance: bool = False) -> Culprit:
 def _culprit_of(actor: Actor, names: int, *, as_instance: bool) -> Culprit:
     """The same, worked out once: an actor has thousands of member ids in a long storm, and is blamed as often."""
     del names  # they only ever grow
-    if actor.kind == "instance" and actor.client_ids and not actor.instance_ids:
+    if actor.has_namesakes or (actor.kind == "instance" and actor.client_ids and not actor.instance_ids):
         name = actor.name
     elif as_instance and actor.instance_ids:
         return Culprit(kind="instance", name=min(actor.instance_ids), names=_others(actor, min(actor.instance_ids)))

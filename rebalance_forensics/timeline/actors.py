@@ -9,10 +9,23 @@ from typing import Literal
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
-from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent, MemberLeft, MemberLoaded, StaticMemberFenced
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
+from rebalance_forensics.events.membership import (
+    LeaveSent,
+    MemberLeft,
+    MemberLoaded,
+    PollTimeoutExpired,
+    StaticMemberFenced,
+)
 from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalancing import JoinRequested, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalancing import (
+    HeartbeatFailed,
+    JoinFailed,
+    JoinRequested,
+    JoinSucceeded,
+    SyncFailed,
+    SyncSucceeded,
+)
 from rebalance_forensics.timeline.names import (
     is_bare_member_id,
     name_in_member_id,
@@ -20,6 +33,7 @@ from rebalance_forensics.timeline.names import (
     streams_client,
     streams_thread,
 )
+from rebalance_forensics.timeline.namesakes import seats
 
 ActorKind = Literal["client", "instance", "worker"]
 
@@ -39,6 +53,8 @@ class Actor:
     processes: set[str] = field(default_factory=set)
     endpoints: set[str] = field(default_factory=set)
     has_log: bool = False
+    has_namesakes: bool = False
+    """Others of the group have the same client id: only its place or its member ids name it."""
 
     def number_of_names(self) -> int:
         """How many names it goes by, some counted twice."""
@@ -208,6 +224,32 @@ class Cast:
         actor.client_ids.add(client)
         return actor
 
+    def seat(self, client_id: str, member_ids: Sequence[str]) -> None:
+        """Take in that these member ids belong to one of several members with the same client id."""
+        owners = {a for m in member_ids if (a := self._by_member.get(m)) is not None}
+        if len(owners) == 1:
+            actor = owners.pop()
+        else:
+            kind: ActorKind = "worker" if self.kind == "connect" else "client"
+            actor = self._add(("seat", member_ids[0]), kind, client_id)
+            self._owns_client(actor, client_id)
+        for member in member_ids:
+            if member not in self._by_member:
+                self._owns_member(actor, member)
+
+    def tell_apart(self) -> None:
+        """Call those who share a name by where they run, else by their first member id."""
+        by_name: dict[str, list[Actor]] = defaultdict(list)
+        for actor in self.actors:
+            by_name[actor.name].append(actor)
+        for namesakes in by_name.values():
+            if len(namesakes) > 1:
+                places = [a.hosts or a.endpoints or a.files for a in namesakes]
+                apart = all(len(p) == 1 for p in places) and len(set().union(*places)) == len(namesakes)
+                for actor, place in zip(namesakes, places, strict=True):
+                    actor.has_namesakes = True
+                    actor.name = next(iter(place)) if apart else min(actor.member_ids, default=actor.name)
+
     def link(self, event: Event) -> None:
         """Take in what the coordinator tells of a member: its client id, host and instance."""
         instance, member = getattr(event, "instance_id", None), getattr(event, "member", None)
@@ -235,6 +277,8 @@ def own_member_id(event: Event) -> str | None:
     """The member id that a client line says of its own speaker."""
     match event:
         case JoinSucceeded() | SyncSucceeded() | LeaveSent() | MemberTransitioned():
+            return event.member
+        case JoinFailed() | SyncFailed() | HeartbeatFailed() | GroupHeartbeatFailed() | PollTimeoutExpired():
             return event.member
         case JoinRequested(why="member-id-required"):
             return event.member
@@ -265,8 +309,11 @@ def cast_of(kind: str, events: Sequence[Event]) -> Cast:
     cast = Cast(kind)
     for event in events:
         cast.learn(event)
+    for client_id, member_ids in seats(events):
+        cast.seat(client_id, member_ids)
     for event in events:
         cast.link(event)
+    cast.tell_apart()
     return cast
 
 

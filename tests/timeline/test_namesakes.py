@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from tests.kafka_words import member_id
+from tests.story import Story
+
+CLIENT = "consumer-payments-1"
+
+
+def process(number: int) -> str:
+    """The member id of one process; all have the client id that Kafka gives by default."""
+    return member_id(CLIENT, number)
+
+
+def formed(*numbers: int) -> Story:
+    story = Story(seen="brokers")
+    for number in numbers:
+        story.broker("01:00:00.000", story.words.introduced(process(number)))
+    story.broker("01:00:00.010", story.words.preparing(0, story.words.adding(process(numbers[0]))))
+    return settled(story, "01:00:03.000", numbers)
+
+
+def settled(story: Story, time: str, numbers: tuple[int, ...]) -> Story:
+    story.generation += 1
+    story.broker(time, story.words.stabilized(story.generation, len(numbers)))
+    return story.broker(time, story.words.assigned(story.generation, len(numbers), process(numbers[0])))
+
+
+def restarted(story: Story, minute: int, old: int, new: int, others: tuple[int, ...]) -> Story:
+    at = f"01:{minute}:0"
+    story.broker(f"{at}0.000", story.words.left(process(old)))
+    story.broker(f"{at}0.001", story.words.preparing(story.generation, story.words.leaving(process(old))))
+    settled(story, f"{at}0.500", others)
+    story.broker(f"{at}8.000", story.words.introduced(process(new)))
+    story.broker(f"{at}8.001", story.words.preparing(story.generation, story.words.adding(process(new))))
+    return settled(story, f"{at}8.500", (*others, new))
+
+
+def test_members_of_one_generation_with_one_client_id_are_several_processes() -> None:
+    actors = formed(1, 2, 3).timeline().actors()
+    assert sorted(len(a.member_ids) for a in actors) == [1, 1, 1]
+    assert len({a.name for a in actors}) == 3
+
+
+def test_a_new_id_takes_the_place_of_the_namesake_that_went() -> None:
+    actors = restarted(formed(1, 2), 10, old=2, new=3, others=(1,)).timeline().actors()
+    assert sorted(sorted(a.member_ids) for a in actors) == [[process(1)], [process(2), process(3)]]
+
+
+def test_a_deployment_of_namesakes_is_one() -> None:
+    story = formed(1, 2, 3)
+    restarted(story, 10, old=1, new=4, others=(2, 3))
+    restarted(story, 11, old=2, new=5, others=(3, 4))
+    restarted(story, 12, old=3, new=6, others=(4, 5))
+    assert story.causes() == ["rolling-restart"]
+
+
+def test_one_client_that_comes_back_under_a_new_id_has_no_namesake() -> None:
+    story = formed(1)
+    story.broker("01:10:00.000", story.words.left(process(1)))
+    story.broker("01:10:00.001", story.words.preparing(1, story.words.leaving(process(1))))
+    story.broker("01:10:00.002", story.words.empty(2))
+    story.generation = 2
+    story.broker("01:10:08.000", story.words.introduced(process(2)))
+    story.broker("01:10:08.001", story.words.preparing(2, story.words.adding(process(2))))
+    (actor,) = settled(story, "01:10:11.000", (2,)).timeline().actors()
+    assert actor.name == CLIENT
+
+
+def test_where_they_run_tells_namesakes_apart() -> None:
+    story = Story()
+    for host in ("node-1", "node-2"):
+        words = f"[Consumer clientId={CLIENT}, groupId=payments] "
+        joined = (
+            f"Successfully joined group with generation Generation{{generationId=1, memberId='{host}', protocol='x'}}"
+        )
+        story.line(f"{host}/app.log", "01:00:00.000", words + "(Re-)joining group")
+        story.line(f"{host}/app.log", "01:00:03.000", words + joined)
+    assert [i.name for i in story.history().identities] == ["node-1", "node-2"]
+    assert {i.client_id for i in story.history().identities} == {CLIENT}
