@@ -38,7 +38,13 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
 def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = BROKER_LEAD_MS) -> list[Event]:
     """Topics that brokers created, extended or deleted shortly before, Kafka's own left out."""
     begin = max(at - lead_ms, timeline.first + 1)
-    return [e for e in timeline.of(TopicChanged).between(begin, at + 1_000) if not e.topic.startswith("__")]
+    changed = timeline.of(TopicChanged).between(begin, at + 1_000)
+    return [e for e in changed if not e.topic.startswith("__") and not _is_internal(timeline, e.topic)]
+
+
+def _is_internal(timeline: Timeline, topic: str) -> bool:
+    """Streams makes topics for itself, and reads none of them by subscription but the repartitioned ones it knows."""
+    return topic.startswith(f"{timeline.group}-") and topic.endswith(("-changelog", "-repartition"))
 
 
 def wordless_rejoins(timeline: Timeline) -> list[Request]:
@@ -47,7 +53,7 @@ def wordless_rejoins(timeline: Timeline) -> list[Request]:
     Its topics or its subscription changed: a leader rejoins for both, any other member only for the latter.
     """
     found = [r for r in timeline.requests if _is_wordless(r)]
-    return [r for r in found if not _hands_over(timeline, r)]
+    return [r for r in found if not _hands_over(timeline, r) and not _follows_up(timeline, r)]
 
 
 def _is_wordless(request: Request) -> bool:
@@ -62,6 +68,12 @@ def _hands_over(timeline: Timeline, request: Request) -> bool:
     """Right after another rebalance it is the second half of a cooperative one."""
     before = [r for r in timeline.rebalances if r.started_at < request.at - 200]
     return bool(before) and timeline.mode != "eager" and request.at - before[-1].ended_at() < HAND_OVER_MS
+
+
+def _follows_up(timeline: Timeline, request: Request) -> bool:
+    """A rebalance that an earlier one asked for needs no other reason."""
+    rebalance = timeline.rebalances.first(request.at - 1_000)
+    return rebalance is not None and rebalance.followup is not None and rebalance.started_at <= request.at + 1_000
 
 
 def _difference(request: Request) -> list[str]:

@@ -69,7 +69,8 @@ def _grown(timeline: Timeline, told: list[Request]) -> Iterator[Finding]:
 
 def _sure_of(timeline: Timeline, topics: list[Event]) -> float:
     # Workers subscribe to no topic: what created the topics may have changed the connectors as well.
-    return LIKELY if topics and timeline.kind != "connect" else GUESS
+    # Members of Streams rejoin for reasons of their own, and no broker tells which.
+    return LIKELY if topics and timeline.kind not in ("connect", "streams") else GUESS
 
 
 def _next_to(request: Request, told: list[Request]) -> bool:
