@@ -95,3 +95,14 @@ def test_a_coordinator_of_1_x_gives_no_reason_but_a_topic_that_just_changed_may_
     incidents = story.incidents()
     assert [i.root_causes[0].cause for i in incidents] == ["topic-metadata-change", "unexplained"]
     assert incidents[0].root_causes[0].confidence < 0.6
+
+
+@pytest.mark.parametrize(
+    "topic", ["payments-counts-changelog", "payments-by-customer-repartition", "__consumer_offsets"]
+)
+def test_topics_that_streams_or_kafka_makes_for_itself_are_no_reason_to_rejoin(topic: str) -> None:
+    story = Story(release=(2, 2), seen="brokers").formed("c-1", "c-2")
+    created = f"Created log for partition {topic}-4 in /var/kafka with properties {{}}."
+    story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
+    story.rebalanced("01:10:00.010", f"Updating metadata for member {member_id('c-1')}", ["c-1", "c-2"])
+    assert "topic-metadata-change" not in story.causes()
