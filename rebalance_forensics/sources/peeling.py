@@ -9,10 +9,12 @@ from rebalance_forensics.sources import envelopes, layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.envelopes.content import begins_record
 from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.dated_message import end_of_time
 from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
 
 _DEEPEST = 6
 _ANY_OBJECT = "json-object"
+_DATED = "dated-message"
 
 
 def parse_fields(fields: Fields, first: str | None = None) -> tuple[str, Parsed] | None:
@@ -65,12 +67,27 @@ def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
     if line.fields is not None or (line.text.startswith("{") and object_of(line.text) is not None):
         inside = _peel(line, "json-text", layout)
         return inside if inside and inside[0].fields is None and begins_record(inside[0].text) else None
-    if begins_record(line.text) and layouts.header_layout(line.text) != "dated-message":
+    dated = layouts.header_layout(line.text) == _DATED
+    if begins_record(line.text) and not dated:
         return None
     for name, envelope in envelopes.by_name().items():
-        if not envelope.certain and (inside := _peel(line, name, layout)) and _convincing(inside[0]):
+        if (
+            not envelope.certain
+            and (inside := _peel(line, name, layout))
+            and _convincing(inside[0])
+            and (not dated or _behind_its_time(line.text, inside[0]))
+        ):
             return inside
     return None
+
+
+def _behind_its_time(text: str, inside: Line) -> bool:
+    """Whether what is inside a line begins behind the time in front of it, and as a record of its own."""
+    if inside.fields is not None or not text.endswith(inside.text):
+        return True
+    behind = len(text) - len(inside.text) >= end_of_time(text)
+    found = layouts.parse(inside.text)
+    return behind and (found is None or begins_record(inside.text) or found[1].stamp is not None)
 
 
 def _convincing(line: Line, depth: int = 1) -> bool:

@@ -86,7 +86,7 @@ def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:
     Behind a time that a shipper put there any line looks as if it began one; those do not count while others do.
     """
     known = layouts.by_name()
-    sure = [line for line in lines if line.parsed is not None and known[line.layout].rank < _SURE]
+    sure = [line for line in lines if line.parsed and (known[line.layout].rank < _SURE or line.parsed.level)]
     usual = Counter((line.line.envelopes, line.layout) for line in sure).most_common(1)
     return usual[0][0] if usual else ((), None)
 

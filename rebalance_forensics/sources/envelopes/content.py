@@ -5,12 +5,18 @@ from __future__ import annotations
 from rebalance_forensics.sources import layouts
 
 _FALLBACK_RANK = 80
-"""Layouts from this rank on have no header of their own, so they prove nothing about what is around them."""
+"""Layouts from this rank on have no header of their own: what they read begins a record when it has a level."""
 
 
 def begins_record(text: str) -> bool:
-    """Whether a record starts here, in a layout that has a header of its own."""
+    """Whether a record surely starts here."""
     if text[:1] in (" ", "\t", ""):
         return False
     name = layouts.header_layout(text)
-    return name is not None and layouts.by_name()[name].rank < _FALLBACK_RANK
+    if name is None:
+        return False
+    layout = layouts.by_name()[name]
+    if layout.rank < _FALLBACK_RANK:
+        return True
+    parsed = layout.parse(text)
+    return parsed is not None and parsed.stamp is not None and parsed.level is not None

@@ -17,7 +17,7 @@ REJECT = "server.log was rolled"
 
 _SHAPE = re.compile(
     r"(?:(?P<path>[\w./@+-]*[\w@+-]\.(?:log|txt|out|err|json|gz|\d{1,3})(?:\.[\w-]+)*|\(standard input\))[:-])?"
-    r"(?:(?P<number> *\d+)[:\t-] ?)?(?P<text>.*)",
+    r"(?:(?! *(?:\d{4}-\d\d|\d\d?[-./]\w|\d\d?:\d\d:))(?P<number> *\d+)[:\t-] ?)?(?P<text>.*)",
     re.DOTALL,
 )
 

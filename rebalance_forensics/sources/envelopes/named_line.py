@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rebalance_forensics.sources.envelopes.base import TextEnvelope
+from rebalance_forensics.sources.layouts.base import LEVEL
 
 INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
@@ -13,5 +14,7 @@ SAMPLE = f"b1> {INSIDE}"
 REJECT = "Kafka version: 3.9.1"
 
 ENVELOPE = TextEnvelope(
-    shape=re.compile(r"(?P<host>[A-Za-z][\w.@-]*)(?: ?[:>]| \|)? (?P<text>.*)", re.DOTALL), rank=86, certain=False
+    shape=re.compile(rf"(?!{LEVEL}\b)(?P<host>[A-Za-z][\w.@-]*)(?: ?[:>]| \|)? (?P<text>.*)", re.DOTALL),
+    rank=86,
+    certain=False,
 )

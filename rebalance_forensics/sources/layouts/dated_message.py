@@ -30,3 +30,9 @@ LAYOUT = TextLayout(
     finish=logger_at_either_end,
     rank=90,
 )
+
+
+def end_of_time(text: str) -> int:
+    """Where the time in front of a line ends."""
+    match = LAYOUT.header.match(text)
+    return match.end("time") if match else 0
