@@ -12,7 +12,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.rebalancing import JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, Stop
@@ -121,6 +121,15 @@ def _went_on(timeline: Timeline, actor: Actor, stop: Stop, until: int) -> bool:
     after = stop.events[-1].at or stop.at
     said = timeline.said_by(actor, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
     return said.any_between(after + 1_001, until - 1)
+
+
+def members_counted(timeline: Timeline, before: int) -> int:
+    """The size of the last generation before, as the coordinator counts it; by name it knows only those who move.
+
+    Of a Streams application it counts threads, not instances: then nothing is told.
+    """
+    last = timeline.of(GenerationStabilized).last(before) if timeline.kind == "consumer" else None
+    return (last.member_count or 0) if last is not None else 0
 
 
 def formed_at(timeline: Timeline) -> int:

@@ -29,6 +29,7 @@ class Finding:
 
     `core` are the claims without which there is no finding; all `claims` when left empty.
     `because` must not be empty. `until` is the last effect known to the rule. `cause` is set from the module's name.
+    `struck_at` is when it hit whoever is blamed, where one blow may hit several (a host, a switch, a power line).
     """
 
     because: tuple[Event, ...]
@@ -40,6 +41,7 @@ class Finding:
     core: tuple[Fact, ...] = ()
     onset: int | None = None
     until: int | None = None
+    struck_at: int | None = None
     ongoing: bool = False
     ruled_out: tuple[RuledOut, ...] = ()
     advice: tuple[Advice, ...] = ()

@@ -20,7 +20,7 @@ from rebalance_forensics.diagnosis.model import (
 )
 from rebalance_forensics.diagnosis.proof import evidence_of, most_telling
 from rebalance_forensics.diagnosis.steps import what_happened
-from rebalance_forensics.diagnosis.weighing import Draft
+from rebalance_forensics.diagnosis.weighing import Draft, names_of
 from rebalance_forensics.diagnosis.what_if import alternatives
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
@@ -146,7 +146,10 @@ def _interleaved(findings: Sequence[Finding]) -> list[Event]:
 
 
 def _repeated(draft: Draft) -> str:
-    return f"{draft.findings[0].narrative} It happened {len(draft.findings)} times."
+    first = draft.findings[0]
+    others = sorted(draft.names - names_of(first))
+    times = f" It happened {len(draft.findings)} times." if len(draft.findings) > len(others) + 1 else ""
+    return first.narrative + times + (f" The same befell {', '.join(others)}." if others else "")
 
 
 def _culprits(timeline: Timeline, draft: Draft) -> tuple[Culprit, ...]:

@@ -37,6 +37,11 @@ class Silence:
     confidence: float
     own_lines: tuple[Event, ...] = ()
 
+    def began_at(self, session_ms: int) -> int:
+        """When the member fell silent, as far as its lines tell; its last word may be hours older than that."""
+        told = [e.at for e in (*self.own_lines, *self.away.events()) if e.at is not None]
+        return max(min(told, default=self.away.at), self.away.at - session_ms)
+
 
 def silences(timeline: Timeline) -> list[Silence]:
     """Every absence by silence, judged."""

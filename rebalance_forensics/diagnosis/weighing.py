@@ -10,6 +10,7 @@ from rebalance_forensics.timeline.build import Timeline
 
 QUIET_MS = 5 * 60 * 1000
 """A cause that comes back to the same culprit within this is the same incident (contract: or three timeouts)."""
+ONE_BLOW_MS = 15_000
 
 
 @dataclass(slots=True, eq=False)
@@ -24,12 +25,15 @@ class Draft:
     names: set[str] = field(default_factory=set)
     """Everybody it blames."""
     findings: list[Finding] = field(default_factory=list)
+    struck_at: int | None = None
+    """When it last hit somebody, where one blow may hit several."""
 
     def add(self, finding: Finding) -> None:
         """Take in one more."""
         self.started_at = min(self.started_at, finding.started_at())
         self.last_at = max(self.last_at, finding.last_at())
         self.names |= names_of(finding)
+        self.struck_at = finding.struck_at
         self.findings.append(finding)
 
 
@@ -62,6 +66,13 @@ def quiet_ms(timeline: Timeline) -> int:
     return max(QUIET_MS, 3 * max((t for t in timeouts if t < 3_600_000), default=0))
 
 
+def _one_blow(draft: Draft, finding: Finding) -> bool:
+    """Members that the same thing befalls within seconds have one cause in common, though each is blamed."""
+    if draft.struck_at is None or finding.struck_at is None:
+        return False
+    return abs(finding.struck_at - draft.struck_at) <= ONE_BLOW_MS
+
+
 def merged(findings: Iterable[Finding], quiet: int) -> list[Draft]:
     """What comes back to the same culprit before the group was quiet for so long is one draft."""
     drafts: list[Draft] = []
@@ -69,7 +80,7 @@ def merged(findings: Iterable[Finding], quiet: int) -> list[Draft]:
     for finding in sorted(findings, key=lambda f: (f.started_at(), f.rank, f.cause)):
         at, names = finding.started_at(), names_of(finding)
         alike = recent[finding.cause] = [d for d in recent.get(finding.cause, []) if at - d.last_at <= quiet]
-        draft = next((d for d in alike if d.names & names or not (names or d.names)), None)
+        draft = next((d for d in alike if d.names & names or not (names or d.names) or _one_blow(d, finding)), None)
         if draft is None:
             draft = Draft(finding.cause, at, finding.last_at())
             drafts.append(draft)

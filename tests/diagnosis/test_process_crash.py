@@ -5,7 +5,7 @@ import pytest
 from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
 from tests.kafka_words import Release
-from tests.story import Story
+from tests.story import Story, ms
 
 
 @pytest.mark.parametrize("release", [(1, 1), (2, 4), (2, 8), (3, 9), (4, 1)])
@@ -52,3 +52,29 @@ def test_a_client_of_1_x_logs_no_leave_so_its_silence_alone_is_a_guess() -> None
     )
     assert story.the_incident().root_causes[0].confidence < 0.6
     assert story.the_incident().severity != "critical"
+
+
+def blackout(*, restarted: bool) -> Story:
+    """Three of four members lose their sessions within three seconds; their processes may start again together."""
+    story = Story().formed("c-1", "c-2", "c-3", "c-4")
+    gone = ["c-2", "c-3", "c-4"]
+    for second, client in enumerate(gone):
+        story.broker(f"01:10:0{second}.000", story.words.failed(story.id_of(client)))
+    story.rebalanced("01:10:02.001", f"removing member {story.id_of('c-2')} on heartbeat expiration", ["c-1"])
+    for client in gone if restarted else ():
+        story.reborn(client).started(client, "01:10:30.000")
+    if restarted:
+        story.rebalanced("01:10:32.000", story.words.adding(story.id_of("c-2")), ["c-1", *gone])
+    return story
+
+
+@pytest.mark.parametrize("restarted", [True, False])
+def test_processes_that_die_within_seconds_die_of_one_cause(*, restarted: bool) -> None:
+    story = blackout(restarted=restarted)
+    assert story.causes() == ["process-crash"]
+    assert story.blamed() == ["c-2", "c-3", "c-4"]
+    assert "c-3, c-4" in story.the_incident().root_causes[0].narrative
+
+
+def test_the_incident_begins_with_the_silence_not_with_the_last_word_hours_before() -> None:
+    assert evicted().the_incident().started_at >= ms("01:09:15.000")

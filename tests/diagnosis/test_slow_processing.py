@@ -123,3 +123,14 @@ def test_clients_of_1_x_say_nothing_and_are_guessed_slow_while_they_keep_their_c
     story = slow_member(release, "clients")
     assert story.causes() == ["slow-processing"]
     assert story.the_incident().root_causes[0].confidence < 0.6
+
+
+def test_two_slow_members_of_four_are_no_deployment() -> None:
+    story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2", "c-3", "c-4")
+    for minute, client in ((10, "c-1"), (11, "c-2")):
+        stay = [c for c in ("c-1", "c-2", "c-3", "c-4") if c != client]
+        old = story.id_of(client)
+        story.broker(f"01:{minute}:00.000", story.words.left(old))
+        story.rebalanced(f"01:{minute}:00.001", story.words.leaving(old), stay)
+        story.reborn(client).rebalanced(f"01:{minute}:12.000", story.words.adding(story.id_of(client)), [*stay, client])
+    assert set(story.causes()) == {"slow-processing"}

@@ -31,6 +31,8 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         severity="warning" if away.back_at is not None else "critical",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
+        onset=silence.began_at(session_timeout_ms(timeline)),
+        struck_at=away.at,
         narrative=(
             f"{name} was evicted for want of heartbeats while it lived: "
             f"its log goes on with disconnects from the brokers."

@@ -31,6 +31,8 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         severity="critical" if away.back_at is None and silence.confidence > GUESS else "warning",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
+        onset=silence.began_at(session_timeout_ms(timeline)),
+        struck_at=away.at,
         narrative=(
             f"{name} stopped without leaving the group: its session expired after {seconds(session)} and {after}."
         ),

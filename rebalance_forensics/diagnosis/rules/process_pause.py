@@ -32,6 +32,8 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         severity="warning",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
+        onset=silence.began_at(session_timeout_ms(timeline)),
+        struck_at=away.at,
         narrative=f"{name} sent no heartbeat for session.timeout.ms ({session} ms), was evicted{back}; {known}.",
         ruled_out=(
             RuledOut(cause="process-crash", why="no new process started in between"),

@@ -6,13 +6,21 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.comings import Restart, restarts
 from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, session_timeout_ms, touched
+from rebalance_forensics.diagnosis.episodes import (
+    distinct_events,
+    members_counted,
+    runs,
+    seconds,
+    session_timeout_ms,
+    touched,
+)
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.timeline.build import Timeline
 
 STEP_MS = 240_000
+AT_ONCE_MS = 10_000
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -21,9 +29,16 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     for group in runs(clean, lambda r: r.away.at, STEP_MS):
         actors = list(dict.fromkeys(r.by for r in group))
         replacing = {x.actor for r in group for x in r.arrivals} - set(actors)
-        settled = [a for a in timeline.actors() if a not in replacing]
-        if len(actors) >= 2 and len(group) < 2 * len(actors) and 2 * len(actors) > len(settled):
-            yield _finding(timeline, group, everyone=len(actors) >= len(settled))
+        settled = max(sum(a not in replacing for a in timeline.actors()), members_counted(timeline, group[0].away.at))
+        walks = len(actors) >= 2 and len(group) < 2 * len(actors) and not _all_at_once(group)
+        if walks and 2 * len(actors) > settled:
+            yield _finding(timeline, group, everyone=len(actors) >= settled)
+
+
+def _all_at_once(group: list[Restart]) -> bool:
+    """Everybody was down before anybody was up again: that is no walk over the members."""
+    down = [r.away.at for r in group]
+    return max(down) < min(r.up_at for r in group) and max(down) - min(down) <= AT_ONCE_MS
 
 
 def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Finding:
@@ -43,7 +58,7 @@ def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Fin
         core=tuple(d for r in group for d in r.away.departures),
         narrative=(
             f"{len(actors)} members were restarted one after another "
-            f"within {seconds(group[-1].up_at - group[0].away.at)}."
+            f"within {seconds(max(r.up_at for r in group) - group[0].away.at)}."
         ),
         ruled_out=(
             RuledOut(cause="process-crash", why="the restarts walk over the members"),

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import Away, absences, distinct_events, runs, seconds, setting, touched
+from rebalance_forensics.diagnosis.episodes import (
+    Away,
+    absences,
+    distinct_events,
+    members_counted,
+    runs,
+    seconds,
+    setting,
+    touched,
+)
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
@@ -39,7 +48,8 @@ def _left_and_came_back(away: Away) -> bool:
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Away]) -> bool:
     actors = {a.actor for a in group}
-    walks = len(group) == len(actors) and len(actors) > 1 and len(actors) == len(timeline.actors())
+    everybody = max(len(timeline.actors()), members_counted(timeline, group[0].at))
+    walks = len(group) == len(actors) and len(actors) > 1 and len(actors) >= everybody
     return not walks
 
 

@@ -29,6 +29,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             severity="warning",
             claims=(*facts, *touched(timeline, facts)),
             core=tuple(away.departures),
+            onset=silence.began_at(session),
+            struck_at=away.at,
             narrative=(
                 f"Static member {name} stayed away longer than session.timeout.ms ({session} ms) and was removed."
             ),
