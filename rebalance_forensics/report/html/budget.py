@@ -10,8 +10,8 @@ from rebalance_forensics.report.times import iso
 from rebalance_forensics.report.wording import thousands
 from rebalance_forensics.timeline.model import Evidence
 
-LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 8_000, 1_500, 3_000_000
-MARKS, SPANS, ROWS = 12_000, 12_000, 6_000
+LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 8_000, 1_500, 2_000_000
+MARKS, SPANS, ROWS = 12_000, 12_000, 5_000
 LANES_A_PICTURE, FEWEST, RESERVED = 80, 150, 60
 MARKS_A_PICTURE, SPANS_A_PICTURE, ROWS_A_TABLE = 6_000, 6_000, 1_500
 INCIDENTS, GROUPS, OVERVIEW_ROWS = 40, 40, 400

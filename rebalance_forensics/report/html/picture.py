@@ -18,7 +18,7 @@ from rebalance_forensics.report.times import duration
 from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span
 
 MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
-LABEL_CHARACTERS = 160
+LABEL_CHARACTERS, REASON_CHARACTERS = 160, 60
 NAME_BEGINS, NAME_ENDS = 14, 20
 STREAM_THREAD = re.compile(r"StreamThread-\d+$")
 NUMBERS_SHOWN, NUMBER_SPACE = 40, 2.5
@@ -169,7 +169,8 @@ def _told(generation: Generation, kind: str) -> str:
     words = [f"generation {generation.generation}", "rebalancing" if kind == "rebalancing" else generation.outcome]
     if generation.started_at is not None and generation.completed_at is not None:
         words.append(f"took {duration(generation.completed_at - generation.started_at)}")
-    words += [word for word in (generation.trigger, generation.reason) if word]
+    words += [generation.trigger] if generation.trigger else []
+    words += [line_of(generation.reason, REASON_CHARACTERS)] if generation.reason else []
     return line_of(", ".join(words), LABEL_CHARACTERS)
 
 

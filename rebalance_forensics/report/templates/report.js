@@ -84,12 +84,17 @@
   class Picture {
     constructor(figure) {
       Object.assign(this, { figure, id: figure.dataset.picture, group: figure.dataset.group, left: 0, span: WIDTH });
-      this.data = data.pictures[this.id];
+      const packed = data.pictures[this.id], { from } = packed, words = data.words;
+      const after = (ms) => ms === null ? null : from + ms;
+      this.data = { from, to: packed.to, rows: packed.rows.map(([bars, dots]) => ({
+        bars: bars.map(([kind, begun, end, label, incident]) => [words[kind], from + begun, after(end), words[label], incident]),
+        dots: dots.map(([severity, at, label, line, incident]) => [words[severity], from + at, words[label], line, incident]),
+      })) };
       this.plot = figure.querySelector(".plot");
       this.chart = figure.querySelector(".chart");
       this.names = all(".names li", figure);
       this.rows = all("[data-row]", this.chart).map((node, number) => ({
-        node, number, ...this.data.rows[number], barNodes: all(".bar", node), dotNodes: all(".dot", node),
+        node, number, name: this.names[number].title, ...this.data.rows[number], barNodes: all(".bar", node), dotNodes: all(".dot", node),
         inTime: this.data.rows[number].dots.map((dot, index) => index).sort((one, other) =>
           this.data.rows[number].dots[one][1] - this.data.rows[number].dots[other][1]),
       }));
@@ -178,7 +183,7 @@
       const [row, thing] = [found.row, found.dot !== undefined ? found.row.dots[found.dot] : found.row.bars[found.bar]];
       const incident = thing[4];
       this.light(incident, found);
-      const note = incident === null || incident === undefined ? "" : ` Part of: ${data.incidents[incident].summary}`;
+      const note = incident === null || incident === undefined ? "" : ` Part of: ${data.incidents[incident][1]}`;
       if (found.dot !== undefined) {
         const line = thing[3] === null ? [] : [thing[3]];
         showPanel(`${row.name}: ${thing[2]}`, `${written(thing[1], "clock")}.${note}${line.length ? "" : " Its line was left out of this page."}`, line);
@@ -193,7 +198,7 @@
     }
     light(incident, found) {
       for (const node of all(".hit, .cursor", this.chart)) node.classList.remove("hit", "cursor");
-      const causes = state.cause ? data.incidents.flatMap((one, number) => one.cause === state.cause ? [number] : []) : [];
+      const causes = state.cause ? Object.keys(data.incidents).filter((number) => data.incidents[number][0] === state.cause).map(Number) : [];
       const wanted = incident !== null && incident !== undefined ? [incident] : causes;
       this.chart.classList.toggle("lit", wanted.length > 0);
       for (const row of wanted.length ? this.rows : []) {
