@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.peeling import opened
 from rebalance_forensics.sources.sample import Sample, Sampled
-from rebalance_forensics.sources.stamps import DAY_MS, Stamp, days_on
+from rebalance_forensics.sources.stamps import DAY_MS, DateOrder, Stamp, days_on
 from rebalance_forensics.sources.zones import QUARTER_MS
 
 _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
@@ -28,11 +29,6 @@ _AGREEING = 3
 Range = tuple[EpochMs, EpochMs]
 
 
-def year_of(mtime_ms: int) -> int:
-    """The year of a file's last change."""
-    return datetime.fromtimestamp(mtime_ms / 1000, UTC).year
-
-
 def _stamps(sample: Sample) -> Iterator[tuple[Sampled, Stamp]]:
     for line in sample.lines:
         if line.parsed and line.parsed.stamp:
@@ -41,13 +37,37 @@ def _stamps(sample: Sample) -> Iterator[tuple[Sampled, Stamp]]:
 
 def range_of(sample: Sample) -> Range | None:
     """The first and last time seen in a sample."""
-    times = [EpochMs(stamp.utc_ms) for _, stamp in _stamps(sample) if stamp.form == "full"]
+    times = [EpochMs(stamp.utc_ms) for _, stamp in _stamps(sample) if stamp.form == "full" and len(stamp.readings) < 2]
     return (min(times), max(times)) if times else None
 
 
 def first_clock(sample: Sample) -> int | None:
     """The first time of day in a sample without dates."""
     return next((stamp.local_ms for _, stamp in _stamps(sample)), None)
+
+
+def order_of(sample: Sample, near: EpochMs) -> DateOrder | None:
+    """The order of the parts in dates of three numbers: as an unmistakable one shows, else what brings them near."""
+    stamps = [stamp for _, stamp in _stamps(sample) if stamp.readings]
+    sure = Counter(stamp.readings[0][0] for stamp in stamps if len(stamp.readings) == 1)
+    if sure:
+        return sure.most_common(1)[0][0]
+    if not stamps:
+        return None
+    return min(stamps[0].readings, key=lambda reading: abs(reading[1] - near) // DAY_MS)[0]
+
+
+def near_to(file: InputFile, sample: Sample, neighbours: Sequence[Range]) -> EpochMs:
+    """An instant not far from what a file tells of: from its text, its neighbours, its name, its age."""
+    if started := _STARTED.search(sample.text):
+        return EpochMs(int(started[1]))
+    if neighbours:
+        return neighbours[0][0]
+    if match := _NAME_DATE.search(file.path):
+        year, month, day = (int(part) for part in match.groups())
+        with suppress(ValueError):
+            return EpochMs(int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000))
+    return EpochMs(file.mtime_ms)
 
 
 Tie = tuple[str | None, int, int, bool]

@@ -14,6 +14,7 @@ from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
 from rebalance_forensics.sources.marking import marks_of
 from rebalance_forensics.sources.sample import Sample, Sampled, sample_of
+from rebalance_forensics.sources.stamps import DateOrder
 from rebalance_forensics.sources.zones import ZoneRules
 
 
@@ -25,7 +26,8 @@ class FileProfile:
     header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
     local times in this file, None when nothing tells it; `zones` and `components` say the same for each host of a
     stream of several, as far as the sample shows.
-    `midnight_ms` is the local midnight before the first record, for layouts without a date.
+    `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
+    any record, for dates without a year; `date_order` is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
     not one record or event a line. A rolled file may begin in the middle of a record (`continued`), and its last
     record go on in the files that were written after it.
@@ -41,7 +43,8 @@ class FileProfile:
     zone: str | None = None
     zones: tuple[tuple[str, str], ...] = ()
     midnight_ms: int | None = None
-    year: int | None = None
+    near_ms: int | None = None
+    date_order: DateOrder | None = None
     newest_first: bool = False
     document: str | None = None
     starts: tuple[bytes, ...] = ()
@@ -93,11 +96,7 @@ def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[F
         [first[0] if first else dates.first_clock(sample) for first, sample in zip(ranges, samples, strict=True)],
     )
     known = [each for each in ranges if each is not None]
-    dated = [
-        each if each.dated else _dated(file, sample, each, known)
-        for file, sample, each in zip(files, samples, found, strict=True)
-    ]
-    return tuple(dated)
+    return tuple(_dated(file, sample, each, known) for file, sample, each in zip(files, samples, found, strict=True))
 
 
 def _chained(
@@ -109,7 +108,7 @@ def _chained(
         members = [found[index] for index in chain]
         told = next((each for each in members if each.layout != layouts.UNKNOWN), members[0])
         for position, index in enumerate(chain):
-            own = done[index] if done[index].layout != layouts.UNKNOWN else replace(told, year=done[index].year)
+            own = done[index] if done[index].layout != layouts.UNKNOWN else replace(told, near_ms=done[index].near_ms)
             done[index] = replace(
                 own,
                 zone=own.zone or next((each.zone for each in members if each.zone), None),
@@ -157,7 +156,6 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         host=host or (headers[0].line.host if headers else None) or host_of(file.path),
         zone=tz.zone_of(host or host_of(file.path), file.path) or _zone(headers, by_host),
         zones=tuple(sorted((name, tz.zone_of(name, file.path) or zone) for name, zone in by_host.items() if name)),
-        year=dates.year_of(file.mtime_ms),
         newest_first=_newest_first(sample, headers),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
@@ -246,7 +244,11 @@ def _time(line: Sampled) -> EpochMs | None:
 def _dated(
     file: InputFile, sample: Sample, found: FileProfile, neighbours: Sequence[tuple[EpochMs, EpochMs]]
 ) -> FileProfile:
-    """Give a file without dates the midnight before its first record."""
+    """Tell how to complete the dates of a file; one without any gets the midnight before its first record."""
+    near = dates.near_to(file, sample, neighbours)
+    found = replace(found, near_ms=near, date_order=dates.order_of(sample, near))
+    if found.dated:
+        return found
     midnight, offset = dates.midnight_of(file, sample, neighbours)
     zone = found.zone or (None if offset is None else zones.named(offset))
     return replace(found, midnight_ms=midnight, zone=zone)

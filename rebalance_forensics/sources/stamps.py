@@ -63,8 +63,8 @@ class Stamp:
     """A time as written: milliseconds since the epoch as if the text were UTC, and the zone it names.
 
     `form` says what the text leaves out: of a "time-only" stamp `local_ms` counts from midnight,
-    of a "no-year" one from the first of January 1972, a leap year. `readings` are all that a date in numbers can
-    mean, by the order of its parts, where there are several; `local_ms` is then the usual one.
+    of a "no-year" one from the first of January 1972, a leap year. `readings` are all that a date of three numbers
+    can mean, by the order of its parts; `local_ms` is then the usual one.
     """
 
     local_ms: int
@@ -136,15 +136,7 @@ def _dated(parts: dict[str, str | None], time_ms: int, offset: int | None) -> St
     found = _readings(parts)
     if not found:
         return None
-    several = tuple((order, midnight + time_ms) for order, midnight in found) if len(found) > 1 else ()
-    return Stamp(found[0][1] + time_ms, offset, readings=several)
-
-
-def order_of(text: str) -> DateOrder | None:
-    """The order of the parts of a date that can mean only one thing."""
-    match = _SHAPES[1].match(text)
-    found = _readings(match.groupdict()) if match else ()
-    return found[0][0] if len(found) == 1 else None
+    return Stamp(found[0][1] + time_ms, offset, readings=tuple((order, day + time_ms) for order, day in found))
 
 
 def _read(match: re.Match[str]) -> Stamp | None:

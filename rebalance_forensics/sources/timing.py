@@ -11,7 +11,6 @@ from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.stamps import DAY_MS, Stamp, days_on
 
 _HALF_DAY_MS = DAY_MS // 2
-_NO_YEAR = 1972
 
 
 @dataclass(slots=True)
@@ -46,7 +45,7 @@ class Clock:
     def _local(self, stamp: Stamp, envelope_at: EpochMs | None, host: str | None) -> int | None:
         """The stamp with its date."""
         if stamp.form == "full":
-            return stamp.local_ms
+            return stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
         if stamp.form == "no-year":
             return self._with_year(stamp.local_ms, envelope_at)
         if envelope_at is not None:
@@ -65,10 +64,19 @@ class Clock:
         return self.profile.midnight_ms + days * DAY_MS + time_of_day
 
     def _with_year(self, local_ms: int, envelope_at: EpochMs | None) -> int | None:
-        year = datetime.fromtimestamp(envelope_at / 1000, UTC).year if envelope_at else self.profile.year
-        if year is None:
+        """The year that brings a date nearest to its envelope's time, or to what else is known of the file."""
+        near = envelope_at if envelope_at is not None else self.profile.near_ms
+        if near is None:
             return None
-        shift = datetime(year, 1, 1, tzinfo=UTC) - datetime(_NO_YEAR, 1, 1, tzinfo=UTC)
-        after_february = local_ms >= 790 * DAY_MS  # the first of March 1972 is day 790 of the epoch
-        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        return local_ms + int(shift.total_seconds() * 1000) - (DAY_MS if after_february and not leap else 0)
+        year = datetime.fromtimestamp(near / 1000, UTC).year
+        found = (_in_year(local_ms, each) for each in (year - 1, year, year + 1))
+        return min((each for each in found if each is not None), key=lambda each: abs(each - near), default=None)
+
+
+def _in_year(local_ms: int, year: int) -> int | None:
+    """A time of 1972 in another year; None for the 29th of February in most."""
+    moment = datetime.fromtimestamp(local_ms / 1000, UTC)
+    try:
+        return local_ms + round((moment.replace(year=year) - moment).total_seconds()) * 1000
+    except ValueError:
+        return None
