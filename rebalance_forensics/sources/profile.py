@@ -207,7 +207,8 @@ def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
     tied = dates.tied_offsets(sample)
     for host, counter in votes.items():
         offset, count = counter.most_common(1)[0]
-        if count * 10 >= counter.total() * 9:
+        seasons = max(counter[offset + 60], counter[offset - 60])
+        if (count + seasons) * 10 >= counter.total() * 9:
             tied[host] = offset
     return {host: zones.named(offset) for host, offset in tied.items()}
 

@@ -11,6 +11,8 @@ from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.stamps import DAY_MS, Stamp, days_on
 
 _HALF_DAY_MS = DAY_MS // 2
+_HOUR_MS = 3_600_000
+_SEASON_SLACK_MS = 60_000
 
 
 @dataclass(slots=True)
@@ -40,7 +42,7 @@ class Clock:
         )
         if zone is None:
             return EpochMs(local), False
-        return zones.to_utc(local, zone), True
+        return _in_season(zones.to_utc(local, zone), envelope_at), True
 
     def _local(self, stamp: Stamp, envelope_at: EpochMs | None, host: str | None) -> int | None:
         """The stamp with its date."""
@@ -71,6 +73,13 @@ class Clock:
         year = datetime.fromtimestamp(near / 1000, UTC).year
         found = (_in_year(local_ms, each) for each in (year - 1, year, year + 1))
         return min((each for each in found if each is not None), key=lambda each: abs(each - near), default=None)
+
+
+def _in_season(at: EpochMs, envelope_at: EpochMs | None) -> EpochMs:
+    """An instant an hour from its envelope's is of another season: the file's zone was told before clocks changed."""
+    if envelope_at is not None and abs(abs(at - envelope_at) - _HOUR_MS) < _SEASON_SLACK_MS:
+        return EpochMs(at + (_HOUR_MS if envelope_at > at else -_HOUR_MS))
+    return at
 
 
 def _in_year(local_ms: int, year: int) -> int | None:
