@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeGuard
 
 from rebalance_forensics.diagnosis.partition_of_group import OFFSETS_PARTITIONS, offsets_partition
+from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import place_name
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import name_in_member_id
+from rebalance_forensics.timeline.told import time_of
 
 Value = str | int | bool | None
 Who = Literal["same", "other", "first"]
@@ -63,30 +64,21 @@ class Witness:
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
         self.last = timeline.last
-        self._of: dict[str, list[Event]] = {}
-        self._times: dict[str, list[int]] = {}
-        self._last_by_place: dict[str, int] = {}
         self._by_member = {m: a for a in timeline.cast.actors for m in a.member_ids}
-        for event in timeline.events:
-            if event.at is None:
-                continue
-            name = type(event).__name__
-            self._of.setdefault(name, []).append(event)
-            self._times.setdefault(name, []).append(event.at)
-            self._last_by_place[place_name(event)] = event.at
-        self._last_of_brokers = max(
-            (e.at for e in timeline.events if e.speaker.role == "broker" and e.at is not None), default=0
-        )
+        said_by_brokers = (time_of(e) for e in timeline.own if e.speaker.role == "broker")
+        self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.around[-1:])], default=0)
 
     def between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
         """The events of these types in [begin, end], type by type in time order."""
         for name in names:
-            times = self._times.get(name, [])
-            yield from self._of.get(name, [])[bisect_left(times, begin) : bisect_right(times, end)]
+            yield from self.timeline.of(EVENT_TYPES[name]).between(max(begin, 1), end)
 
     def goes_on(self, event: Event, until: int, *, brokers: bool) -> bool:
         """Whether the log that would show it reaches that far."""
-        return (self._last_of_brokers if brokers else self._last_by_place.get(place_name(event), 0)) >= until
+        if brokers:
+            return self._last_of_brokers >= until
+        place = place_name(event)
+        return max(self.timeline.own.until.get(place, 0), self.timeline.around.until.get(place, 0)) >= until
 
     def parties(self, event: Event) -> frozenset[int]:
         """The actors an event is about: its speaker, or the members a coordinator names."""
@@ -108,7 +100,7 @@ class Witness:
         return frozenset(topics | {p.rpartition("-")[0] for e in owned for p in getattr(e, "partitions", ())})
 
     def _offsets_partition(self) -> int:
-        told = [e.speaker.offsets_partition for e in self.timeline.events if e.group is not None]
+        told = [e.speaker.offsets_partition for e in self.timeline.own if e.group is not None]
         known = next((p for p in told if p is not None), None)
         number = self.timeline.settings.get("offsets.topic.num.partitions", "")
         partitions = int(number) if number.isdigit() and int(number) else OFFSETS_PARTITIONS

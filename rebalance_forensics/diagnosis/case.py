@@ -19,6 +19,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.follow_ups import TELLING, mark_follow_ups
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory
+from rebalance_forensics.timeline.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class GroupCase:
     clocks: tuple[FileClock, ...]
 
 
-def investigate(cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event]) -> GroupCase:
+def investigate(cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event] | Surroundings) -> GroupCase:
     """Rebuild the group's history and find out what disturbed it; the order of the events does not matter."""
     timeline = build(cluster, group, events, shared)
     mark_follow_ups(timeline.rebalances, timeline.of(*TELLING), timeline.mode)
@@ -45,9 +46,7 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     incidents = sorted(_incidents(timeline, drafts, assigned), key=lambda i: (i.started_at, i.id))
     timeline.generations = _triggered(timeline, assigned)
     return GroupCase(
-        history=replace(
-            history_of(timeline), reading=tips(timeline), offsets_partition=told_partition(timeline.events)
-        ),
+        history=replace(history_of(timeline), reading=tips(timeline), offsets_partition=told_partition(timeline.own)),
         incidents=tuple(incidents),
         gaps=gaps_of(timeline, incidents),
         clocks=timeline.clocks,

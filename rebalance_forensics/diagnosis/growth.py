@@ -17,9 +17,10 @@ from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
 from rebalance_forensics.events.rebalancing import AssignmentComputed, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.told import time_of
 
 SUBSCRIBED_MS = 30_000
 

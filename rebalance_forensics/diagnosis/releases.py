@@ -72,7 +72,7 @@ def releases_of(timeline: Timeline) -> Releases:
     """Every release that a Kafka process of known side reported."""
     found: dict[Side, dict[str, list[Told]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
     told = timeline.of(VersionReported)
-    clients = {e.speaker.file for e in timeline.events if e.speaker.role in CLIENT_ROLES} if told else set()
+    clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if told else set()
     for event in told:
         spread = release_range(event.version) if event.product in ("kafka", "streams") else None
         if spread is None:

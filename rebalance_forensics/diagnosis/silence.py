@@ -20,7 +20,8 @@ from rebalance_forensics.events.membership import LeaveSent, MemberFailed
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded, SyncFailed, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.told import time_of
 
 Verdict = Literal["crash", "pause", "partition", "slow", "closed", "static"]
 ALONE_MS = 4_000

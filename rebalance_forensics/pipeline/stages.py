@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from operator import attrgetter
@@ -19,6 +20,7 @@ from rebalance_forensics.pipeline.rows import dumps
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_of, rows_of
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.timeline.surroundings import Surroundings
 
 
 def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -39,7 +41,7 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = F
 
     Groups come one after another, so only one group's events and the shared ones are held at a time.
     """
-    shared: dict[str | None, tuple[Event, ...]] = {}
+    shared: dict[str | None, Surroundings] = defaultdict(Surroundings)
     rows = chain.from_iterable(map(rows_of, batches))
     for (_, kind, cluster, _group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
         if kind == Kind.COUNTS:
@@ -50,12 +52,12 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = F
             yield batch_of(known)
         events = tuple(map(event_of, known))
         if kind == Kind.SHARED:
-            shared[cluster] = events
+            shared[cluster] = Surroundings(events)
         else:
-            yield batch_of([_investigated(known[0], events, shared.get(cluster, ()))])
+            yield batch_of([_investigated(known[0], events, shared[cluster])])
 
 
-def _investigated(first: Row, events: tuple[Event, ...], shared: tuple[Event, ...]) -> Row:
+def _investigated(first: Row, events: tuple[Event, ...], shared: Surroundings) -> Row:
     """The case of one group; one that cannot be made must not take the other groups' cases with it."""
     assert first.cluster is not None
     assert first.group is not None

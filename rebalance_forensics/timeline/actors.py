@@ -17,7 +17,6 @@ from rebalance_forensics.events.membership import (
     PollTimeoutExpired,
     StaticMemberFenced,
 )
-from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalancing import (
     HeartbeatFailed,
     JoinFailed,
@@ -293,15 +292,6 @@ def place_name(event: Event) -> str:
 def place_label(event: Event) -> str:
     """What an operator calls that place."""
     return event.speaker.host or event.speaker.file
-
-
-def settings_of(events: Iterable[Event]) -> dict[str, str]:
-    """All settings that the dumps among `events` show; the last one wins."""
-    found: dict[str, str] = {}
-    for event in events:
-        if isinstance(event, SettingsReported):
-            found.update(event.settings)
-    return found
 
 
 def cast_of(kind: str, events: Sequence[Event]) -> Cast:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TypeVar
 from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.absentees import missed
-from rebalance_forensics.timeline.actors import Actor, Cast, cast_of, settings_of
+from rebalance_forensics.timeline.actors import Actor, Cast, cast_of
 from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_clocks
 from rebalance_forensics.timeline.coordinators import coordinators_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
@@ -37,6 +36,8 @@ from rebalance_forensics.timeline.processes import starts_of, stops_of
 from rebalance_forensics.timeline.requests import requests_of
 from rebalance_forensics.timeline.roles import with_roles
 from rebalance_forensics.timeline.shared import adopted, concerning
+from rebalance_forensics.timeline.surroundings import Surroundings
+from rebalance_forensics.timeline.told import Told, by_time_then_origin, distinct, settings_of, time_of
 from rebalance_forensics.timeline.writing_order import with_times
 
 T = TypeVar("T")
@@ -55,8 +56,10 @@ class Timeline:
     protocols: tuple[ProtocolTerm, ...]
     mode: RebalanceMode
     cast: Cast
-    events: list[Event]
-    """The group's own events and the shared ones that concern it, oldest first."""
+    own: Told
+    """The lines that name the group, and those from where its members live."""
+    around: Told
+    """What brokers said to nobody in particular."""
     starts: InTime[Start]
     stops: InTime[Stop]
     departures: InTime[Departure]
@@ -83,28 +86,39 @@ class Timeline:
         return self.once(answer, lambda: answer(self))
 
     @property
+    def events(self) -> list[Event]:
+        """Everything, oldest first; `of` looks into it without putting it together."""
+        return self.once("events", lambda: sorted([*self.own, *self.around], key=by_time_then_origin))
+
+    @property
     def first(self) -> int:
         """When the group's own lines begin."""
-        return self.once(
-            "first", lambda: next((e.at for e in self.events if e.group is not None and e.at is not None), 0)
-        )
+        return self.once("first", lambda: next((e.at for e in self.own if e.group is not None and e.at), 0))
 
     @property
     def last(self) -> int:
         """The last instant any of its logs shows."""
-        return self.once("last", lambda: max((e.at for e in self.events if e.at is not None), default=0))
+        return max((time_of(told[-1]) for told in (self.own, self.around) if told), default=0)
 
     @property
     def has_coordinator_log(self) -> bool:
         """True when a broker speaks of this group."""
+        return bool(self.said_of_it_by_brokers)
+
+    @property
+    def said_of_it_by_brokers(self) -> InTime[Event]:
+        """What brokers say of this group."""
         return self.once(
-            "has_coordinator_log",
-            lambda: any(e.speaker.role == "broker" and e.group is not None for e in self.events),
+            "said by brokers",
+            lambda: InTime((e for e in self.own if e.speaker.role == "broker" and e.group is not None), time_of),
         )
 
     def of(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
-        return self.once(kinds, lambda: InTime(_of(kinds, self.once("by type", self._by_type)), time_of))
+        own, around = self.own.telling(*kinds), self.around.telling(*kinds)
+        if own and around:
+            return self.once(kinds, lambda: InTime(sorted([*own, *around], key=by_time_then_origin), time_of))
+        return own or around
 
     def said_by(self, actor: Actor | None, *kinds: type[E]) -> InTime[E]:
         """What an actor's own log says: events of these types, all of it for `Event`."""
@@ -127,43 +141,24 @@ class Timeline:
         known = {m.member_id for g in self.generations for m in g.members if m.member_id}
         return [a for a in self.cast.actors if a in members or not a.member_ids.isdisjoint(known)]
 
-    def _by_type(self) -> dict[type[Event], list[tuple[int, Event]]]:
-        """The events of each type, with their places among all."""
-        found: dict[type[Event], list[tuple[int, Event]]] = defaultdict(list)
-        for place, event in enumerate(self.events):
-            found[type(event)].append((place, event))
-        return found
-
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Actor | None, InTime[E]]:
         found: dict[Actor | None, list[E]] = defaultdict(list)
-        for event in as_type("list[E]", self.events) if Event in kinds else self.of(*kinds):
+        for event in as_type("list[E]", self.own) if Event in kinds else self.own.telling(*kinds):
             found[self.cast.of_speaker(event)].append(event)
         return {actor: InTime(said, time_of) for actor, said in found.items()}
 
 
-def _of(kinds: Iterable[type[E]], by_type: Mapping[type[Event], list[tuple[int, Event]]]) -> list[E]:
-    found = [by_type[kind] for kind in dict.fromkeys(kinds) if kind in by_type]
-    placed = found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=itemgetter(0))
-    return [as_type("E", event) for _, event in placed]
-
-
-def time_of(event: Event) -> int:
-    """When it was; what has no time comes before everything."""
-    return event.at or 0
-
-
-def by_time_then_origin(event: Event) -> tuple[int, str, int]:
-    """A total order: the time, then the place in the files."""
-    return event.at if event.at is not None else 0, event.origin.path, event.origin.byte_offset
-
-
-def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event]) -> Timeline:
-    """Rebuild one group's history from its own events and those that name no group."""
-    spoken, around = distinct(own), tuple(shared)
-    mine = with_roles(spoken, around)
-    theirs = adopted(group, mine, distinct(concerning(group, mine, with_roles(around, spoken))))
-    clocks = read_clocks([*mine, *theirs])
-    events = sorted(on_one_clock(with_times([*mine, *theirs]), clocks), key=lambda e: e.at or 0)
+def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event] | Surroundings) -> Timeline:
+    """Rebuild one group's history from its own events and those that name no group, sorted or not."""
+    around = shared if isinstance(shared, Surroundings) else Surroundings(shared)
+    spoken = distinct(own)
+    unknown = [e for e in spoken if e.speaker.role == "unknown"]
+    mine = with_roles(spoken, around.in_logs_of(unknown))
+    beside = with_roles(around.beside(group, spoken), spoken)
+    local = [*mine, *adopted(group, mine, distinct(concerning(group, mine, beside)))]
+    clocks = read_clocks([*local, *around.witnesses])
+    timed = with_times(local, around.by_brokers_in_logs_of(e for e in local if e.at is None))
+    events, said_by_brokers = Told(on_one_clock(timed, clocks)), around.brokers(clocks)
     grouped = [e for e in events if e.group is not None]
     kind = kind_of(grouped)
     cast = cast_of(kind, events)
@@ -181,7 +176,8 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         protocols=protocols,
         mode=rebalance_mode_of(events, kind, protocol),
         cast=cast,
-        events=events,
+        own=events,
+        around=said_by_brokers,
         starts=InTime(starts),
         stops=InTime(stops),
         departures=InTime(lives.departures),
@@ -193,7 +189,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         pauses=Lasting(pauses_of(cast, starts, events), attrgetter("started_at"), attrgetter("ended_at")),
         coordinators=coordinators_of(grouped),
         clocks=tuple(clocks[place] for place in sorted(clocks, key=lambda p: (p[0], p[1] or ""))),
-        settings=settings_of(events),
+        settings=settings_of(events, said_by_brokers),
     )
 
 
@@ -224,15 +220,3 @@ def _replayed(
     rebalances += rebalances_of(bumps)
     rebalances.sort(key=lambda r: (r.started_at, r.generation or 0))
     return lives, rebalances, generations
-
-
-def distinct(events: Iterable[Event]) -> list[Event]:
-    """Each line once, also when a file or a block of lines was given twice."""
-    found: dict[tuple[object, ...], Event] = {}
-    for event in sorted(events, key=by_time_then_origin):
-        broker_or_client = event.speaker.broker if event.speaker.role == "broker" else event.speaker.client_id
-        key: tuple[object, ...] = (event.at, type(event), event.text, event.group, broker_or_client, event.speaker.host)
-        if event.at is None:
-            key = (*key, event.origin)
-        found.setdefault(key, event)
-    return list(found.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import Actor
@@ -11,14 +12,17 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.marks import mark_of
 from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span
 from rebalance_forensics.timeline.names import streams_thread
+from rebalance_forensics.timeline.told import by_time_then_origin
 
 Marks = dict[str, list[Mark]]
+AROUND_MS = 60_000
+FEWEST_AROUND = 100
 
 
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     """One lane a member, below it one a thread of it, then one a coordinator."""
     marks: Marks = defaultdict(list)
-    for event in timeline.events:
+    for event in sorted([*timeline.own, *_around(timeline)], key=by_time_then_origin):
         mark = mark_of(event)
         if mark is not None:
             for name in _lane_names(timeline, event, mark):
@@ -26,6 +30,25 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     members = sorted(timeline.actors(), key=lambda a: a.name)
     lanes = [lane for actor in members for lane in _lanes_of_actor(timeline, actor, marks)]
     return (*lanes, *_coordinator_lanes(timeline, marks))
+
+
+def _around(timeline: Timeline) -> list[Event]:
+    """What its coordinators said to nobody in particular: all of it, or as much as the group's own lines allow.
+
+    What was said around the group's rebalances goes first: a broker tells more of a day than a picture may hold.
+    """
+    names = {term.broker for term in timeline.coordinators}
+    said = [timeline.around.marked_of(broker) for broker in timeline.around.brokers if f"broker-{broker}" in names]
+    most = len(timeline.own) + FEWEST_AROUND
+    if sum(map(len, said)) <= most:
+        return [event for told in said for event in told]
+    found: dict[int, Event] = {}
+    for rebalance in timeline.rebalances:
+        begin, end = rebalance.started_at - AROUND_MS, rebalance.ended_at() + AROUND_MS
+        found |= {id(event): event for told in said for event in told.between(begin, end)}
+        if len(found) > most:
+            break
+    return list(islice(found.values(), most))
 
 
 def _lanes_of_actor(timeline: Timeline, actor: Actor, marks: Marks) -> Iterator[Lane]:

@@ -79,6 +79,7 @@ _SEVERITIES: dict[type[Event], Literal["fault", "notice", "plain"]] = {
     **dict.fromkeys(_NOTICES, "notice"),
     **dict.fromkeys(_PLAIN, "plain"),
 }
+MARKED = tuple(_SEVERITIES)
 
 
 def mark_of(event: Event) -> Mark | None:

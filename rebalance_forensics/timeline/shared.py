@@ -38,9 +38,9 @@ OF_A_MEMBER = (
 def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
     """Those of `shared` that this group's story needs."""
     places = {_place(e) for e in own if e.speaker.role != "broker"}
-    clients = {c for e in own for name in _names(e) if (c := streams_client(name))}
-    clients |= {c for e in shared if (c := _streams_client(e)) is not None and _is_named_after(group, c)}
-    places |= {_place(e) for e in shared if e.speaker.role != "broker" and _streams_client(e) in clients}
+    clients = {c for e in own for name in names_in(e) if (c := streams_client(name))}
+    clients |= {c for e in shared if (c := streams_client_of(e)) is not None and _is_named_after(group, c)}
+    places |= {_place(e) for e in shared if e.speaker.role != "broker" and streams_client_of(e) in clients}
     return [event for event in shared if _concerns(event, group, places, clients)]
 
 
@@ -64,13 +64,14 @@ def _is_named_after(group: str, client: str) -> bool:
     return client == f"{group}-{process_of_streams_client(client)}"
 
 
-def _names(event: Event) -> Iterator[str]:
+def names_in(event: Event) -> Iterator[str]:
     """The ids in a line that may name a Streams client: its speaker's, and those of the members it tells of."""
     told = (event.speaker.client_id, getattr(event, "member", None), *getattr(event, "members", ()))
     return (name for name in told if isinstance(name, str))
 
 
-def _streams_client(event: Event) -> str | None:
+def streams_client_of(event: Event) -> str | None:
+    """The Streams client whose thread or consumer speaks."""
     return streams_client(event.speaker.thread or "") or streams_client(event.speaker.client_id or "")
 
 
@@ -87,5 +88,5 @@ def _concerns(event: Event, group: str, places: set[str], clients: set[str]) -> 
         settings = dict(event.settings)
         named = settings.get("group.id") or settings.get("application.id")
         return named in (None, "", "null", group)
-    client = _streams_client(event)
+    client = streams_client_of(event)
     return client is None or not clients or client in clients

@@ -27,13 +27,15 @@ def is_newest_first(events: Sequence[Event]) -> bool:
     return steps[-1] > 2 * steps[1]
 
 
-def with_times(events: Iterable[Event]) -> list[Event]:
-    """The events as written; lines without a time take that of the line before them in their log."""
+def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Event]:
+    """The events as written; lines without a time take that of the line before them in their log, or of `others`."""
     last: dict[tuple[str, str | None], EpochMs] = {}
     filled = []
-    for event in as_written(events):
+    lent = set(map(id, others))
+    for event in as_written([*events, *others]):
         place = event.speaker.file, event.speaker.host
         if event.at is not None:
             last[place] = event.at
-        filled.append(replace(event, at=last[place]) if event.at is None and place in last else event)
+        if id(event) not in lent:
+            filled.append(replace(event, at=last[place]) if event.at is None and place in last else event)
     return filled

@@ -10,8 +10,9 @@ from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Fact, Findi
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinRequested, RebalanceStarted
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.told import time_of
 
 ONE_FAILURE_MS = 300_000
 PROTOCOL_ERRORS = (

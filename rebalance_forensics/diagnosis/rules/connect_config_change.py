@@ -10,9 +10,10 @@ from rebalance_forensics.diagnosis.finding import LIKELY, Fact, Finding, Rule, f
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.told import time_of
 
 F = TypeVar("F", Rebalance, Request)
 

@@ -17,8 +17,9 @@ from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransi
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.told import time_of
 
 TOGETHER_MS = 15_000
 ONE_BOUNCE_MS = 300_000
@@ -96,7 +97,7 @@ def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
 
 
 def _said_by_brokers(timeline: Timeline) -> InTime[Event]:
-    spoken = (e for e in timeline.events if e.speaker.role == "broker" and e.group == timeline.group)
+    spoken = timeline.said_of_it_by_brokers
     return InTime((e for e in spoken if e.speaker.broker is not None and not isinstance(e, GroupUnloaded)), time_of)
 
 
@@ -178,7 +179,7 @@ def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
 def _whole_cluster_stopped(timeline: Timeline, chain: list[_Move]) -> bool:
     """Every broker that speaks was told to stop within a minute, and none came back: the cluster was shut down."""
     begin, end = chain[0].at - TOGETHER_MS, chain[-1].at + ONE_SHUTDOWN_MS
-    speaking = {e.speaker.broker for e in timeline.events if e.speaker.role == "broker"} - {None}
+    speaking = timeline.own.brokers | timeline.around.brokers
     stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
     return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
 

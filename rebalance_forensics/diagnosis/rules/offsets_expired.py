@@ -11,7 +11,8 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.events.rebalancing import GroupDied, GroupEmptied
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.told import time_of
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -20,7 +21,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     told = timeline.of(OffsetsExpired)
     if not told:
         return
-    coordinators = {e.speaker.broker for e in timeline.events if e.group is not None and e.speaker.role == "broker"}
+    coordinators = {e.speaker.broker for e in timeline.said_of_it_by_brokers}
     emptied_at = min(map(time_of, empty), default=timeline.last)
     expired = []
     for event in told:

@@ -12,7 +12,8 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, IsrChanged, NodeDisconnected, ReplicasInsufficient
 from rebalance_forensics.events.process import BrokerStopped
 from rebalance_forensics.events.rebalancing import AssignmentNotStored, RebalanceStarted, SyncFailed
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.told import time_of
 
 ONE_OUTAGE_MS = 300_000
 AROUND_MS = 5_000

@@ -13,9 +13,10 @@ from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, t
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.told import time_of
 
 NEAR_MS = 10_000
 

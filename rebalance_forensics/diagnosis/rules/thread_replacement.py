@@ -12,8 +12,9 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.told import time_of
 
 AROUND_MS = 15_000
 UNSURE = 0.55

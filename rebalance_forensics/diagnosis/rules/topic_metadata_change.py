@@ -16,8 +16,9 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
-from rebalance_forensics.timeline.build import Timeline, time_of
+from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance, Request
+from rebalance_forensics.timeline.told import time_of
 
 ONE_CHANGE_MS = 120_000
 STORM = 3
