@@ -37,7 +37,7 @@ from rebalance_forensics.timeline.requests import requests_of
 from rebalance_forensics.timeline.roles import with_roles
 from rebalance_forensics.timeline.shared import adopted, concerning
 from rebalance_forensics.timeline.surroundings import Surroundings
-from rebalance_forensics.timeline.told import Told, by_time_then_origin, distinct, settings_of, time_of
+from rebalance_forensics.timeline.told import Told, distinct, merged, settings_of, time_of
 from rebalance_forensics.timeline.writing_order import with_times
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class Timeline:
     @property
     def events(self) -> list[Event]:
         """Everything, oldest first; `of` looks into it without putting it together."""
-        return self.once("events", lambda: sorted([*self.own, *self.around], key=by_time_then_origin))
+        return self.once("events", lambda: list(merged(self.own, self.around)))
 
     @property
     def first(self) -> int:
@@ -117,7 +117,7 @@ class Timeline:
         """The events of these types."""
         own, around = self.own.telling(*kinds), self.around.telling(*kinds)
         if own and around:
-            return self.once(kinds, lambda: InTime(sorted([*own, *around], key=by_time_then_origin), time_of))
+            return self.once(kinds, lambda: InTime(merged(own, around), time_of))
         return own or around
 
     def said_by(self, actor: Actor | None, *kinds: type[E]) -> InTime[E]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import Actor
@@ -12,7 +12,7 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.marks import mark_of
 from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span
 from rebalance_forensics.timeline.names import streams_thread
-from rebalance_forensics.timeline.told import by_time_then_origin
+from rebalance_forensics.timeline.told import by_time_then_origin, merged
 
 Marks = dict[str, list[Mark]]
 AROUND_MS = 60_000
@@ -22,7 +22,7 @@ FEWEST_AROUND = 100
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     """One lane a member, below it one a thread of it, then one a coordinator."""
     marks: Marks = defaultdict(list)
-    for event in sorted([*timeline.own, *_around(timeline)], key=by_time_then_origin):
+    for event in merged(timeline.own, _around(timeline)):
         mark = mark_of(event)
         if mark is not None:
             for name in _lane_names(timeline, event, mark):
@@ -41,14 +41,14 @@ def _around(timeline: Timeline) -> list[Event]:
     said = [timeline.around.marked_of(broker) for broker in timeline.around.brokers if f"broker-{broker}" in names]
     most = len(timeline.own) + FEWEST_AROUND
     if sum(map(len, said)) <= most:
-        return [event for told in said for event in told]
+        return sorted(chain.from_iterable(said), key=by_time_then_origin)
     found: dict[int, Event] = {}
     for rebalance in timeline.rebalances:
         begin, end = rebalance.started_at - AROUND_MS, rebalance.ended_at() + AROUND_MS
         found |= {id(event): event for told in said for event in told.between(begin, end)}
         if len(found) > most:
             break
-    return list(islice(found.values(), most))
+    return sorted(islice(found.values(), most), key=by_time_then_origin)
 
 
 def _lanes_of_actor(timeline: Timeline, actor: Actor, marks: Marks) -> Iterator[Lane]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from heapq import merge
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import TypeVar, cast
@@ -26,6 +27,11 @@ def time_of(event: Event) -> int:
 def by_time_then_origin(event: Event) -> tuple[int, str, int]:
     """A total order: the time, then the place in the files."""
     return time_of(event), event.origin.path, event.origin.byte_offset
+
+
+def merged(some: Sequence[E], others: Sequence[E]) -> Sequence[E]:
+    """Both in one, each in its order: in an export that is newest first the order of lines is not that of places."""
+    return list(merge(some, others, key=by_time_then_origin)) if some and others else some or others
 
 
 def distinct(events: Iterable[Event]) -> list[Event]:
