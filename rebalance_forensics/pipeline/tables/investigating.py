@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, groupby
@@ -25,6 +26,7 @@ from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAU
 from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.pipeline.tables.telling import told_batch
 from rebalance_forensics.pipeline.tables.writing import PartWriter
+from rebalance_forensics.timeline.surroundings import Surroundings
 
 
 class Dealt(NamedTuple):
@@ -62,13 +64,13 @@ class _Shared:
 
     place: tuple[int, int] | None = None
     """Shard and date."""
-    events: dict[str, tuple[Event, ...]] = field(default_factory=dict)
+    events: dict[str, Surroundings] = field(default_factory=lambda: defaultdict(Surroundings))
 
     def turn_to(self, place: tuple[int, int]) -> bool:
         """Forget those of another date; whether it was another."""
         turned = self.place != place
         if turned:
-            self.place, self.events = place, {}
+            self.place, self.events = place, defaultdict(Surroundings)
         return turned
 
 
@@ -90,9 +92,9 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
             continue
         events = tuple(map(_event, known))
         if kind == Kind.SHARED:
-            shared.events[cluster] = events
+            shared.events[cluster] = Surroundings(events)
         else:
-            yield told_batch(_investigated(known[0], events, shared.events.get(cluster, ()), what, writer))
+            yield told_batch(_investigated(known[0], events, shared.events[cluster], what, writer))
     writer.finish()
     yield told_batch([("file", file) for file in writer.finished])
 
@@ -138,7 +140,7 @@ def _event_cells(row: Dealt) -> Cells:
 
 
 def _investigated(
-    first: Dealt, events: tuple[Event, ...], shared: tuple[Event, ...], what: Investigation, writer: PartWriter
+    first: Dealt, events: tuple[Event, ...], shared: Surroundings, what: Investigation, writer: PartWriter
 ) -> list[tuple[str, str]]:
     """Write what one group's case holds of this date; one that breaks off must not take the others with it."""
     assert first.group is not None
