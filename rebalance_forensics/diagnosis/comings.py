@@ -11,13 +11,14 @@ from rebalance_forensics.diagnosis.episodes import Away, absences, runs
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import AssignmentComputed, GenerationStabilized, SyncSucceeded
+from rebalance_forensics.events.rebalancing import AssignmentComputed, GenerationStabilized, GroupEmptied, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.told import time_of
 
 STARTUP_GAP_MS = 20_000
 ONE_SHUTDOWN_MS = 20_000
@@ -58,6 +59,8 @@ def _into_an_empty_group(run: list[Arrival]) -> bool:
 
 def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
+    if _counted_in(timeline, run[0].at):
+        return True
     came = {a.member for a in run}
     first = _first_generation(timeline, run[0].at)
     if first is None or first.generation == 1:
@@ -66,6 +69,14 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
     return bool(unseen) or counts.get(first.generation, 0) > arrived or _led_by_another(timeline, first)
+
+
+def _counted_in(timeline: Timeline, at: int) -> bool:
+    """Whether the coordinator counted more members than have left since."""
+    last = timeline.of(GenerationStabilized).last(at - 1)
+    if last is None or timeline.of(GroupEmptied).any_between(time_of(last), at):
+        return False
+    return (last.member_count or 0) > len(timeline.departures.between(time_of(last), at))
 
 
 def _led_by_another(timeline: Timeline, first: Generation) -> bool:
@@ -200,7 +211,7 @@ def restarts(timeline: Timeline) -> list[Restart]:
 
 
 def _restarts(timeline: Timeline) -> list[Restart]:
-    crashed = [s.away for s in silences(timeline) if s.verdict in ("crash", "static") and s.away.start is not None]
+    crashed = [s.away for s in silences(timeline) if s.verdict in ("crash", "static") and _is_back(s.away)]
     downs = sorted([*closings(timeline), *crashed], key=lambda a: a.at)
     found, used = [], set()
     for away in downs:
@@ -222,6 +233,16 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             used |= {id(a) for a in mine}
             found.append(Restart(away, away.actor, taken.at, mine))
     return sorted(found, key=lambda r: r.away.at)
+
+
+def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
+    """Nameless newcomers that took the place of a member that fell silent, by the identity of its absence."""
+    silent = {id(s.away) for s in silences(timeline) if s.verdict == "crash"}
+    return {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
+
+
+def _is_back(away: Away) -> bool:
+    return away.start is not None or (bool(away.arrivals) and not away.actor.has_log)
 
 
 def _is_anonymous(arrival: Arrival) -> bool:

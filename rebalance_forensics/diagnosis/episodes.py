@@ -16,6 +16,7 @@ from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSuc
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, Stop
+from rebalance_forensics.timeline.names import name_in_member_id
 
 T = TypeVar("T")
 
@@ -97,7 +98,7 @@ def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int 
     came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
     away.arrivals = [a for a in came if a.at >= gone.get(a.member, a.at)]
     early = arrivals.between(max(begin - TOGETHER_MS, before or 0) + 1, begin)
-    early = [a for a in early if a.start is not None and a.at >= gone.get(a.member, a.at)]
+    early = [a for a in early if _is_new_process(a, group) and a.at >= gone.get(a.member, a.at)]
     if early and any(not _same_life(a, group) for a in early):
         away.arrivals = [a for a in early if not _same_life(a, group)] + away.arrivals
     reach = session_timeout_ms(timeline) + 15_000
@@ -109,6 +110,14 @@ def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int 
     stopped = stop is not None and stop.at > joined and not _went_on(timeline, actor, stop, begin)
     away.stop = stop if stopped else None
     return away
+
+
+def _is_new_process(arrival: Arrival, group: Sequence[Departure]) -> bool:
+    """A process start stands behind it; without a log, a new id of the same client while the old one is still in."""
+    if arrival.start is not None or arrival.actor.has_log:
+        return arrival.start is not None
+    name = name_in_member_id(arrival.member or "")
+    return name is not None and any(name_in_member_id(d.member or "") == name for d in group)
 
 
 def _first_arrivals(timeline: Timeline) -> dict[str | None, int]:

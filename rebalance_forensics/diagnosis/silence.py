@@ -63,6 +63,9 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
         return Silence(away=away, verdict="static", confidence=PROBABLE)
     if all(d.why == "vanished" for d in away.departures):
         return Silence(away=away, verdict="crash", confidence=GUESS)
+    if away.back_at is not None and away.back_at < away.at:
+        # The old id was still in when the new one came: whoever stood still or was cut off would have used the old.
+        return Silence(away=away, verdict="crash", confidence=PROBABLE)
     if away.back_at is None:
         # A Streams instance that closes sends no LeaveGroup either; only its own log tells the two apart.
         return Silence(away=away, verdict="crash", confidence=GUESS if away.actor.kind == "instance" else PROBABLE)

@@ -37,6 +37,7 @@ from rebalance_forensics.timeline.requests import requests_of
 from rebalance_forensics.timeline.roles import with_roles
 from rebalance_forensics.timeline.shared import adopted, concerning
 from rebalance_forensics.timeline.surroundings import Surroundings
+from rebalance_forensics.timeline.takeovers import taken_over
 from rebalance_forensics.timeline.told import Told, distinct, merged, settings_of, time_of
 from rebalance_forensics.timeline.writing_order import with_times
 
@@ -197,7 +198,7 @@ def _replayed(
     cast: Cast, starts: Sequence[Start], events: Sequence[Event]
 ) -> tuple[Lives, list[Rebalance], list[Generation]]:
     lives, classic, epochs = Lives(cast, starts), Generations(cast), GroupEpochs(cast)
-    absent = deque(missed(cast, events))
+    absent = deque(sorted([*missed(cast, events), *taken_over(cast, starts, events)], key=attrgetter("joined_at")))
     for event in events:
         while absent and event.at is not None and event.at >= absent[0].joined_at:
             lives.miss(absent.popleft())

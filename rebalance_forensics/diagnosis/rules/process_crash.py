@@ -4,31 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.comings import successors
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import Away, distinct_events, seconds, session_timeout_ms, touched
 from rebalance_forensics.diagnosis.finding import GUESS, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import Silence, silences
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Arrival
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Blame members whose session expired and of which nothing, or only a new process, came back."""
+    replaced = successors(timeline)
     for silence in silences(timeline):
         if silence.verdict == "crash":
-            yield _finding(timeline, silence)
+            yield _finding(timeline, silence, replaced.get(id(silence.away), ()))
 
 
-def _finding(timeline: Timeline, silence: Silence) -> Finding:
+def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...]) -> Finding:
     away, session = silence.away, session_timeout_ms(timeline)
     name = culprits_of(timeline, [away.actor])[0].name
+    back = away.back_at is not None or bool(successor)
     after = "a new process of it started afterwards" if away.start else "nothing more came from it"
-    facts = away.facts()
+    after = "a newcomer took its place" if successor else after
+    facts = (*away.facts(), *successor)
     return Finding(
         because=distinct_events([*(e for d in away.departures for e in d.events), *silence.own_lines, *away.events()]),
         culprits=culprits_of(timeline, [away.actor]),
         confidence=silence.confidence,
-        severity="critical" if away.back_at is None and silence.confidence > GUESS else "warning",
+        severity="critical" if not back and silence.confidence > GUESS else "warning",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
         onset=silence.began_at(session_timeout_ms(timeline)),

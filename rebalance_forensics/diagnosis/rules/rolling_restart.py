@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.episodes import (
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 
 STEP_MS = 240_000
@@ -27,12 +28,23 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Restarts that walk over at least two members and most of the group."""
     clean = [r for r in restarts(timeline) if not exception_before(timeline, r.away)]
     for group in runs(clean, lambda r: r.away.at, STEP_MS):
-        actors = list(dict.fromkeys(r.by for r in group))
+        actors = _replaced(group)
         replacing = {x.actor for r in group for x in r.arrivals} - set(actors)
         settled = max(sum(a not in replacing for a in timeline.actors()), members_counted(timeline, group[0].away.at))
         walks = len(actors) >= 2 and len(group) < 2 * len(actors) and not _all_at_once(group)
         if walks and 2 * len(actors) > settled:
             yield _finding(timeline, group, everyone=len(actors) >= settled)
+
+
+def _replaced(group: list[Restart]) -> list[Actor]:
+    """Those who were there before the first of these restarts; whoever only came by one is nobody new."""
+    found: list[Actor] = []
+    came: set[Actor] = set()
+    for restart in group:
+        if restart.by not in came and restart.by not in found:
+            found.append(restart.by)
+        came |= {a.actor for a in restart.arrivals}
+    return found
 
 
 def _all_at_once(group: list[Restart]) -> bool:
@@ -42,7 +54,7 @@ def _all_at_once(group: list[Restart]) -> bool:
 
 
 def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Finding:
-    actors = list(dict.fromkeys(r.by for r in group))
+    actors = _replaced(group)
     facts: tuple[Fact, ...] = tuple(f for r in group for f in (*r.away.facts(), *r.arrivals))
     known = all(r.away.arrivals for r in group)
     session = session_timeout_ms(timeline)

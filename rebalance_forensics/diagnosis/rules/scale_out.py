@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import startup_arrivals
+from rebalance_forensics.diagnosis.comings import startup_arrivals, successors
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
@@ -17,6 +17,7 @@ ONE_SCALING_MS = 120_000
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Members never seen before that came while others were in."""
     born = {id(a) for run in startup_arrivals(timeline) for a in run}
+    born |= {id(a) for arrivals in successors(timeline).values() for a in arrivals}
     new = [a for a in timeline.arrivals if a.first and id(a) not in born]
     for group in runs(new, lambda a: a.at, ONE_SCALING_MS):
         actors = [a.actor for a in group]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import closings, startup_arrivals
+from rebalance_forensics.diagnosis.comings import VOLUNTARY, Restart, closings, restarts, startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import Away, distinct_events, span, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
@@ -26,12 +26,31 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     born = {id(a) for run in startup_arrivals(timeline) for a in run}
     added = Counter(a.actor for a in timeline.arrivals if id(a) not in born)
     flapping = {a: None for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES}
+    if not flapping:
+        yield from _nameless(timeline)
     if not flapping or len(flapping) >= len(timeline.actors()):
         return
     aways = [w for a in flapping for w in cycles[a]]
     since = timeline.arrivals.since(_joined_before(timeline, aways))
     came = [a for a in since if a.actor in flapping and not a.while_empty]
-    yield _finding(timeline, list(flapping), sorted(aways, key=lambda w: w.at), came)
+    told = any(w.actor.has_log or w.departures[0].why == "closed" for w in aways)
+    yield _finding(timeline, list(flapping), sorted(aways, key=lambda w: w.at), came, LIKELY if told else UNSURE)
+
+
+def _nameless(timeline: Timeline) -> Iterator[Finding]:
+    """Members whose ids name nobody: one leaves, another comes in its place, leaves as well, and so on."""
+    chain_of: dict[Actor, list[Restart]] = {}
+    for restart in restarts(timeline):
+        if restart.away.departures[0].why in VOLUNTARY and all(a.actor is not restart.by for a in restart.arrivals):
+            chain = [*chain_of.pop(restart.by, ()), restart]
+            chain_of |= {a.actor: chain for a in restart.arrivals}
+    chains = [c for c in chain_of.values() if len(c) >= CYCLES]
+    replacing = {a.actor for c in chain_of.values() for r in c for a in r.arrivals}
+    if not chains or 2 * len(chains) > sum(a not in replacing for a in timeline.actors()):
+        return
+    links = sorted((r for c in chains for r in c), key=lambda r: r.away.at)
+    actors = list(dict.fromkeys(x for r in links for x in (r.by, *(a.actor for a in r.arrivals))))
+    yield _finding(timeline, actors, [r.away for r in links], [a for r in links for a in r.arrivals], UNSURE)
 
 
 def _joined_before(timeline: Timeline, aways: list[Away]) -> int:
@@ -43,13 +62,15 @@ def _joined_before(timeline: Timeline, aways: list[Away]) -> int:
     return next((a.at for a in between if a.actor in actors), first)
 
 
-def _finding(timeline: Timeline, flapping: list[Actor], aways: list[Away], came: list[Arrival]) -> Finding:
+def _finding(
+    timeline: Timeline, flapping: list[Actor], aways: list[Away], came: list[Arrival], confidence: float
+) -> Finding:
     facts = (*(f for w in aways for f in w.facts()), *came)
     names = ", ".join(c.name for c in culprits_of(timeline, flapping))
     return Finding(
         because=distinct_events(e for w in aways for e in w.events()),
         culprits=culprits_of(timeline, flapping),
-        confidence=LIKELY if any(w.actor.has_log or w.departures[0].why == "closed" for w in aways) else UNSURE,
+        confidence=confidence,
         severity="warning",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(d for w in aways for d in w.departures),

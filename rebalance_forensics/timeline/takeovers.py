@@ -1,0 +1,69 @@
+"""Members whose partitions were given to others though they never gave them up: the group had lost them.
+
+Where the brokers' logs are missing nothing else tells that a member of a KIP-848 group fell silent: there is no
+barrier, and a member whose assignment stays as it was prints nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.membership import LeaveSent
+from rebalance_forensics.events.partitions import (
+    OwnershipGivenUp,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+)
+from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.timeline.absentees import Missed
+from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.facts import Start
+
+GIVING_UP = (PartitionsRevoked, PartitionsLost, OwnershipGivenUp, LeaveSent, ConsumerClosed)
+GIVEN_UP_LATE_MS = 15_000
+"""Clients' clocks differ, and a member may give up in the middle of its successor's start."""
+
+_Client = tuple[Actor, str | None]
+
+
+def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> list[Missed]:
+    """Every absence of this kind, oldest first."""
+    given_up, anew = _times(cast, events, GIVING_UP), _times(cast, events, (MemberTransitioned,))
+    for start in starts:
+        insort(anew[start.actor], start.at)
+    held: dict[str, tuple[_Client, int]] = {}
+    found = []
+    for event in events:
+        actor = cast.of_speaker(event) if isinstance(event, PartitionsAssigned) else None
+        if actor is None or event.at is None or not isinstance(event, PartitionsAssigned):
+            continue
+        client = (actor, event.speaker.client_id)
+        robbed = dict.fromkeys(held[p] for p in event.partitions if p in held and held[p][0] != client)
+        for other, since in robbed:
+            gave = _between(given_up[other[0]], since, event.at + GIVEN_UP_LATE_MS)
+            if not gave and not _between(anew[other[0]], since, event.at):
+                found.append(Missed(*other, event.at, event.at, "vanished", (event,)))
+        held |= dict.fromkeys(event.partitions, (client, event.at))
+    return found
+
+
+def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) -> dict[Actor, list[int]]:
+    """When each of them gave partitions back or lost them; or joined anew and had none."""
+    times: dict[Actor, list[int]] = defaultdict(list)
+    for event in events:
+        if event.at is None or not isinstance(event, kinds):
+            continue
+        actor = cast.of_speaker(event)
+        if actor is not None and getattr(event, "after", "JOINING") == "JOINING":
+            times[actor].append(event.at)
+    return times
+
+
+def _between(times: Sequence[int], begin: int, end: int) -> bool:
+    place = bisect_left(times, begin)
+    return place < len(times) and times[place] <= end
