@@ -1,8 +1,8 @@
-"""What a run of the job costs: by bytes, from a directory and from an S3 server, and when nothing is new.
+"""What a run of the job costs: by bytes, from a directory and from an S3 server, when nothing is new, by executors.
 
-    python -m benchmarks.job [--mib 256] [--engine local|spark]
+    python -m benchmarks.job [--mib 256] [--only disk s3 growth files executors]
 
-Needs versitygw on the PATH (or in ~/go/bin) for the part about S3; without it, that part is left out.
+Prints rows of a table. Needs versitygw on the PATH (or in ~/go/bin) for the part about S3.
 """
 
 from __future__ import annotations
@@ -16,61 +16,67 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.generate import generate
+from benchmarks.measuring import ROOT
 
 PORT = 17171
 GATEWAY = shutil.which("versitygw") or shutil.which("versitygw", path=str(Path.home() / "go" / "bin"))
+INTERVAL = ("--since", "2026-01-01", "--until", "2027-01-01")
+HEAD = """\
+| | wall | CPU | MB a CPU second | bytes | files | events | incidents | peak |
+|---|---|---|---|---|---|---|---|---|"""
 
 
-def run(what: str, source: str, output: str, engine: str) -> None:
+def run(what: str, source: str, output: str, *more: str) -> None:
     """One run in a process of its own; wall and CPU time, throughput, what it did."""
-    command = [sys.executable, "-m", "rebalance_forensics.job", "--engine", engine, "--input", source]
-    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [*command, "--output", output, "--since", "2026-01-01", "--until", "2027-01-01"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    seconds = time.perf_counter() - start
-    told = json.loads(done.stdout)
+    command = [sys.executable, "-m", "rebalance_forensics.job", "--engine", "local", *INTERVAL, *more]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds, told = _timed([*command, "--input", source, "--output", output])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    rate = told["bytes"] / cpu / 1e6
-    peak = after.ru_maxrss >> 10
-    print(
-        f"{what}: {seconds:.1f} s, {cpu:.1f} s of CPU, "
-        f"{told['bytes'] >> 20} MiB, {rate:.0f} MB a CPU second, {told['events']} events, "
-        f"{told['days']} dates, {told['incidents']} incidents, peak {peak} MiB"
-    )
+    rate = f"{told['bytes'] / cpu / 1e6:.0f}" if told["bytes"] else "-"
+    _row(what, f"{seconds:.1f} s", f"{cpu:.1f} s", rate, told, f"{after.ru_maxrss >> 10} MiB")
 
 
-def main() -> None:
-    """Generate, measure, clean up."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mib", type=int, default=256)
-    parser.add_argument("--share", type=float, default=0.005)
-    parser.add_argument("--engine", default="local")
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        root = Path(place)
-        (root / "s3" / "lake" / "logs").mkdir(parents=True)
-        (root / "meta").mkdir()
-        for number in range(4):
-            path = root / "s3" / "lake" / "logs" / f"broker-{number}" / "server.log"
-            path.parent.mkdir()
-            generate(path, (asked.mib << 20) // 4, share=asked.share, seed=number)
-        run("from disk", str(root / "s3" / "lake" / "logs"), str(root / "tables"), asked.engine)
-        run("nothing new", str(root / "s3" / "lake" / "logs"), str(root / "tables"), asked.engine)
-        if GATEWAY:
-            from_s3(root, asked.engine)
+def submitted(what: str, source: str, output: str, master: str) -> None:
+    """One run on executors of their own; their CPU time is not ours to see."""
+    found = find_spec("pyspark")
+    assert found is not None
+    assert found.origin is not None
+    home = Path(found.origin).parent
+    os.environ |= {"SPARK_HOME": str(home), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    command = [str(home / "bin" / "spark-submit"), "--master", master, "--conf", "spark.ui.enabled=false"]
+    job = [str(ROOT / "deploy" / "run_job.py"), *INTERVAL, "--input", source, "--output", output]
+    seconds, told = _timed([*command, *job])
+    _row(what, f"{seconds:.1f} s", "-", "-", told, "-")
 
 
-def from_s3(root: Path, engine: str) -> None:
+def _timed(command: Sequence[str]) -> tuple[float, dict[str, int]]:
+    start = time.perf_counter()
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return time.perf_counter() - start, json.loads(done.stdout.splitlines()[-1])
+
+
+def _row(what: str, seconds: str, cpu: str, rate: str, told: dict[str, int], peak: str) -> None:
+    cells = [what, seconds, cpu, rate, f"{told['bytes'] >> 20} MiB", f"{told['scanned']} of {told['listed']}"]
+    print("|", " | ".join([*cells, str(told["events"]), str(told["incidents"]), peak]), "|", flush=True)
+
+
+def from_disk(logs: Path, tables: Path) -> None:
+    """All of it, then nothing new."""
+    run("from disk", str(logs), str(tables / "disk"))
+    run("nothing new", str(logs), str(tables / "disk"))
+
+
+def from_s3(logs: Path, tables: Path) -> None:
     """The same bytes through a server."""
-    assert GATEWAY is not None
+    if GATEWAY is None:
+        print("versitygw is not installed: nothing is measured from S3")
+        return
     os.environ |= {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{PORT}",
         "AWS_ACCESS_KEY_ID": "key",
@@ -78,14 +84,74 @@ def from_s3(root: Path, engine: str) -> None:
         "AWS_REGION": "us-east-1",
     }
     command = [GATEWAY, "--access", "key", "--secret", "secret", "--port", f"127.0.0.1:{PORT}", "posix"]
-    quiet = subprocess.DEVNULL
+    (tables / "meta").mkdir(parents=True)
+    # Buckets are the directories right below the gateway's own.
+    bucket = f"s3://{logs.parent.name}"
     with subprocess.Popen(
-        [*command, "--sidecar", str(root / "meta"), str(root / "s3")], stdout=quiet, stderr=quiet
+        [*command, "--sidecar", str(tables / "meta"), str(logs.parents[1])],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     ) as server:
         time.sleep(2)
-        run("from S3", "s3://lake/logs", "s3://lake/tables", engine)
-        run("nothing new in S3", "s3://lake/logs", "s3://lake/tables", engine)
+        run("from S3", f"{bucket}/{logs.name}", f"{bucket}/tables")
+        run("nothing new in S3", f"{bucket}/{logs.name}", f"{bucket}/tables")
         server.terminate()
+
+
+def grown(logs: Path, tables: Path) -> None:
+    """A log of which most is known."""
+    live = logs / "broker-0" / "server.log"
+    whole = live.read_bytes()
+    os.truncate(live, whole.rindex(b"\n", 0, len(whole) - (1 << 20)) + 1)
+    run("before it grows", str(logs), str(tables / "grown"))
+    live.write_bytes(whole)
+    run("one log has 1 MiB more", str(logs), str(tables / "grown"))
+
+
+def many_files(logs: Path, tables: Path, number: int = 20_000) -> None:
+    """Small files, as pods that come and go leave them."""
+    small = tables / "small"
+    lines = (logs / "broker-1" / "server.log").read_bytes().splitlines(keepends=True)
+    for index in range(number):
+        path = small / f"host-{index % 500}" / f"server.{index}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"".join(lines[10 * index : 10 * index + 10]))
+    run(f"{number} small files", str(small), str(tables / "many"))
+    run("the same, nothing new", str(small), str(tables / "many"))
+
+
+def on_executors(logs: Path, tables: Path) -> None:
+    """One core beside two, each an executor of its own."""
+    for executors in (1, 2):
+        master = f"local-cluster[{executors},1,1024]"
+        submitted(f"{executors} executor(s), one core each", str(logs), str(tables / master), master)
+
+
+PARTS: dict[str, Callable[[Path, Path], None]] = {
+    "disk": from_disk,
+    "s3": from_s3,
+    "growth": grown,
+    "files": many_files,
+    "executors": on_executors,
+}
+
+
+def main() -> None:
+    """Generate, measure, clean up."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mib", type=int, default=256)
+    parser.add_argument("--share", type=float, default=0.005)
+    parser.add_argument("--only", nargs="*", choices=[*PARTS], default=[*PARTS])
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        logs = Path(place) / "data" / "lake" / "logs"
+        for number in range(4):
+            path = logs / f"broker-{number}" / "server.log"
+            path.parent.mkdir(parents=True)
+            generate(path, (asked.mib << 20) // 4, share=asked.share, seed=number)
+        print(HEAD, flush=True)
+        for part in asked.only:
+            PARTS[part](logs, Path(place) / f"tables-{part}")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 OUTBOX = "_lake"
 PARTITIONS = ("date", "cluster")
 PACKAGES = {"delta": "io.delta:delta-spark_2.13", "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13"}
+_VIEW = "_rebalance_rows"
 _OURS = "rebalance_forensics"
-"""The name of the Iceberg catalog of directories below the output, where no other is named."""
+"""The name of the Iceberg catalog of the output's directories, where no other is named; `iceberg` is one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,31 +50,31 @@ class Lake:
             name = f"spark.sql.catalog.{_OURS}"
             session.conf.set(name, "org.apache.iceberg.spark.SparkCatalog")
             session.conf.set(f"{name}.type", "hadoop")
-            session.conf.set(f"{name}.warehouse", f"{lake.store.hadoop_name}/iceberg")
+            session.conf.set(f"{name}.warehouse", lake.store.hadoop_name)
         lake.refuse_unknown()
         return lake
 
     def refuse_unknown(self) -> None:
         """A format or a catalog that the session lacks."""
         try:
-            self.session.sql(f"SHOW TABLES IN {self.catalog or _OURS}") if self._is_named else self._probe()
+            if self.catalog:
+                self.session.sql(f"SHOW TABLES IN {self.catalog}")
+            elif self.kind == "iceberg":
+                self.session.sql(f"SHOW NAMESPACES IN {_OURS}")
+            else:
+                # What is missed tells whether the format is known.
+                self.session.read.format(self.kind).load(f"{self.store.hadoop_name}/{self.kind}/_probe")
         except Exception as error:
-            if self._is_named or "DATA_SOURCE_NOT_FOUND" in str(error):
+            if self.catalog or self.kind == "iceberg" or "DATA_SOURCE_NOT_FOUND" in str(error):
                 told = f"--table-format {self.kind}: {first_line(error)}"
                 raise InputError(f"{told}; give Spark the package ({PACKAGES[self.kind]}).") from error
 
-    @property
-    def _is_named(self) -> bool:
-        return self.kind == "iceberg" or self.catalog is not None
-
-    def _probe(self) -> None:
-        """Ask for a table that is not there: what is missed tells whether the format is known."""
-        self.session.read.format(self.kind).load(f"{self.store.hadoop_name}/{self.kind}/_probe")
-
     def name_of(self, table: Table) -> str:
         """The table, as SQL names it."""
-        if self._is_named:
-            return f"{self.catalog or _OURS}.{table.name}"
+        if self.catalog:
+            return f"{self.catalog}.{table.name}"
+        if self.kind == "iceberg":
+            return f"{_OURS}.iceberg.{table.name}"
         return f"delta.`{self.store.hadoop_name}/delta/{table.name}`"
 
 
@@ -87,6 +88,8 @@ def note_replaced(store: Store, journal: Journal, work: str, run: str) -> None:
 
 def publish(lake: Lake) -> None:
     """Bring the tables up to what was noted; a table without rows is there too, for queries to find."""
+    if lake.kind == "iceberg" and not lake.catalog:
+        lake.session.sql(f"CREATE NAMESPACE IF NOT EXISTS {_OURS}.iceberg")
     runs = lake.store.directories(OUTBOX)
     noted = [f"{OUTBOX}/{run}/partitions.json" for run in runs]
     places = {place for path in noted if lake.store.kind(path) == "file" for place in json.loads(lake.store.read(path))}
@@ -146,25 +149,24 @@ def _rows(lake: Lake, table: Table) -> DataFrame:
 
 def _merge(session: SparkSession, table: Table, name: str, rows: DataFrame, partitions: Sequence[Partition]) -> None:
     """Rows that are new in, those that differ changed, those that are gone out; only some partitions are looked at."""
-    from pyspark.sql import functions  # noqa: PLC0415
-
     keys = [*PARTITIONS, *keys_of(table)]
-    there = session.table(name).where(condition(partitions))
-    fresh = rows.dropDuplicates(keys).withColumn("_gone", functions.lit(False))  # noqa: FBT003 - a literal of Spark's
-    gone = there.join(rows.select(*keys), keys, "left_anti").select(*rows.columns)
-    fresh.unionByName(gone.withColumn("_gone", functions.lit(True))).createOrReplaceTempView("_rebalance_rows")  # noqa: FBT003
+    columns = ", ".join(f"`{column}`" for column in rows.columns)
     cells = [column for column in column_types(table) if column not in keys]
     same = " AND ".join(f"t.`{column}` <=> s.`{column}`" for column in cells)
+    alike = " AND ".join(f"t.`{key}` = s.`{key}`" for key in keys)
+    rows.dropDuplicates(keys).createOrReplaceTempView(_VIEW)
     clauses = (
-        f"MERGE INTO {name} t USING _rebalance_rows s",
-        f"ON ({condition(partitions, 't.')}) AND {' AND '.join(f't.`{key}` = s.`{key}`' for key in keys)}",
-        "WHEN MATCHED AND s._gone THEN DELETE",
+        f"MERGE INTO {name} t USING (SELECT {columns}, false AS gone FROM {_VIEW}",  # noqa: S608 - names are ours,
+        f"UNION ALL SELECT {columns}, true FROM {name} t LEFT ANTI JOIN {_VIEW} s",  # noqa: S608 - values are quoted
+        f"ON {alike} WHERE {condition(partitions)}) s",
+        f"ON ({condition(partitions, 't.')}) AND {alike}",
+        "WHEN MATCHED AND s.gone THEN DELETE",
         f"WHEN MATCHED AND NOT ({same}) THEN UPDATE SET {', '.join(f't.`{c}` = s.`{c}`' for c in cells)}",
-        f"WHEN NOT MATCHED AND NOT s._gone THEN INSERT ({', '.join(f'`{c}`' for c in rows.columns)})",
+        f"WHEN NOT MATCHED AND NOT s.gone THEN INSERT ({columns})",
         f"VALUES ({', '.join(f's.`{c}`' for c in rows.columns)})",
     )
     session.sql("\n".join(clauses))
-    session.catalog.dropTempView("_rebalance_rows")
+    session.catalog.dropTempView(_VIEW)
 
 
 def keys_of(table: Table) -> tuple[str, ...]:

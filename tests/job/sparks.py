@@ -15,9 +15,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-DOWNLOADED = Path(
-    os.environ.get("REBALANCE_FORENSICS_SPARKS", Path(tempfile.gettempdir()) / "rebalance-forensics-sparks")
-)
+DOWNLOADED = Path(os.environ.get("SPARKS", Path(tempfile.gettempdir()) / "rebalance-forensics-sparks"))
 SMALL = {
     "spark.ui.enabled": "false",
     "spark.log.level": "ERROR",

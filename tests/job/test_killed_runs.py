@@ -8,19 +8,18 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.job import main
 from tests.conftest import ROOT
 from tests.job.conftest import Run, rows
 from tests.job.receiver import Receiver
 from tests.job.test_growing_logs import busy
 
 SINCE, UNTIL = "2026-03-01", "2026-03-04"
-WHOLE_RUN_S = 3.0
-"""About how long a run takes; on a busy machine it takes longer, and more kills meet it at work."""
 KILLED_BY_A_POWER_CUT = 9
 DIES_WHILE_MOVING = """
 import os, sys
@@ -37,41 +36,66 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
-def arguments(logs: Path, output: Path, engine: str = "local") -> list[str]:
-    given = ["--engine", engine, "--input", str(logs), "--output", str(output), "--since", SINCE, "--until", UNTIL]
+def arguments(logs: Path, engine: str = "local") -> list[str]:
+    given = ["--engine", engine, "--input", str(logs), "--since", SINCE, "--until", UNTIL]
     return [*given, "--cluster", "blue", "--reports", "info"]
 
 
-def killed_after(seconds: float, given: list[str], output: Path) -> str:
-    """Run the job and kill it; what it was at."""
-    command = [sys.executable, "-m", "rebalance_forensics.job", *given]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
-        time.sleep(seconds)
-        over = job.poll() is not None
-        job.kill()
-        job.wait()
-    if over:
-        return "after its end"
-    if list((output / "_work").rglob("journal.json")):
-        return "while tables were replaced"
-    if list((output / "_work").rglob("*.parquet")):
-        return "while files were written"
-    return "while messages were sent" if (output / "incidents").is_dir() else "before anything was written"
+class Runs:
+    """Runs in processes of their own, killed at moments between their start and about their end."""
+
+    def __init__(self, given: list[str]) -> None:
+        self.given, self.lasts_s = given, 0.0
+        self._chance = random.Random(7)  # noqa: S311 - the same shares of a run in every run of the test
+
+    def to_the_end(self, *more: str) -> None:
+        """Let one be; how long it took from its start on is how long the next ones will about take."""
+        with self._started(*more) as job:
+            begin = time.monotonic()
+            _, said = job.communicate()
+            self.lasts_s = time.monotonic() - begin
+            assert job.returncode == 0, said
+
+    def killed(self, output: Path, *more: str) -> str:
+        """Kill one; what it was at."""
+        with self._started(*more) as job:
+            time.sleep(self._chance.uniform(0, 1.05) * self.lasts_s)
+            over = job.poll() is not None
+            job.kill()
+            job.wait()
+        if over:
+            return "after its end"
+        if list((output / "_work").rglob("journal.json")):
+            return "while tables were replaced"
+        if list((output / "_work").rglob("*.parquet")):
+            return "while files were written"
+        return "while messages were sent" if (output / "incidents").is_dir() else "before anything was written"
+
+    def several(self) -> int:
+        """How often a run is killed before the next may go to its end."""
+        return self._chance.randint(1, 3)
+
+    @contextmanager
+    def _started(self, *more: str) -> Iterator[subprocess.Popen[str]]:
+        command = [sys.executable, "-m", "rebalance_forensics.job", *self.given, *more, "--log", "json"]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
+            assert job.stderr
+            assert "run starts" in job.stderr.readline()
+            yield job
 
 
 def kill_often(kills: int, logs: Path, tmp_path: Path, receiver: Receiver, engine: str = "local") -> Counter[str]:
     """Kill runs at random moments, run to the end, compare; when the kills met the runs."""
-    chance = random.Random(7)  # noqa: S311 - the same moments in every run of the test
-    (logs / "broker-1" / "server.log").write_bytes(busy(12))
-    assert main([*arguments(logs, tmp_path / "undisturbed")]) == 0
+    (logs / "broker-1" / "server.log").write_bytes(busy(6))
+    runs = Runs(arguments(logs, engine))
+    runs.to_the_end("--output", str(tmp_path / "undisturbed"))
     moments: Counter[str] = Counter()
     while moments.total() < kills:
         output = tmp_path / f"tables-{moments.total()}"
-        given = arguments(logs, output, engine)
-        given += ["--webhook", f"generic={receiver.url}/{output.name}", "--alert-from", "info"]
-        for _ in range(min(chance.randint(1, 3), kills - moments.total())):
-            moments[killed_after(chance.uniform(0.5, WHOLE_RUN_S), given, output)] += 1
-        assert main(given) == 0
+        given = ["--output", str(output), "--webhook", f"generic={receiver.url}/{output.name}", "--alert-from", "info"]
+        for _ in range(min(runs.several(), kills - moments.total())):
+            moments[runs.killed(output, *given)] += 1
+        runs.to_the_end(*given)
         assert rows(output) == rows(tmp_path / "undisturbed")
         assert pages(output) == pages(tmp_path / "undisturbed")
         assert_told_once(receiver, {row["id"] for row in rows(output)["incidents"]})
@@ -107,11 +131,17 @@ def test_killed_at_many_random_moments(
     assert len(moments) > 2
 
 
+@pytest.mark.long
+@pytest.mark.spark
+def test_killed_on_spark(logs: Path, tmp_path: Path, receiver: Receiver) -> None:
+    assert kill_often(4, logs, tmp_path, receiver, "spark").total() == 4
+
+
 @pytest.mark.parametrize("moves", [0, 1, 6])
 def test_killed_while_the_tables_are_replaced(moves: int, run: Run, logs: Path, tmp_path: Path) -> None:
     run(SINCE, UNTIL, "--cluster", "blue", output=tmp_path / "undisturbed")
     done = subprocess.run(
-        [sys.executable, "-c", DIES_WHILE_MOVING, str(moves), *arguments(logs, tmp_path / "tables")],
+        [sys.executable, "-c", DIES_WHILE_MOVING, str(moves), *arguments(logs), "--output", str(tmp_path / "tables")],
         cwd=ROOT, check=False, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == KILLED_BY_A_POWER_CUT

@@ -7,7 +7,7 @@ everything before that stays as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -23,8 +23,8 @@ from rebalance_forensics.sources.splits import Split
 UNSETTLED_BYTES = 1 << 20
 """No record is longer."""
 _COUNTS = ("bytes", "lines", "records", "unparsed", "matched", "unmatched_kafka")
-_DECIDES = ("layout", "envelopes", "component", "host", "zone", "zones", "midnight_ms", "year")
-"""What of a profile shows in events."""
+_BESIDE = {"layouts", "starts", "header_marks", "continued", "continues_in", "kafka_version", "near_ms"}
+"""What of a profile comes from neighbours, tells how to read fast or goes with the file's age: no event shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ def splits_of(file: InputFile, profile: FileProfile, start: int, split_bytes: in
 
 def digest_of(file: InputFile, profile: FileProfile, reading: Reading) -> str:
     """How a file is read: what was read another way is no beginning to go on from."""
-    own = [getattr(profile, name) for name in _DECIDES]
+    own = [getattr(profile, field.name) for field in fields(profile) if field.name not in _BESIDE]
     told = repr((__version__, own, reading.patterns, reading.cluster_of(file.path)))
     return sha256(told.encode(errors="replace")).hexdigest()[:16]
 

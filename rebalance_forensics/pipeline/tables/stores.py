@@ -140,8 +140,10 @@ def checked_store(uri: str, *, role: str) -> Store:
 
 
 def first_line(error: BaseException) -> str:
-    """What went wrong, without the layers below."""
-    return (getattr(error, "strerror", None) or str(error)).strip().splitlines()[0].rstrip(".")
+    """What went wrong, without the layers below; the first line about a Java exception says nothing yet."""
+    lines = str(getattr(error, "strerror", None) or error).strip().splitlines() or [type(error).__name__]
+    told = next((line for line in lines if not line.startswith("An error occurred while calling")), lines[0])
+    return told.lstrip(": ").rstrip(".")
 
 
 def is_remote(path: str) -> bool:
