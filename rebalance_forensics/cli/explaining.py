@@ -78,16 +78,30 @@ def _line_explained(line: str, catalog: Catalog) -> str:
 
     record = parse_line(line)
     match = catalog.match(record.message, logger=record.logger, level=record.level)
-    return "".join(f"{name:<12} {printable(value)}\n" for name, value in _facts(catalog, record, match))
+    return "".join(f"{name:<12} {printable(value)}\n" for name, value in _facts(catalog, line, record, match))
 
 
-def _facts(catalog: Catalog, record: LogRecord, match: Match | None) -> Iterator[tuple[str, str]]:
+def _time(line: str, record: LogRecord) -> str | None:
+    """The time of a line, and what the line leaves open of it."""
     from rebalance_forensics.report.times import iso  # noqa: PLC0415
+    from rebalance_forensics.sources.reading import stamp_of  # noqa: PLC0415
 
+    if record.at is not None:
+        written = str(iso(record.at))
+        return written if record.zoned else f"{written.removesuffix('Z')} (zone unknown)"
+    stamp = stamp_of(line)
+    if stamp is None:
+        return None
+    written = str(iso(stamp.local_ms)).removesuffix("Z")
+    dateless = stamp.form == "time-only"
+    return f"{written[11:]} (date and zone unknown)" if dateless else f"{written[5:]} (year and zone unknown)"
+
+
+def _facts(catalog: Catalog, line: str, record: LogRecord, match: Match | None) -> Iterator[tuple[str, str]]:
     yield from (
         (name, str(told))
         for name, told in (
-            ("time", iso(record.at)),
+            ("time", _time(line, record)),
             ("level", record.level),
             ("thread", record.thread),
             ("logger", record.logger),

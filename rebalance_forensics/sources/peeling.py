@@ -74,34 +74,37 @@ def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
         if (
             not envelope.certain
             and (inside := _peel(line, name, layout))
-            and _convincing(inside[0])
             and (not dated or _behind_its_time(line.text, inside[0]))
+            and _convincing(inside[0], surely=dated and line.text.endswith(inside[0].text))
         ):
             return inside
     return None
 
 
 def _behind_its_time(text: str, inside: Line) -> bool:
-    """Whether what is inside a line begins behind the time in front of it, and as a record of its own."""
+    """Whether what is inside a line begins behind the time in front of it."""
     if inside.fields is not None or not text.endswith(inside.text):
         return True
-    behind = len(text) - len(inside.text) >= end_of_time(text)
-    found = layouts.parse(inside.text)
-    return behind and (found is None or begins_record(inside.text) or found[1].stamp is not None)
+    return len(text) - len(inside.text) >= end_of_time(text)
 
 
-def _convincing(line: Line, depth: int = 1) -> bool:
+def _convincing(line: Line, depth: int = 1, *, surely: bool) -> bool:
     """Whether a wrapping is proven by what it held: a record's start, or an envelope that is proven so."""
-    if line.fields is not None or layouts.header_layout(line.text) is not None:
+    if line.fields is not None or (_is_sure(line.text) if surely else layouts.header_layout(line.text) is not None):
         return True
     for name, envelope in envelopes.by_name().items():
         if (
             (envelope.certain or depth)
             and (inside := _peel(line, name))
-            and (envelope.certain or _convincing(inside[0], depth - 1))
+            and (envelope.certain or _convincing(inside[0], depth - 1, surely=surely))
         ):
             return True
     return False
+
+
+def _is_sure(text: str) -> bool:
+    found = layouts.parse(text)
+    return found is not None and (found[1].stamp is not None or begins_record(text))
 
 
 def _chain_step(line: Line, name: str, layout: str | None) -> list[Line]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from rebalance_forensics.records import LogRecord, Origin
-from rebalance_forensics.sources import documents
+from rebalance_forensics.sources import documents, layouts
 from rebalance_forensics.sources.blocks import Block, from_first_line, whole_lines
 from rebalance_forensics.sources.codecs import Damage
 from rebalance_forensics.sources.containers import UNREADABLE
@@ -23,6 +23,7 @@ from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.recording import Framed, Recorder
 from rebalance_forensics.sources.sample import beginning
 from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.stamps import Stamp
 
 Relevant = Callable[[bytes], Sequence[int]]
 
@@ -142,6 +143,15 @@ def _batches(framed: Iterable[Framed]) -> Iterator[list[Framed]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def stamp_of(line: str) -> Stamp | None:
+    """The time that a line of unknown origin prints, its date and zone perhaps left out."""
+    peeled = opened(Line(text=line.partition("\n")[0].rstrip("\r")))
+    if not peeled:
+        return None
+    found = layouts.parse(peeled[0].text) if peeled[0].fields is None else parse_fields(peeled[0].fields)
+    return (found[1].stamp if found else None) or peeled[0].local
 
 
 def parse_line(line: str) -> LogRecord:

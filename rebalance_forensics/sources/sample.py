@@ -14,6 +14,7 @@ from rebalance_forensics.sources.containers import UNREADABLE
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.dated_message import end_of_time
 from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.peeling import opened, parse_fields
 from rebalance_forensics.sources.text import text_of
@@ -29,6 +30,7 @@ _SURE = 65
 """Layouts from this rank on take lines that others wrote."""
 _BLANK = ("", " ", "\t")
 _PASTED = ("indented",)
+_TIMES_IN_FRONT = "timestamp-prefix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ def sample_of(file: InputFile) -> Sample:
     sample.text = b"\n".join((head, *sample.elsewhere)).decode("utf-8", "replace")
     first = _parsed(lines, _HEAD_RECORDS)
     chain, layout = _usual(first)
+    if _TIMES_IN_FRONT not in chain and any(_goes_on(line) for line in first):
+        chain, layout = (*chain, _TIMES_IN_FRONT), None
     if chain or not any(line.parsed for line in first):
         first = _parsed(lines, _HEAD_RECORDS, chain or _PASTED, layout)
     sample.lines, sample.head_lines = first, len(first)
@@ -127,6 +131,14 @@ def _lines(data: bytes, *, whole: bool) -> Iterator[Line]:
     lines = data.split(b"\n")
     for line in islice(lines if whole else lines[:-1] or lines, _HEAD_LINES):
         yield Line(text=text_of(line[: 64 << 10]))
+
+
+def _goes_on(line: Sampled) -> bool:
+    """Whether a line that begins with a time goes on with another: the time is that of whoever collected the lines."""
+    if line.layout != "dated-message" or line.parsed is None or line.parsed.level:
+        return False
+    rest = line.line.text[end_of_time(line.line.text) :]
+    return rest.startswith((" \t", "\t\t", "   ")) or rest.lstrip().startswith(("at ", "Caused by: "))
 
 
 def _parsed(lines: Sequence[Line], most: int, chain: Sequence[str] = (), layout: str | None = None) -> list[Sampled]:

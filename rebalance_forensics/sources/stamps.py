@@ -40,7 +40,7 @@ _SHAPES = tuple(
         ),
         rf"(?P<clock>){_CLOCK}{_ZONE}(?![\d/-])",
         rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}{_ZONE}",
-        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<year>\d{{4}})(?!\d)",
+        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<year>\d{{4}})(?![\d-])",
         rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}",
         rf"{_WEEKDAY}(?P<day>\d{{1,2}})[ /-]{_MONTH_NAME}[ /-](?P<year>\d{{4}})(?:[ :]{{1,2}}|, ){_CLOCK}{_ZONE}",
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rebalance_forensics.sources.envelopes.base import TextEnvelope
+from rebalance_forensics.sources.layouts.base import LEVEL
 
 INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
@@ -15,7 +16,7 @@ REJECT = "Nov 20, 2026 10:15:30 AM org.apache.kafka.X poll"
 ENVELOPE = TextEnvelope(
     shape=re.compile(
         r"(?:<\d{1,3}>)?(?P<local>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) "
-        r"(?:(?P<host>[\w.-]+) (?P<stream>[\w./-]+)(?:\[\d+\])?|(?P<stream2>[\w./-]+)(?:\[\d+\])?): (?P<text>.*)",
+        rf"(?!{LEVEL}\b)(?:(?P<host>[\w.-]+) (?P<stream>[\w./-]+)(?:\[\d+\])?|(?P<stream2>[\w./-]+)(?:\[\d+\])?): (?P<text>.*)",
         re.DOTALL,
     ),
     rank=30,

@@ -1,20 +1,19 @@
-"""No layout at all: the message as Kafka composed it, its own prefix first."""
+"""No layout at all: the message as Kafka composed it, its own prefix first, perhaps a level before it."""
 
 from __future__ import annotations
 
-from rebalance_forensics.sources.layouts.base import TextLayout, pattern
+from rebalance_forensics.sources.layouts.base import LEVEL, TextLayout, pattern
+from rebalance_forensics.sources.layouts.heading import OPENING
+from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
 
 SAMPLE = "[Consumer clientId=c, groupId=g] (Re-)joining group"
 REJECT = "[main] starting up"
 
-_PREFIX = (
-    r"\[(?:Consumer|ShareConsumer|Worker|Schema registry|Producer|AdminClient)[^\]\n]*(?:clientId"
-    r"|instanceId)=|\[(?:Group|Share|Transaction)Coordinator "
-    r"|\[Group(?:Id|MetadataManager)?[ =]|stream-(?:thread|client) \[|\[sink\||\[thrd:"
-)
-
 LAYOUT = TextLayout(
-    header=pattern(rf"(?P<message>(?:{_PREFIX}).*)"),
-    starts=(b"[Consumer", b"[Worker", b"[GroupCoordinator", b"stream-", b"[ShareConsumer", b"[Group"),
+    header=pattern(
+        rf"(?:\[?(?P<level>{LEVEL})\s*\]?\s+)?(?:\[(?P<thread>[^\]=|\n]*)\]\s+(?={OPENING}))?(?P<message>(?:{OPENING}).*)"
+    ),
+    starts=(b"[", b"stream-", b"task [", b"INFO ", b"WARN ", b"ERROR ", b"DEBUG "),
+    finish=logger_in_parentheses,
     rank=80,
 )

@@ -112,7 +112,7 @@ class _Heading:
             return False
         if self.plain:
             return _ENDS.match(self.text, self.at) is not None
-        if self.logger is None and text[0] in "[(" and _is_class(inside):
+        if self.logger is None and not self.loose and text[0] in "[(" and _is_class(inside):
             self.logger = inside
             self._settle()
         elif _THREAD.match(inside) and "=" not in inside and "," not in inside:
