@@ -85,6 +85,7 @@ class Cast:
         self._by_member: dict[str, Actor] = {}
         self._by_client: dict[str, list[Actor]] = defaultdict(list)
         self._by_instance: dict[str, Actor] = {}
+        self._client_of: dict[str, str] = {}
         self._by_place: dict[str, list[Actor]] = defaultdict(list)
 
     def of_member(self, member_id: str | None) -> Actor | None:
@@ -163,6 +164,12 @@ class Cast:
         member = own_member_id(event)
         if member:
             self._owns_member(actor, member)
+            if speaker.client_id:
+                self._client_of[member] = speaker.client_id
+
+    def client_of(self, member_id: str) -> str | None:
+        """The client id of a member: classic ids begin with it, of others only the client's own log tells it."""
+        return name_in_member_id(member_id) or self._client_of.get(member_id)
 
     def _speaking(self, event: Event) -> Actor | None:
         place = place_name(event)

@@ -59,7 +59,7 @@ class Lives(Register):
     def miss(self, missed: Missed) -> None:
         """Write off a member that did not take part, if nothing else has told that it went."""
         for member in self.live.of(missed.actor):
-            if missed.actor.kind == "client" or name_in_member_id(member) == missed.client_id:
+            if missed.actor.kind == "client" or self.cast.client_of(member) == missed.client_id:
                 self._write_off(member, missed.at, missed.why, missed.proof)
 
     def hear(self, event: Event) -> None:

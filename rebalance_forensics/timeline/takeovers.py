@@ -20,11 +20,16 @@ from rebalance_forensics.events.partitions import (
     PartitionsRevoked,
 )
 from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.absentees import Missed
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Start
 
-GIVING_UP = (PartitionsRevoked, PartitionsLost, OwnershipGivenUp, LeaveSent, ConsumerClosed)
+GIVING_UP = (
+    PartitionsRevoked, PartitionsLost, OwnershipGivenUp, TasksAssigned, TasksRevoked, TasksLost, LeaveSent,
+    ConsumerClosed, StreamsStateChanged,
+)  # fmt: skip
+EMPTY_HANDED = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
 GIVEN_UP_LATE_MS = 15_000
 """Clients' clocks differ, and a member may give up in the middle of its successor's start."""
 
@@ -39,17 +44,25 @@ def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> 
     held: dict[str, tuple[_Client, int]] = {}
     found = []
     for event in events:
-        actor = cast.of_speaker(event) if isinstance(event, PartitionsAssigned) else None
-        if actor is None or event.at is None or not isinstance(event, PartitionsAssigned):
+        given = _given(event)
+        actor = cast.of_speaker(event) if given else None
+        if actor is None or event.at is None:
             continue
         client = (actor, event.speaker.client_id)
-        robbed = dict.fromkeys(held[p] for p in event.partitions if p in held and held[p][0] != client)
+        robbed = dict.fromkeys(held[p] for p in given if p in held and held[p][0] != client)
         for other, since in robbed:
             gave = _between(given_up[other[0]], since, event.at + GIVEN_UP_LATE_MS)
             if not gave and not _between(anew[other[0]], since, event.at):
                 found.append(Missed(*other, event.at, event.at, "vanished", (event,)))
-        held |= dict.fromkeys(event.partitions, (client, event.at))
+        held |= dict.fromkeys(given, (client, event.at + 1))
     return found
+
+
+def _given(event: Event) -> tuple[str, ...]:
+    """What a line gives its speaker: partitions, or tasks of a streams group (KIP-1071)."""
+    if isinstance(event, TasksAssigned):
+        return event.active if event.epoch is not None else ()
+    return event.partitions if isinstance(event, PartitionsAssigned) else ()
 
 
 def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) -> dict[Actor, list[int]]:
@@ -59,7 +72,7 @@ def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) 
         if event.at is None or not isinstance(event, kinds):
             continue
         actor = cast.of_speaker(event)
-        if actor is not None and getattr(event, "after", "JOINING") == "JOINING":
+        if actor is not None and getattr(event, "after", "JOINING") in EMPTY_HANDED:
             times[actor].append(event.at)
     return times
 

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.story import Side
+from tests.streams_group import two_nodes
+
+EVERY_SIDE = pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+
+
+@EVERY_SIDE
+def test_a_node_whose_tasks_go_to_another_without_a_word_has_died(seen: Side) -> None:
+    story = two_nodes(seen).dies("node-2", "01:10:00.000", "node-1")
+    assert story.causes() == ["process-crash"]
+    assert story.the_incident().severity == "critical"
+
+
+@EVERY_SIDE
+def test_its_restart_belongs_to_it(seen: Side) -> None:
+    story = two_nodes(seen).dies("node-2", "01:10:00.000", "node-1")
+    story.reborn("node-2")
+    assert story.comes("node-2", "01:10:09.000").causes() == ["process-crash"]
+
+
+@EVERY_SIDE
+def test_a_new_node_is_a_scale_out(seen: Side) -> None:
+    assert two_nodes(seen).comes("node-3", "01:10:00.000").causes() == ["scale-out"]
+
+
+@EVERY_SIDE
+def test_a_node_that_closes_for_good_is_a_scale_in(seen: Side) -> None:
+    assert two_nodes(seen).closes("node-2", "01:10:00.000", "node-1").causes() == ["scale-in"]
+
+
+@EVERY_SIDE
+def test_nodes_that_close_and_come_one_after_another_are_a_deployment(seen: Side) -> None:
+    story = two_nodes(seen)
+    for minute, node, other in ((10, "node-1", "node-2"), (11, "node-2", "node-1")):
+        story.closes(node, f"01:{minute}:00.000", other)
+        story.reborn(node)
+        story.comes(node, f"01:{minute}:10.000")
+    assert story.causes() == ["rolling-restart"]
