@@ -16,7 +16,8 @@ REJECT = "Nov 20, 2026 10:15:30 AM org.apache.kafka.X poll"
 ENVELOPE = TextEnvelope(
     shape=re.compile(
         r"(?:<\d{1,3}>)?(?P<local>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) "
-        rf"(?!{LEVEL}\b)(?:(?P<host>[\w.-]+) (?P<stream>[\w./-]+)(?:\[\d+\])?|(?P<stream2>[\w./-]+)(?:\[\d+\])?): (?P<text>.*)",
+        rf"(?!{LEVEL}\b)(?:(?P<host>[\w.-]+) (?P<stream>[\w./-]+)(?:\[\d+\])?"
+        r"|(?P<stream2>[\w./-]+)(?:\[\d+\])?): (?P<text>.*)",
         re.DOTALL,
     ),
     rank=30,
