@@ -141,6 +141,14 @@ def test_the_most_urgent_incident_opens_the_page() -> None:
     assert "critical" in heading.group()
 
 
+def test_the_timeline_table_tells_events_with_their_lines_also_without_a_script() -> None:
+    text = to_html(crash_report())
+    table = text.split('id="group-0-events"')[1].partition("</table>")[0]
+    for words in ("session expired", "broker-1/server.log:4711", "has failed, removing it from the group"):
+        assert words in table
+    assert table.index("4711") < table.index("4720")
+
+
 def test_lanes_are_drawn_from_generations_where_the_timeline_drew_none() -> None:
     report = replace(crash_report(), groups=(replace(payments(), lanes=()),))
     names = [value for tag, name, value in read(report).attributes if (tag, name) == ("li", "title")]

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rebalance_forensics.diagnosis.model import Impact
+from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.budget import FEWEST, Budget
 from rebalance_forensics.report.html.content import content_of
 from rebalance_forensics.report.html.shapes import Picture, Row
@@ -95,3 +98,27 @@ def test_the_thread_that_leads_and_its_instance_are_drawn_leading() -> None:
     picture = first_picture(a_streams_report())
     leading = [row.label for row in picture.rows if any(bar.kind == "leading" for bar in row.bars)]
     assert leading == ["node-1", "StreamThread-1"]
+
+
+@pytest.mark.long
+def test_a_page_of_busy_groups_with_long_names_and_lines_stays_below_ten_megabytes() -> None:
+    busy = many_events(2_500).groups[0]
+    lanes = tuple(
+        replace(
+            lane,
+            name=f"{lane.name}-{'consumer-of-a-team-with-long-names-' * 3}",
+            marks=tuple(
+                replace(mark, evidence=replace(mark.evidence, path=f"{number}/{mark.evidence.path}", text="x" * 3_000))
+                for mark in lane.marks
+            ),
+        )
+        for number, lane in enumerate(busy.lanes)
+    )
+    story = "because of a long story " * 20
+    generations = tuple(replace(one, reason=f"{one.generation} {story}") for one in busy.generations)
+    groups = tuple(
+        replace(busy, group=f"payments-{number:02d}", lanes=lanes, generations=generations) for number in range(40)
+    )
+    incidents = tuple(replace(a_crash(), id=f"{number:012x}", group=group.group) for number, group in enumerate(groups))
+    text = to_html(replace(crash_report(), groups=groups, incidents=incidents))
+    assert len(text.encode()) < 10_000_000

@@ -10,11 +10,12 @@ from rebalance_forensics.report.times import iso
 from rebalance_forensics.report.wording import thousands
 from rebalance_forensics.timeline.model import Evidence
 
-LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 8_000, 1_500, 2_000_000
-MARKS, SPANS, ROWS = 12_000, 12_000, 5_000
+LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 6_000, 1_500, 1_500_000
+MARKS, SPANS, ROWS = 12_000, 12_000, 4_000
 LANES_A_PICTURE, FEWEST, RESERVED = 80, 150, 60
 MARKS_A_PICTURE, SPANS_A_PICTURE, ROWS_A_TABLE = 6_000, 6_000, 1_500
 INCIDENTS, GROUPS, OVERVIEW_ROWS = 40, 40, 400
+EVENTS, EVENTS_A_TABLE = 1_000, 250
 
 
 @dataclass(slots=True)
@@ -43,15 +44,17 @@ class Lines:
 
 @dataclass(slots=True)
 class Pool:
-    """Marks or stretches that all pictures share; the most urgent picture is drawn first and takes most."""
+    """Marks, stretches or rows that all share; what is most urgent comes first and takes most."""
 
     left: int
     most: int
-    """For one picture."""
+    """For one picture or table."""
+    fewest: int = FEWEST
+    """For each, though nothing may be left."""
 
     def room(self, pictures: int) -> int:
         """How many one picture may take, so that a few are left for each of those after it."""
-        return min(self.most, max(self.left - RESERVED * pictures, FEWEST))
+        return min(self.most, max(self.left - RESERVED * pictures, self.fewest))
 
 
 @dataclass(slots=True)
@@ -63,6 +66,7 @@ class Budget:
     """How many pictures are still to be drawn."""
     marks: Pool = field(default_factory=lambda: Pool(MARKS, MARKS_A_PICTURE))
     spans: Pool = field(default_factory=lambda: Pool(SPANS, SPANS_A_PICTURE))
+    events: Pool = field(default_factory=lambda: Pool(EVENTS, EVENTS_A_TABLE, fewest=0))
     rows: int = ROWS
     left_out: dict[str, int] = field(default_factory=dict)
 

@@ -21,7 +21,7 @@ MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
 LABEL_CHARACTERS, REASON_CHARACTERS = 160, 60
 NAME_BEGINS, NAME_ENDS = 14, 20
 STREAM_THREAD = re.compile(r"StreamThread-\d+$")
-NUMBERS_SHOWN, NUMBER_SPACE = 40, 2.5
+NUMBERS_SHOWN, NUMBER_SPACE, REASONS_SHOWN = 40, 2.5, 100
 OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
 
 
@@ -144,14 +144,16 @@ def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
 
 
 def _generation_bars(history: ReadyHistory, window: Window, links: Links) -> Iterator[Bar]:
-    return (
-        bar
-        for one, until in history.generations.touching(window.start, window.end)
-        for bar in _phases(one, until, window, links)
-    )
+    held = history.generations.touching(window.start, window.end)
+    # Where there are many, nobody reads why each began, and each reason is another text in the page.
+    reasons = len(held) <= REASONS_SHOWN
+    for one, until in held:
+        yield from _phases(one, until, window, links, reasons=reasons)
 
 
-def _phases(generation: Generation, until: EpochMs | None, window: Window, links: Links) -> Iterator[Bar]:
+def _phases(
+    generation: Generation, until: EpochMs | None, window: Window, links: Links, *, reasons: bool
+) -> Iterator[Bar]:
     """Show a generation being made, then being held."""
     incident = links.of_generation(generation)
     start, done = generation.started_at, generation.completed_at
@@ -161,16 +163,16 @@ def _phases(generation: Generation, until: EpochMs | None, window: Window, links
     for kind, begun, ended in phases:
         if begun is not None and window.shows(begun, ended):
             x, width = window.cut(begun, ended)
-            label = _told(generation, kind)
+            label = _told(generation, kind, reasons=reasons)
             yield Bar(kind=kind, x=x, width=width, started_at=begun, ended_at=ended, label=label, incident=incident)
 
 
-def _told(generation: Generation, kind: str) -> str:
+def _told(generation: Generation, kind: str, *, reasons: bool) -> str:
     words = [f"generation {generation.generation}", "rebalancing" if kind == "rebalancing" else generation.outcome]
     if generation.started_at is not None and generation.completed_at is not None:
         words.append(f"took {duration(generation.completed_at - generation.started_at)}")
     words += [generation.trigger] if generation.trigger else []
-    words += [line_of(generation.reason, REASON_CHARACTERS)] if generation.reason else []
+    words += [line_of(generation.reason, REASON_CHARACTERS)] if generation.reason and reasons else []
     return line_of(", ".join(words), LABEL_CHARACTERS)
 
 

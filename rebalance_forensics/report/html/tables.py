@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from rebalance_forensics.report.html.budget import ROWS_A_TABLE, Budget
+from rebalance_forensics.report.html.event_table import EventRow, events_of
 from rebalance_forensics.report.lanes import member_name
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Identity, Pause
 
@@ -41,6 +42,8 @@ class GroupTables:
     paused: tuple[PausedMember, ...]
     identities: tuple[Identity, ...]
     identities_left_out: int
+    events: tuple[EventRow, ...]
+    events_left_out: int
 
 
 def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
@@ -53,7 +56,10 @@ def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
     budget.rows -= len(identities)
     budget.omit("rows of generations", len(history.generations) - len(shown))
     budget.omit("rows of identities", len(history.identities) - len(identities))
+    events, events_left_out = events_of(history, budget)
     return GroupTables(
+        events=events,
+        events_left_out=events_left_out,
         generations=tuple(_generation_row(generation, names) for generation in shown),
         generations_left_out=len(history.generations) - len(shown),
         paused=_paused(history)[:ROWS_A_TABLE],
