@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
@@ -14,6 +15,7 @@ from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.records import EpochMs, Origin
 
 _IN_COLUMNS = frozenset({"at", "origin", "cluster", "group", "pattern"})
+_SAID_OFTEN = frozenset({"cluster", "group", "pattern", "level", "member", "instance_id", "protocol", "error"})
 _CODEC = Codec()
 FARTHEST_MS = 253_402_300_799_999
 """The end of the year 9999; a log that says later than that has its digits wrong."""
@@ -47,6 +49,10 @@ def event_of(row: Row) -> Event:
     payload["origin"] = origin_of(row)
     payload["speaker"] = _speaker(tuple(payload["speaker"].items()))
     payload["cluster"], payload["group"], payload["pattern"] = row.cluster, row.group, row.pattern
+    for name in _SAID_OFTEN & payload.keys():
+        # One object for the same text: a hot group's events say the same few words a million times.
+        if type(payload[name]) is str:
+            payload[name] = sys.intern(payload[name])
     return _event_reader(row.event)(payload)
 
 
@@ -71,4 +77,4 @@ def origin_of(row: Row) -> Origin:
     assert row.path is not None
     assert row.byte_offset is not None
     assert row.line is not None
-    return Origin(path=row.path, byte_offset=row.byte_offset, line=row.line)
+    return Origin(path=sys.intern(row.path), byte_offset=row.byte_offset, line=row.line)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, groupby
 from operator import attrgetter
 
@@ -21,6 +23,8 @@ from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_o
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.surroundings import Surroundings
+
+BATCH_CHARACTERS = 1 << 22
 
 
 def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -41,23 +45,58 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = F
 
     Groups come one after another, so only one group's events and the shared ones are held at a time.
     """
+    with seldom_collected():
+        yield from _in_batches(_results(chain.from_iterable(map(rows_of, batches)), keep_events=keep_events))
+
+
+def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
     shared: dict[str | None, Surroundings] = defaultdict(Surroundings)
-    rows = chain.from_iterable(map(rows_of, batches))
     for (_, kind, cluster, _group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
         if kind == Kind.COUNTS:
-            yield batch_of(list(together))
+            yield from together
             continue
-        known = list(together)
+        first, known = _peeked(together)
         if keep_events:
-            yield batch_of(known)
-        events = tuple(map(event_of, known))
+            known = list(known)
+            yield from known
         if kind == Kind.SHARED:
-            shared[cluster] = Surroundings(events)
+            shared[cluster] = Surroundings(map(event_of, known))
         else:
-            yield batch_of([_investigated(known[0], events, shared[cluster])])
+            yield _investigated(first, map(event_of, known), shared[cluster])
 
 
-def _investigated(first: Row, events: tuple[Event, ...], shared: Surroundings) -> Row:
+def _peeked(rows: Iterator[Row]) -> tuple[Row, Iterable[Row]]:
+    """The first row, and all of them."""
+    first = next(rows)
+    return first, chain([first], rows)
+
+
+def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """Many small rows a batch, and few large ones."""
+    held: list[Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += len(row.payload)
+        if len(held) >= BATCH_ROWS or size >= BATCH_CHARACTERS:
+            yield batch_of(held)
+            held, size = [], 0
+    if held:
+        yield batch_of(held)
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Look for garbage less often: a group's events live until its case is made, and are looked through in vain."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _investigated(first: Row, events: Iterable[Event], shared: Surroundings) -> Row:
     """The case of one group; one that cannot be made must not take the other groups' cases with it."""
     assert first.cluster is not None
     assert first.group is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal
 
 from rebalance_forensics.events.base import Event
@@ -82,17 +83,24 @@ _SEVERITIES: dict[type[Event], Literal["fault", "notice", "plain"]] = {
 MARKED = tuple(_SEVERITIES)
 
 
+@cache
+def _words(event: str) -> tuple[str, str]:
+    """`member-failed` and `member failed`."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", event).lower()
+    return words, words.replace("-", " ")
+
+
 def mark_of(event: Event) -> Mark | None:
     """The moment an event is drawn as; None for events without a time and those that would only fill the lanes."""
     replaces = isinstance(event, ThreadAdded) and event.replacing
     severity = "fault" if replaces else _SEVERITIES.get(type(event))
     if event.at is None or severity is None:
         return None
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(event).__name__).lower()
+    kind, label = _words(type(event).__name__)
     return Mark(
         at=event.at,
-        kind=words,
-        label=words.replace("-", " "),
+        kind=kind,
+        label=label,
         severity=severity,
         evidence=Evidence(
             path=event.origin.path,

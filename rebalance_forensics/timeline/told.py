@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -57,7 +58,7 @@ class Told(InTime[Event]):
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         super().__init__(events, time_of)
-        self._places: dict[type[Event], list[int]] = defaultdict(list)
+        self._places: dict[type[Event], array[int]] = defaultdict(lambda: array("q"))
         for place, event in enumerate(self):
             self._places[type(event)].append(place)
         self._asked: dict[tuple[type[Event], ...], InTime[Event]] = {}
