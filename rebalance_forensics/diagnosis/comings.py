@@ -142,9 +142,12 @@ def shutdowns(timeline: Timeline) -> list[list[Away]]:
 
 
 def _shutdowns(timeline: Timeline) -> list[list[Away]]:
-    static = [s.away for s in silences(timeline) if s.verdict == "static" and s.away.stop is not None]
+    static = [s.away for s in silences(timeline) if s.verdict == "static"]
+    unheard = {id(a) for a in static if a.stop is None}
     gone = [a for a in (*closings(timeline), *static) if a.back_at is None or _later(timeline, a)]
-    return [group for group in runs(gone, lambda a: a.at, ONE_SHUTDOWN_MS) if _all_left(timeline, group)]
+    found = [group for group in runs(gone, lambda a: a.at, ONE_SHUTDOWN_MS) if _all_left(timeline, group)]
+    # A static member closes without a word before 2.7: one that expires was away too long, all of them were stopped.
+    return [g for g in found if len({a.actor for a in g}) > 1 or not any(id(a) in unheard for a in g)]
 
 
 def _last_with_members(timeline: Timeline) -> int:

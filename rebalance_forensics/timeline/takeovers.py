@@ -37,7 +37,9 @@ _Client = tuple[Actor, str | None]
 
 
 def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> list[Missed]:
-    """Every absence of this kind, oldest first."""
+    """Every absence of this kind, oldest first; the barrier of classic groups tells absences by itself."""
+    if not any(isinstance(e, MemberTransitioned) for e in events):
+        return []
     given_up, anew = _times(cast, events, GIVING_UP), _times(cast, events, (MemberTransitioned,))
     for start in starts:
         insort(anew[start.actor], start.at)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnosis.closings import closes
+from tests.diagnosis.statics import static_group
 from tests.kafka_words import Release
 from tests.story import Story
 
@@ -28,3 +29,22 @@ def test_the_group_ends_empty() -> None:
 def test_one_member_that_stays_keeps_the_group_up() -> None:
     story = closes(Story().formed("c-1", "c-2"), "c-2", "01:10:00.000", ["c-1"])
     assert "shutdown" not in [i.root_causes[0].cause for i in story.case().incidents]
+
+
+def expiring(*pods: str) -> Story:
+    story = static_group("pod-1", "pod-2", "pod-3")
+    for second, pod in enumerate(pods):
+        story.broker(f"01:10:0{second}.000", story.words.failed(story.id_of(pod)))
+    reason = f"removing member {story.id_of(pods[0])} on heartbeat expiration"
+    return story.broker("01:10:00.001", story.words.preparing(1, reason))
+
+
+def test_static_members_that_all_expire_together_were_stopped() -> None:
+    story = expiring("pod-1", "pod-2", "pod-3").broker("01:10:02.001", Story().words.empty(2))
+    assert "shutdown" in [i.root_causes[0].cause for i in story.case().incidents]
+    assert "static-member-expired" not in story.causes()
+
+
+def test_one_static_member_that_expires_was_away_too_long() -> None:
+    story = expiring("pod-3").broker("01:10:00.500", Story().words.stabilized(2, 2))
+    assert story.causes() == ["static-member-expired"]
