@@ -125,16 +125,38 @@ def tied_offsets(sample: Sample) -> dict[str | None, int]:
     return {host: agreed[0] for host in hosts if (agreed := _agreed(sample, host))}
 
 
+def _clocks(sample: Sample) -> list[int]:
+    return [stamp.local_ms for _, stamp in _stamps(sample) if stamp.form == "time-only"]
+
+
+def _tied_midnight(sample: Sample, times: Sequence[int]) -> tuple[int, int] | None:
+    """The local midnight before the first of some times of day, where an epoch value printed with one shows it."""
+    agreed = _agreed(sample, sample.lines[0].line.host)
+    if agreed is None:
+        return None
+    offset, local, utc = agreed
+    days_before = _rollovers(times[: times.index(local) + 1] if local in times else [times[0], local])
+    at_local = utc + offset * 60_000
+    return at_local - at_local % DAY_MS - days_before * DAY_MS, offset
+
+
+def tied_range(sample: Sample) -> Range | None:
+    """The first and last time of a sample without dates, where an epoch value shows its day."""
+    times = _clocks(sample)
+    tied = _tied_midnight(sample, times) if times else None
+    if tied is None:
+        return None
+    midnight = tied[0] - tied[1] * 60_000
+    return EpochMs(midnight + times[0]), EpochMs(midnight + times[-1] + _rollovers(times) * DAY_MS)
+
+
 def midnight_of(file: InputFile, sample: Sample, neighbours: Sequence[Range]) -> tuple[int | None, int | None]:
     """The local midnight before the first record of a file without dates, and its zone's offset where that is tied."""
-    times = [stamp.local_ms for _, stamp in _stamps(sample) if stamp.form == "time-only"]
+    times = _clocks(sample)
     if not times:
         return None, None
-    if agreed := _agreed(sample, sample.lines[0].line.host):
-        offset, local, utc = agreed
-        before = times[: times.index(local) + 1] if local in times else [times[0], local]
-        days_before = _rollovers(before)
-        return utc + offset * 60_000 - (utc + offset * 60_000) % DAY_MS - days_before * DAY_MS, offset
+    if tied := _tied_midnight(sample, times):
+        return tied
     if (at := next((line.line.at for line, _ in _stamps(sample) if line.line.at is not None), None)) is not None:
         return _nearest_midnight(times[0], at), None
     near = [

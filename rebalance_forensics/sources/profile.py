@@ -95,7 +95,8 @@ def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[F
         found,
         [first[0] if first else dates.first_clock(sample) for first, sample in zip(ranges, samples, strict=True)],
     )
-    known = [each for each in ranges if each is not None]
+    tied = [dates.tied_range(sample) for sample, own in zip(samples, ranges, strict=True) if own is None]
+    known = [each for each in (*ranges, *tied) if each is not None]
     return tuple(_dated(file, sample, each, known) for file, sample, each in zip(files, samples, found, strict=True))
 
 

@@ -63,18 +63,29 @@ def _with_next_file(
 ) -> Iterator[Block]:
     """A split's blocks, and behind the end of a rolled file what its last record may go on with in the next ones."""
     block: Block | None = None
-    for block in blocks:
+    for following in blocks:
+        if block is not None:
+            yield block
+        block = following
+    if block is None:
+        return
+    if split.end is not None or split.profile.newest_first:
         yield block
-    if block is None or split.end is not None or split.profile.newest_first:
         return
     for file in split.profile.continues_in:
         head = beginning(file, _CONTINUATION_BYTES)
         if block.data.endswith(b"\n") and head[:1] not in (b" ", b"\t"):
-            return
+            break
         framer.end = block.end if framer.end is None else framer.end
-        yield (block := Block(block.end, head))
+        if not block.data.endswith(b"\n"):
+            cut = head.find(b"\n") + 1 or len(head)
+            block, head = Block(block.offset, block.data + head[:cut], block.dropped), head[cut:]
+        yield block
+        block = Block(block.end, head)
         if len(head) == _CONTINUATION_BYTES:
-            return
+            break
+    if block.data:
+        yield block
 
 
 def _readable(split: Split, counts: SplitCounts) -> Iterator[bytes]:

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from rebalance_forensics.sources.files import InputFile
 
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)\Z")
-_DATE = re.compile(r"[._-]?(?P<date>\d{4}-\d\d-\d\d(?:[-T._]\d\d(?:[-:]?\d\d)?)?|20\d{6}(?:[-T._]?\d\d)?)(?!\d)")
+_DATE = re.compile(
+    r"[._-]?(?P<date>\d{4}-\d\d-\d\d(?:[-T._]\d\d(?:[-:]?\d\d)?)?|20\d{6}(?:[-T._]?(?:\d\d){1,3})?"
+    r"|(?P<american>\d\d-\d\d-(?P<year>20\d\d)))(?!\d)"
+)
+_MSK = re.compile(
+    r"(?P<before>.*?)(?P<date>\d{4}-\d\d-\d\d-\d\d)/(?P<name>Broker-\d+)_(?P<minute>\d\d-\d\d)_[0-9a-f]+\.log(?:\.gz)?\Z"
+)
 _NUMBER = re.compile(r"[._-](?P<number>\d{1,4})(?=\.|\Z)")
 
 Place = tuple[str, int, str]
@@ -17,6 +23,8 @@ Place = tuple[str, int, str]
 
 def _taken_apart(path: str) -> tuple[str, str, int | None]:
     """The name that all files of a log share, and the date and number in this one's."""
+    if msk := _MSK.match(path):
+        return f"{msk['before']}{msk['name']}", f"{msk['date']}-{msk['minute']}", None
     directory, slash, name = path.rpartition("/")
     name = _PACKED.sub("", name)
     date = _DATE.search(name)
@@ -25,7 +33,14 @@ def _taken_apart(path: str) -> tuple[str, str, int | None]:
     number = _NUMBER.search(name)
     if number:
         name = name[: number.start()] + name[number.end() :]
-    return f"{directory}{slash}{name}", date["date"] if date else "", int(number["number"]) if number else None
+    return f"{directory}{slash}{name}", _sortable(date), int(number["number"]) if number else None
+
+
+def _sortable(date: re.Match[str] | None) -> str:
+    """A date with its year first."""
+    if date is None:
+        return ""
+    return f"{date['year']}-{date['american'][:5]}" if date["american"] else date["date"]
 
 
 def chains(files: Sequence[InputFile], first_times: Sequence[int | None]) -> list[list[int]]:
