@@ -28,10 +28,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "are these two incidents the same? (ids as analyze prints them)",
         ),
     ),
-    "job": (
-        ("job --input s3://logs/kafka --output s3://lake/rebalances", "what is new since the last run"),
-        ("job --config job.toml --since 2026-11-20 --until 2026-11-21", "one day again"),
-    ),
     "doctor": (("doctor", "can Spark run here, and what would make it faster?"),),
     "warmup": (("warmup", "once after an installation"),),
     "demo": (("demo --engine local", "the sample incidents, without Java"),),

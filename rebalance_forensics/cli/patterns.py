@@ -47,6 +47,7 @@ def check(
     """
     from rebalance_forensics.catalog.checking import check as problems_of  # noqa: PLC0415
     from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns  # noqa: PLC0415
+    from rebalance_forensics.report.wording import count  # noqa: PLC0415
 
     for path in files or []:
         if not path.exists():
@@ -58,7 +59,7 @@ def check(
     if problems:
         leave(FOUND)
     checked = sum(len(pattern_files([path])) if path.is_dir() else 1 for path in asked)
-    warn(f"{checked} patterns checked, all samples match and all rejects are left alone.")
+    warn(f"{count(checked, 'pattern')} checked, all samples match and all rejects are left alone.")
     leave(0)
 
 

@@ -31,6 +31,19 @@ class Invocation:
     log: str = "text"
 
 
+ENDING = """\
+Exit codes: 0 written; 1 an incident at or above --fail-on; 2 wrong usage or
+input, tables untouched; 3 part of the input could not be read, the rest is
+written.
+
+Examples:
+  rebalance-forensics job --input s3://logs/kafka --output s3://lake/rebalances
+      what is new since the last run
+  rebalance-forensics job --config job.toml --since 2026-11-20 --until 2026-11-21
+      one day again
+"""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong the way every other refusal is said."""
@@ -51,8 +64,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="rebalance-forensics job",
         description="Logs of an interval in, tables out: events, generations, pauses, incidents, findings, inputs.",
-        epilog="Exit codes: 0 written; 1 an incident at or above --fail-on; 2 wrong usage or input, tables untouched; "
-        "3 part of the input could not be read, the rest is written.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=ENDING,
         allow_abbrev=False,
     )
     parser.add_argument("--config", metavar="FILE", help="a TOML file with the same names")

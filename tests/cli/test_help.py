@@ -21,12 +21,12 @@ def told(command: Command, name: str) -> str:
 def test_the_first_help_lists_every_command_and_says_where_to_begin(command: Command) -> None:
     text = told(command, "")
     listed = set(re.findall(r"^  (\w+)  +[A-Z]", text, re.MULTILINE))
-    assert listed == {name for name in COMMANDS if " " not in name}
+    assert listed == {name for name in COMMANDS if " " not in name} | {"job"}
     assert "rebalance-forensics demo" in text
     assert "..." not in text.partition("Commands:")[2]
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "job"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_gives_examples_of_its_own_options(command: Command, name: str) -> None:
     text = told(command, name)
     options, _, shown = text.partition("  Examples:\n")
@@ -36,3 +36,9 @@ def test_a_command_gives_examples_of_its_own_options(command: Command, name: str
         assert f"      {meaning}\n" in shown
         own = line.split(" | ")[0] if line.startswith(name) else line.split("rebalance-forensics ")[-1]
         assert set(re.findall(r"--[a-z-]+", own)) <= set(re.findall(r"--[a-z-]+", options))
+
+
+def test_the_job_gives_examples_as_well(command: Command) -> None:
+    options, _, shown = told(command, "job").partition("Examples:\n")
+    assert set(re.findall(r"--[a-z-]+", shown)) <= set(re.findall(r"--[a-z-]+", options))
+    assert shown.count("rebalance-forensics job ") == 2
