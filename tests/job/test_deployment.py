@@ -27,7 +27,7 @@ DEPLOY = ROOT / "deploy"
 LOADS_DAGS = """
 import sys
 from airflow.dag_processing.dagbag import DagBag
-bag = DagBag(sys.argv[1], include_examples=False)
+bag = DagBag(sys.argv[1])
 print(bag.import_errors, list(bag.dags), [task.task_id for dag in bag.dags.values() for task in dag.tasks])
 """
 
@@ -107,7 +107,8 @@ def test_airflow_loads_the_dag(tmp_path: Path) -> None:
     if not python:
         pytest.skip("AIRFLOW_PYTHON names no Python with apache-airflow and its provider for Spark")
     done = subprocess.run(
-        [python, "-c", LOADS_DAGS, DEPLOY / "airflow"], env={**os.environ, "AIRFLOW_HOME": str(tmp_path)},
+        [python, "-c", LOADS_DAGS, DEPLOY / "airflow"],
+        env={**os.environ, "AIRFLOW_HOME": str(tmp_path), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.splitlines()[-1] == "{} ['rebalance_forensics'] ['job']", done.stderr
