@@ -216,9 +216,10 @@ def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
 
 def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | None:
     """The one zone of a file: written in its lines, or tied for all its hosts alike."""
-    offsets = {line.parsed.stamp.offset_minutes for line in headers if line.parsed and line.parsed.stamp}
-    if len(offsets) == 1 and (only := next(iter(offsets))) is not None:
-        return zones.named(only)
+    offsets = Counter(line.parsed.stamp.offset_minutes for line in headers if line.parsed and line.parsed.stamp)
+    written = [offset for offset, _ in offsets.most_common() if offset is not None]
+    if written and None not in offsets:
+        return zones.named(written[0])
     main = Counter(line.layout for line in headers).most_common(1)
     hosts = {line.line.host for line in headers if line.layout == main[0][0]}
     if len(set(by_host.values())) == 1 and hosts <= set(by_host):

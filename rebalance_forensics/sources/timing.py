@@ -27,12 +27,17 @@ class Clock:
         self._zones = dict(self.profile.zones)
 
     def time_of(
-        self, stamp: Stamp | None, envelope_at: EpochMs | None, host: str | None
+        self, stamp: Stamp | None, envelope_at: EpochMs | None, host: str | None, beside: Stamp | None = None
     ) -> tuple[EpochMs | None, bool]:
-        """The time of a record, and whether its zone is known."""
+        """The time of a record, and whether its zone is known; `beside` is its envelope's time of no known zone."""
+        if stamp is None:
+            stamp, beside = beside, None
         if stamp is None:
             return envelope_at, envelope_at is not None
-        local = self._local(stamp, envelope_at, host)
+        near = envelope_at
+        if near is None and beside is not None and beside.form != "time-only":
+            near = self._local(beside, None, host)
+        local = self._local(stamp, near, host)
         if local is None:
             return envelope_at, envelope_at is not None
         if stamp.offset_minutes is not None:
@@ -44,14 +49,14 @@ class Clock:
             return EpochMs(local), False
         return _in_season(zones.to_utc(local, zone), envelope_at), True
 
-    def _local(self, stamp: Stamp, envelope_at: EpochMs | None, host: str | None) -> int | None:
-        """The stamp with its date."""
+    def _local(self, stamp: Stamp, near: int | None, host: str | None) -> int | None:
+        """The stamp with its date, as near to another time as may be."""
         if stamp.form == "full":
             return stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
         if stamp.form == "no-year":
-            return self._with_year(stamp.local_ms, envelope_at)
-        if envelope_at is not None:
-            return round((envelope_at - stamp.local_ms) / DAY_MS) * DAY_MS + stamp.local_ms
+            return self._with_year(stamp.local_ms, near)
+        if near is not None:
+            return round((near - stamp.local_ms) / DAY_MS) * DAY_MS + stamp.local_ms
         return self._with_date(stamp.local_ms, host)
 
     def _with_date(self, time_of_day: int, host: str | None) -> int | None:
@@ -65,9 +70,9 @@ class Clock:
         self._last[host] = (time_of_day, days)
         return self.profile.midnight_ms + days * DAY_MS + time_of_day
 
-    def _with_year(self, local_ms: int, envelope_at: EpochMs | None) -> int | None:
+    def _with_year(self, local_ms: int, beside: int | None) -> int | None:
         """The year that brings a date nearest to its envelope's time, or to what else is known of the file."""
-        near = envelope_at if envelope_at is not None else self.profile.near_ms
+        near = beside if beside is not None else self.profile.near_ms
         if near is None:
             return None
         year = datetime.fromtimestamp(near / 1000, UTC).year
