@@ -2,8 +2,8 @@
 
 The messages of a run become visible together with its tables. Whatever a run could not send, because it was killed
 or nobody answered, the next one sends; a mark for each message that got through keeps it from being sent again. Only a
-run that is killed between a receiver's answer and the mark leaves it open whether it was told: receivers that know
-repeats by their key are asked again, Slack is not.
+run that is killed between its question and the mark leaves open whether it was heard: PagerDuty, which knows repeats by
+their key, is asked again; of others the next run says that they may not know.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Webhook:
 
     @property
     def knows_repeats(self) -> bool:
-        """Whether it can tell that it is told something twice: PagerDuty by its dedup key, others by the header."""
-        return self.kind != "slack"
+        """Whether it can tell that it is told something twice."""
+        return self.kind == "pagerduty"
 
 
 def webhook_of(text: str) -> Webhook:
@@ -133,7 +133,7 @@ def _tell(
             continue
         asked = f"{mark}.asked"
         if store.kind(asked) == "file" and not hook.knows_repeats:
-            told = f"{hook.kind} may not know of incident {message['id']}: a run was stopped while it was telling."
+            told = f"{hook.kind} may not know of incident {message['id']}: a run was stopped while it told of it."
             yield _Problem(told, waits=False)
             store.write(mark, b"")
             continue

@@ -98,17 +98,18 @@ def killed_before_noting(tables: Path, webhook: str) -> None:
     assert done.returncode == KILLED, done.stderr
 
 
-def test_what_was_told_just_before_a_kill_is_told_under_the_same_key(tables: Path, receiver: Receiver) -> None:
-    killed_before_noting(tables, f"generic={receiver.url}")
-    assert told(tables, f"generic={receiver.url}") == []
-    assert len(receiver.accepted) == len(rows(tables)["incidents"]) + 1
-    assert receiver.keys[0] == receiver.keys[1]
-    assert len(set(receiver.keys)) == len(rows(tables)["incidents"])
+def test_pagerduty_is_told_again_under_the_same_key(tables: Path, receiver: Receiver) -> None:
+    killed_before_noting(tables, f"pagerduty=R0UT1NGKEY@{receiver.url}")
+    assert told(tables, f"pagerduty=R0UT1NGKEY@{receiver.url}") == []
+    triggers = [message["dedup_key"] for message in receiver.accepted if message["event_action"] == "trigger"]
+    assert set(triggers) == {row["id"] for row in rows(tables)["incidents"]}
+    assert len(triggers) == len(set(triggers)) + 1
 
 
-def test_slack_is_not_told_twice_whatever_happens(tables: Path, receiver: Receiver) -> None:
-    killed_before_noting(tables, f"slack={receiver.url}")
-    (problem,) = told(tables, f"slack={receiver.url}")
-    assert "slack may not know of incident" in problem
+@pytest.mark.parametrize("kind", ["slack", "generic"])
+def test_nobody_else_is_told_twice_whatever_happens(kind: str, tables: Path, receiver: Receiver) -> None:
+    killed_before_noting(tables, f"{kind}={receiver.url}")
+    (problem,) = told(tables, f"{kind}={receiver.url}")
+    assert f"{kind} may not know of incident" in problem
     assert len(set(receiver.keys)) == len(receiver.keys) == len(rows(tables)["incidents"])
-    assert told(tables, f"slack={receiver.url}") == []
+    assert told(tables, f"{kind}={receiver.url}") == []
