@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-patterns lint fmt bench clean
+.PHONY: help demo test test-long test-patterns lint fmt bench pictures clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -44,6 +44,9 @@ fmt: $(READY) ## format and fix what can be fixed
 
 bench: $(READY) ## measure scan and start beside grep, ripgrep and plain Spark; writes benchmarks/RESULTS.md
 	$(RUN)/python -m benchmarks
+
+pictures: $(READY) ## take the pictures of README and docs anew, from a sample, with Chromium
+	$(RUN)/python -m tests.browser.pictures
 
 clean: ## forget the environment
 	rm -rf $(VENV)

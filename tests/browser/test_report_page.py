@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 
 import pytest
@@ -38,6 +39,11 @@ def on_mark(one: Opened, kind: str) -> tuple[float, float]:
     box = mark.bounding_box()
     assert box
     return x, box["y"] + box["height"] / 2
+
+
+def row_named(one: Opened, name: str, picture: str = FIRST_PICTURE) -> int:
+    """Find the lane of a name."""
+    return one.page.locator(f"{picture} .names li").all_inner_texts().index(name)
 
 
 def view_of(one: Opened, picture: str = FIRST_PICTURE) -> list[float]:
@@ -150,6 +156,42 @@ def test_the_keyboard_walks_over_lanes_and_marks(opened: Opener) -> None:
     assert "server.log:4711" in one.page.locator("#panel").inner_text()
 
 
+def test_nothing_needs_a_mouse(opened: Opener) -> None:
+    one = opened(crash_report())
+    focused = "document.activeElement.className || document.activeElement.id || document.activeElement.textContent"
+    reached = []
+    for _ in range(14):
+        one.page.keyboard.press("Tab")
+        reached.append(one.page.evaluate(focused))
+        if reached[-1] == "plot":
+            break
+    assert reached[0] == "skip"
+    assert {"filter-cause", "filter-member", "zone"} <= set(reached)
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        one.page.keyboard.press(key)
+    assert one.page.evaluate(focused) == "panel"
+    one.page.keyboard.press("Tab")
+    assert one.page.evaluate(focused) == "panel-close"
+    one.page.keyboard.press("Escape")
+    assert one.page.locator("#panel").is_hidden()
+    assert one.page.evaluate(focused) == "plot"
+
+
+def test_a_stretch_without_lines_of_its_own_shows_those_of_its_time(opened: Opener) -> None:
+    report = crash_report()
+    lanes = tuple(replace(lane, marks=()) if lane.name == "payments-3" else lane for lane in report.groups[0].lanes)
+    one = opened(replace(report, groups=(replace(report.groups[0], lanes=lanes),)))
+    one.page.mouse.click(*point(one, row_named(one, "payments-3"), 0.7))
+    assert one.page.locator("#panel").is_visible()
+    assert one.page.locator("#panel-lines pre").count() >= 1
+
+
+def test_the_timeline_table_stands_without_javascript(opened: Opener) -> None:
+    one = opened(crash_report(), java_script_enabled=False)
+    one.page.locator(".group summary", has_text="events with their lines").click()
+    assert one.page.get_by_role("region", name="Timeline").get_by_text("broker-1/server.log:4711").is_visible()
+
+
 def test_times_switch_to_local_and_back(opened: Opener) -> None:
     one = opened(crash_report(), timezone_id="Asia/Tokyo")
     first = one.page.locator(".chain time").first
@@ -237,6 +279,7 @@ def test_axe_finds_nothing_serious(opened: Opener, report: Report, scheme: str) 
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     one = opened(report, color_scheme=scheme)
+    one.page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
     one.page.evaluate(axe)
     found = one.page.evaluate(
         "async () => (await axe.run()).violations.map(one => [one.impact, one.id, one.nodes[0].html])"

@@ -285,7 +285,10 @@
       const at = this.share(things[index][1]);
       if (at < 0 || at > 1) this.show((things[index][1] - this.data.from) / this.length * WIDTH - this.span / 2, this.span);
       tip(this.told(found), box.left + Math.max(0, this.share(things[index][1])) * box.width, box.top + this.cursor.row * LANE);
-      if (event.key === "Enter") this.open(found);
+      if (event.key === "Enter") {
+        this.open(found);
+        $("panel").focus({ preventScroll: true });  // whoever has no mouse scrolls its lines with the arrow keys
+      }
       return undefined;
     }
   }
