@@ -66,8 +66,8 @@ def _is_wordless(request: Request) -> bool:
 
 def _hands_over(timeline: Timeline, request: Request) -> bool:
     """Right after another rebalance it is the second half of a cooperative one."""
-    before = [r for r in timeline.rebalances if r.started_at < request.at - 200]
-    return bool(before) and timeline.mode != "eager" and request.at - before[-1].ended_at() < HAND_OVER_MS
+    before = timeline.rebalances.last(request.at - 201)
+    return before is not None and timeline.mode != "eager" and request.at - before.ended_at() < HAND_OVER_MS
 
 
 def _follows_up(timeline: Timeline, request: Request) -> bool:

@@ -94,10 +94,7 @@ def stops_of(cast: Cast, events: Sequence[Event]) -> list[Stop]:
     for event in events:
         if event.at is None or event.speaker.role == "broker" or not _is_stop(event):
             continue
-        here = cast.at_place(event) if event.group is None else [cast.of_speaker(event)]
-        for actor in here:
-            if actor is None:
-                continue
+        for actor in _stopping(cast, event):
             last = latest.get(actor)
             if last is not None and event.at - (last.events[-1].at or 0) < 5000:
                 last.events.append(event)
@@ -105,6 +102,17 @@ def stops_of(cast: Cast, events: Sequence[Event]) -> list[Stop]:
                 latest[actor] = Stop(actor, event.at, [event])
                 stops.append(latest[actor])
     return stops
+
+
+def _stopping(cast: Cast, event: Event) -> list[Actor]:
+    """Who stops: a process takes all its clients with it, a client that closes only itself."""
+    if event.group is not None:
+        actor = cast.of_speaker(event)
+        return [actor] if actor is not None else []
+    here, client = cast.at_place(event), event.speaker.client_id
+    if isinstance(event, ConsumerClosed) and client is not None and cast.kind in ("consumer", "share"):
+        return [a for a in here if client in a.client_ids]
+    return here
 
 
 def _is_stop(event: Event) -> bool:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnosis.closings import comes
 from tests.kafka_words import member_id
 from tests.story import Story
@@ -35,3 +37,33 @@ def test_an_assignor_that_throws_again_and_again_is_the_leaders_fault() -> None:
 
 def test_one_lost_member_id_is_no_assignment_failure() -> None:
     assert "assignment-failure" not in throws(0).causes()
+
+
+STACK = (
+    "\n\tat org.example.WeightedAssignor.assign(WeightedAssignor.java:41)\n\tat java.lang.Thread.run(Thread.java:829)"
+)
+SAYS = {
+    (2, 5): "Join group failed with {}",
+    (2, 8): "Rebalance failed.\n{}" + STACK,
+}
+
+
+@pytest.mark.parametrize("release", SAYS)
+def test_before_3_0_the_leader_names_what_its_assignor_threw_in_other_words(release: tuple[int, int]) -> None:
+    story = comes(Story(release=release, seen="clients").formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    for second in range(1, 6):
+        thrown = "java.lang.IllegalStateException: weights do not add up"
+        story.client("c-1", f"01:10:{second:02}.000", SAYS[release].format(thrown))
+        story.client("c-1", f"01:10:{second:02}.100", "(Re-)joining group")
+    assert "assignment-failure" in story.causes()
+
+
+@pytest.mark.parametrize("release", SAYS)
+def test_the_round_trip_for_a_member_id_fails_no_assignment(release: tuple[int, int]) -> None:
+    story = Story(release=release, seen="clients").formed("c-1", "c-2")
+    thrown = (
+        "org.apache.kafka.common.errors.MemberIdRequiredException: "
+        "The group member needs to have a valid member id before actually entering a consumer group."
+    )
+    story.client("c-1", "01:10:01.000", SAYS[release].format(thrown))
+    assert "assignment-failure" not in story.causes()

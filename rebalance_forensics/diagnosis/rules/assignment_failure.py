@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes import distinct_events, runs, span, 
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinRequested, RebalanceStarted
+from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinFailed, JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.told import time_of
@@ -21,14 +21,15 @@ PROTOCOL_ERRORS = (
     "IllegalGenerationException",
     "FencedInstanceIdException", "GroupMaxSizeReachedException", "InconsistentGroupProtocolException",
     "TimeoutException",
-    "GroupAuthorizationException", "UnjoinedGroupException", "NetworkException",
+    "GroupAuthorizationException", "UnjoinedGroupException", "NetworkException", "WakeupException",
+    "InterruptException",
 )  # fmt: skip
 FAILED_IN_A_ROW = 3
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Assignor exceptions at the leader; without its log, generations that never get an assignment."""
-    told = [e for e in timeline.of(AssignmentFailed, JoinRequested) if _is_assignor_exception(e)]
+    told = [e for e in timeline.of(AssignmentFailed, JoinFailed, JoinRequested) if _is_assignor_exception(e)]
     for run in runs(told, time_of, ONE_FAILURE_MS):
         yield _finding(timeline, run, CERTAIN)
     if not told:
@@ -38,11 +39,17 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 def _is_assignor_exception(event: Event) -> bool:
     if isinstance(event, AssignmentFailed):
         return True
+    if isinstance(event, JoinFailed):  # "Rebalance failed." and the exception, in the words of 2.5 to 2.8
+        return _is_foreign(event.error or "") and not event.fatal
     if not isinstance(event, JoinRequested) or event.why != "rebalance-failed":
         return False
     text = f"{event.reason or ''} {event.error or ''}"
-    named = ("Exception" in text or "Error" in text) and not any(e in text for e in PROTOCOL_ERRORS)
-    return named and (event.error is None or not event.error.isupper())
+    return _is_foreign(text) and (event.error is None or not event.error.isupper())
+
+
+def _is_foreign(text: str) -> bool:
+    """An exception that is none of the group protocol's own."""
+    return ("Exception" in text or "Error" in text) and not any(e in text for e in PROTOCOL_ERRORS)
 
 
 def _never_assigned(timeline: Timeline) -> Iterator[Finding]:
@@ -79,7 +86,9 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
     facts: list[Fact] = [r for r in asked if r.why in ("member-rejoined", "leader-rejoined", "other")]
     facts += [r for r in timeline.rebalances.between(begin - 1_000, end + 5_000) if r.completed_at is None]
     names = ", ".join(c.name for c in culprits_of(timeline, actors)) or "The leader"
-    words = getattr(run[0], "detail", None) or getattr(run[0], "reason", None) or "no assignment ever arrived"
+    words = next(
+        (w for k in ("detail", "reason", "error") if (w := getattr(run[0], k, None))), "no assignment ever arrived"
+    )
     return Finding(
         because=distinct_events(run),
         culprits=culprits_of(timeline, actors[:2]),
