@@ -11,6 +11,8 @@ from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
 DAY_CHARACTERS = 10
 CULPRITS_SHOWN = 8
+GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^\d+(?:\.\d+){3}$")
+"""Random ids and addresses."""
 UNNAMED_CLUSTERS = ("", "default")
 
 
@@ -134,5 +136,9 @@ def some(names: Sequence[str], limit: int = 4) -> str:
 
 
 def names_besides(culprit: Culprit) -> tuple[str, ...]:
-    """List the other names an operator may know a culprit by."""
-    return tuple(name for name in culprit.names if name != culprit.name)
+    """List the other names an operator may know a culprit by, those that people gave before those that were made up."""
+    return tuple(sorted((name for name in culprit.names if name != culprit.name), key=_made_up))
+
+
+def _made_up(name: str) -> bool:
+    return bool(GENERATED.search(name))
