@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rebalance_forensics import __version__
 from rebalance_forensics.diagnosis.across import related
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.pipeline.case_rows import CaseReader
+from rebalance_forensics.pipeline.collecting import seldom_collected
 from rebalance_forensics.pipeline.line_numbers import LinesBefore
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan
@@ -21,14 +24,15 @@ from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.caveats import NOT_INVESTIGATED
 from rebalance_forensics.report.model import InputSummary, Report
-from rebalance_forensics.timeline.model import Evidence, GroupHistory, Leadership, Reading
+from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading
 
 
 def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Report:
     """The report, the same whatever the order of the rows."""
     stats = counts_of(results)
-    codec = Codec({Evidence: LinesBefore(stats).corrected})
-    cases = related(sorted((codec.loads(GroupCase, text) for text in payloads(results, Kind.CASE)), key=_name))
+    reader = CaseReader(LinesBefore(stats).corrected)
+    with seldom_collected():
+        cases = related(sorted(map(reader.read, payloads(results, Kind.CASE)), key=_name))
     inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
     asked_for = [case for case in cases if options.group in (None, case.history.group)]
     gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in failures_of(results)}
@@ -69,10 +73,16 @@ def last_line(failure: Failure) -> str:
     return failure.what.strip().splitlines()[-1]
 
 
-def payloads(rows: pa.Table, kind: Kind) -> list[str]:
-    """The payloads of the rows of one kind."""
-    held = zip(rows["kind"].to_pylist(), rows["payload"].to_pylist(), strict=True)
-    return [payload for of, payload in held if of == kind]
+def without_cases(rows: pa.Table) -> pa.Table:
+    """The other rows: what cases say is in the report, and they are most of the bytes."""
+    return rows.filter(pc.not_equal(rows["kind"], pa.scalar(Kind.CASE, pa.int8())))
+
+
+def payloads(rows: pa.Table, kind: Kind) -> Iterator[str]:
+    """The payloads of the rows of one kind, one after another: together they may be half of the memory."""
+    for batch in rows.select(["kind", "payload"]).to_batches():
+        kinds = batch.column("kind").to_pylist()
+        yield from (batch.column("payload")[place].as_py() for place, of in enumerate(kinds) if of == kind)
 
 
 def within(report: Report, options: AnalyzeOptions) -> Report:

@@ -22,11 +22,14 @@ def dumps(value: object) -> str:
 
 
 class Codec:
-    """Reads JSON back into dataclasses; `adapt` may replace the objects of some classes on the way."""
+    """Reads JSON back into dataclasses.
 
-    def __init__(self, adapt: Adapt | None = None) -> None:
+    `adapt` may replace the objects of some classes on the way; `known` reads some classes in ways of its own.
+    """
+
+    def __init__(self, adapt: Adapt | None = None, known: Adapt | None = None) -> None:
         self._adapt = adapt or {}
-        self._decoders: dict[Any, Decode | None] = {}
+        self._decoders: dict[Any, Decode | None] = dict(known or {})
 
     def loads(self, cls: type[T], text: str) -> T:
         """The object of class `cls` that `text` was made from."""

@@ -14,7 +14,7 @@ from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading, refuse_missing
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.reporting import counts_of, failures_of, report_of
+from rebalance_forensics.pipeline.reporting import counts_of, failures_of, report_of, without_cases
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.report.model import Report
 
@@ -40,7 +40,7 @@ class Analysis:
     report: Report
     plan: ReadPlan
     rows: pa.Table
-    """Result rows; they hold the events when `keep_events` was asked for."""
+    """Result rows but for the cases; they hold the events when `keep_events` was asked for."""
     failures: tuple[Failure, ...] = ()
     """Groups that could not be investigated."""
 
@@ -65,7 +65,8 @@ def analyze_keeping(
         plan = plan_reading(paths, options, workers=1)
         rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, plan.total_bytes))
     refuse_foreign(plan, paths, rows)
-    return Analysis(report=report_of(plan, rows, options), plan=plan, rows=rows, failures=tuple(failures_of(rows)))
+    report, failures = report_of(plan, rows, options), tuple(failures_of(rows))
+    return Analysis(report=report, plan=plan, rows=without_cases(rows), failures=failures)
 
 
 def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None:

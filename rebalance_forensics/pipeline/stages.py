@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain, groupby
 from operator import attrgetter
 
@@ -15,7 +13,9 @@ import pyarrow.compute as pc
 
 from rebalance_forensics.diagnosis.case import investigate
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.case_rows import payload_of
 from rebalance_forensics.pipeline.catalogs import catalog_of
+from rebalance_forensics.pipeline.collecting import seldom_collected
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading, read_split
 from rebalance_forensics.pipeline.rows import dumps
@@ -85,17 +85,6 @@ def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
         yield batch_of(held)
 
 
-@contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Look for garbage less often: a group's events live until its case is made, and are looked through in vain."""
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
 def _investigated(first: Row, events: Iterable[Event], shared: Surroundings) -> Row:
     """The case of one group; one that cannot be made must not take the other groups' cases with it."""
     assert first.cluster is not None
@@ -105,4 +94,4 @@ def _investigated(first: Row, events: Iterable[Event], shared: Surroundings) -> 
     except Exception:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         failure = Failure(cluster=first.cluster, group=first.group, what=traceback.format_exc())
         return first._replace(kind=Kind.FAILURE, payload=dumps(failure))
-    return first._replace(kind=Kind.CASE, payload=dumps(case))
+    return first._replace(kind=Kind.CASE, payload=payload_of(case))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 Document: TypeAlias = dict[str, Json]
 
 
-def written(document: Document) -> str:
+def written(document: Mapping[str, Json | Iterator[Json]]) -> str:
     """Write a document for programs and for grep: each field on a line, and each element of a field that is a list.
 
     ASCII only, in the order it was built.
     """
-    fields = ",\n".join(f"{_line(name)}: {_field(value)}" for name, value in document.items())
-    return f"{{\n{fields}\n}}\n"
+    fields = list(document.items())
+    parts = (part for name, value in fields for part in (_line(name), ": ", *_field(value), ",\n"))
+    return "".join(["{\n", *[*parts][:-1], "\n}\n"])
 
 
 def written_on_one_line(document: Json) -> str:
@@ -24,10 +25,11 @@ def written_on_one_line(document: Json) -> str:
     return json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _field(value: Json) -> str:
-    if not value or not isinstance(value, list):
-        return _line(value)
-    return "[\n" + ",\n".join(map(_line, value)) + "\n]"
+def _field(value: Json | Iterator[Json]) -> list[str]:
+    if isinstance(value, (list, Iterator)):
+        elements = [part for element in value for part in (_line(element), ",\n")]
+        return ["[\n", *elements[:-1], "\n]"] if elements else ["[]"]
+    return [_line(value)]
 
 
 def _line(value: Json) -> str:

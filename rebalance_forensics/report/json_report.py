@@ -20,19 +20,17 @@ SCHEMA_VERSION = 1
 
 def to_json(report: Report) -> str:
     """Write the whole report; the same report gives the same bytes."""
-    return written(document_of(report))
-
-
-def document_of(report: Report) -> Document:
-    """Build the document that `to_json` writes."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "rebalance-forensics", "version": report.tool_version},
-        "inputs": [_input(summary) for summary in report.inputs],
-        "groups": [_group(history) for history in report.groups],
-        "incidents": [_incident(incident) for incident in report.incidents],
-        "gaps": [_gap(gap) for gap in report.gaps],
-    }
+    return written(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "tool": {"name": "rebalance-forensics", "version": report.tool_version},
+            # Each is built when it is written: the documents of thousands of groups would not fit into memory together.
+            "inputs": map(_input, report.inputs),
+            "groups": map(_group, report.groups),
+            "incidents": map(_incident, report.incidents),
+            "gaps": map(_gap, report.gaps),
+        }
+    )
 
 
 def _input(summary: InputSummary) -> Document:

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Speaker
 from rebalance_forensics.events.process import BrokerStarted
+from rebalance_forensics.pipeline.case_rows import CaseReader, payload_of
 from rebalance_forensics.pipeline.event_rows import event_of, row_of
 from rebalance_forensics.pipeline.rows import Codec, dumps
 from rebalance_forensics.pipeline.schemas import ROWS, batch_of, rows_of
@@ -69,3 +71,16 @@ def test_a_time_beyond_every_calendar_is_no_time() -> None:
         speaker=Speaker(role="broker", file="a.log"), level=None, pattern="broker/started", text="",
     )  # fmt: skip
     assert event_of(row_of(event, shard=0, split=0)).at is None
+
+
+@SLOW_DATA
+@given(st.from_type(GroupCase))
+def test_a_case_comes_back_with_every_line_corrected_once(case: GroupCase) -> None:
+    corrected: list[Evidence] = []
+
+    def correct(line: Evidence) -> Evidence:
+        corrected.append(line)
+        return line
+
+    assert CaseReader(correct).read(payload_of(case)) == case
+    assert len(corrected) == len(set(corrected))
