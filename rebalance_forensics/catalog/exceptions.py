@@ -14,13 +14,18 @@ from rebalance_forensics.records import LogRecord
 PATTERN = "process/exception"
 _THROWN = re.compile(r"(?:^|[\s\"])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error|Throwable))(?::[ \t]*([^\n]*))?")
 _TRACE = re.compile(r"\n\s*at [\w.$/<>]+\(")
-_KAFKAS = ("org.apache.kafka.", "kafka.", "o.a.k.", "o.a.kafka.", "org.apache.zookeeper")
+# Kafka's packages, spelled out or shortened (`k.s.ReplicaManager`), and how its classes begin what they say.
+_KAFKAS = re.compile(r"(?:org\.apache\.(?:kafka|zookeeper)|o\.a\.(?:k|kafka|z)|kafka)\.|k\.[a-z]{1,2}\.")
+_SPOKEN = re.compile(
+    r"\[(?:[A-Z][A-Za-z]+ )+(?:[^\s\]=]+ )*?[A-Za-z]+=|(?:stream|standby|task|state-updater)[a-z-]* \["
+)
 LONGEST_DETAIL = 300
 
 
 def exception_in(record: LogRecord, component: str | None) -> Match | None:
     """An ExceptionLogged for an application's error; None for brokers, Kafka's own classes and anything milder."""
-    if component == "broker" or (record.logger or "").startswith(_KAFKAS):
+    logger = record.logger or ""
+    if component == "broker" or _KAFKAS.match(logger) or ("." not in logger and _SPOKEN.match(record.message)):
         return None
     loud = record.level in ("ERROR", "FATAL", "SEVERE", "CRITICAL")
     thrown = _THROWN.search(record.message)

@@ -12,10 +12,14 @@ from rebalance_forensics.sources import dates, layouts, rotation, zones
 from rebalance_forensics.sources.components import component_of, release_of
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
+from rebalance_forensics.sources.layouts.base import Layout
 from rebalance_forensics.sources.marking import marks_of
 from rebalance_forensics.sources.sample import Sample, Sampled, sample_of
 from rebalance_forensics.sources.stamps import DateOrder
 from rebalance_forensics.sources.zones import ZoneRules
+
+_UNTIMED = range(80, 90)
+"""The ranks of layouts without a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +164,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         newest_first=_newest_first(sample, headers),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
-        starts=_starts(headers, tuple(dict.fromkeys(start for name in seen for start in known[name].starts))),
+        starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
     )
 
@@ -182,11 +186,19 @@ def _in_json(seen: Counter[str]) -> bool:
     return bool(seen) and seen.most_common(1)[0][0].startswith("json-")
 
 
-def _starts(headers: Sequence[Sampled], possible: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Of the ways in which headers may begin, those that do here: counting each costs a pass. None if some do not."""
+def _starts(headers: Sequence[Sampled], seen: Sequence[Layout]) -> tuple[bytes, ...]:
+    """Of the ways in which headers may begin, those that do here: counting each costs a pass. None if some do not.
+
+    Of layouts that begin with a level any level may come.
+    """
     raw = [line.raw.encode() for line in headers]
-    used = tuple(start for start in possible if any(line.startswith(start) for line in raw))
-    if sum(line.startswith(used) for line in raw) < len(raw):
+    used = dict.fromkeys(
+        start
+        for layout in seen
+        for start in layout.starts
+        if layout.rank in _UNTIMED or any(line.startswith(start) for line in raw)
+    )
+    if sum(line.startswith(tuple(used)) for line in raw) < len(raw):
         return ()
     return tuple(start for start in used if not any(other != start and start.startswith(other) for other in used))
 

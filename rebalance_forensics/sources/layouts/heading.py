@@ -37,6 +37,8 @@ _BLANKS = re.compile(r" +")
 _COLUMN = re.compile(r"[|;\t]")
 _NO_LOGGER = re.compile(r"(?:Exception|Error|Throwable)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z")
 _ENDS = re.compile(rf"(?:(?:\s+[\w$.]+:\d+)?\s*(?:\[[^\]\n]*\]|{_NESTED})?){{0,3}}\s*(?:[-\u2013|:;>#]+\s|[|;\t])")
+_NAMED = re.compile(r"[A-Z][a-z]+\Z")
+_DASH = re.compile(rf"(?:\s*(?:\[[^\]\n]*\]|{_NESTED}))?\s+[-|]\s")
 _LEVEL_NEXT = re.compile(rf"\s+(?:\S+\s+)?(?:\[?{LEVEL}\b|[IWEAF]\s)")
 _SECOND_LINE = re.compile(rf"[^\n]*\n(?P<level>{LEVEL}): ?")
 _THREAD = re.compile(r"main\Z|(?=.*[A-Za-z]).*[-#@\d]")
@@ -142,6 +144,10 @@ class _Heading:
         """A word may name a thread, a host or a class while the level or the logger is still to come."""
         if self.plain or self.loose == _MOST_WORDS or (self.level is not None and self.logger is not None):
             return False
+        first = self.level is not None and self.logger is None and not self.loose
+        if first and _NAMED.match(text) and _DASH.match(self.text, self.at):
+            self.logger, self.named = text, True
+            return True
         self.loose += 1
         self.plain = self.level is not None and not _THREAD.match(text.rstrip(":"))
         return True
@@ -163,7 +169,7 @@ def without_heading(parsed: Parsed) -> Parsed:
     if begins_as_kafka_does(message):
         return parsed
     logger, thread = parsed.logger, parsed.thread
-    if logger and "." not in logger and not re.match(_SIMPLE, logger):
+    if logger and not _is_class(logger):
         logger, thread = None, thread or logger
     heading = _Heading(message, parsed.level, logger, thread)
     heading.read()

@@ -13,7 +13,7 @@ _LOGGER = re.compile(
     r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*))?(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)",
     re.MULTILINE,
 )
-_BRACKETED = re.compile(r"   \[(?P<logger>[\w$.-]+)\][ \t]*\r?(?=\n|\Z)")
+_BRACKETED = re.compile(r"   \[(?P<logger>(?:[\w$-]+\.)*[A-Z][\w$]*)\][ \t]*\r?(?=\n|\Z)")
 
 
 def _cut(parsed: Parsed, match: re.Match[str] | None) -> Parsed:
