@@ -58,13 +58,13 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     replaced = _replaced(plan, found)
     ids = {path: identity.file_id for path, identity in found.fresh.items()}
     ledger = entries_of(plan, stats, looked, Known(entries=entries, errors=listing.errors), found, day=day)
-    errors = [sentence for _, sentence in (*listing.errors, *looked.errors)]
+    errors = [*(sentence for _, sentence in (*listing.errors, *looked.errors)), *ledger.scan_errors]
     refuse_foreign(run, len(listing.files), errors, ledger)
     return Scanned(
         stats=stats, spans={path: spans for path, spans in harvest.spans.items() if path in found.fresh},
         files=harvest.files, events=harvest.events, ledger=ledger, replaced=replaced, file_ids=ids,
         listed=len(listing.files) + len(listing.errors), bytes=sum(split.bytes for split in harvest.stats),
-        errors=[*errors, *ledger.scan_errors],
+        errors=errors,
     )  # fmt: skip
 
 

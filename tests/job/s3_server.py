@@ -15,23 +15,23 @@ from pathlib import Path
 import pytest
 
 MODULE = "github.com/versity/versitygw@v1.8.0"
-INSTALLED = Path(tempfile.gettempdir()) / "rebalance-forensics-versitygw"
+INSTALLED = Path(tempfile.gettempdir()) / "rebalance-forensics-go"
 KEY, SECRET = "test-key", "test-secret"
 NOBODY = 65534
 
 
-def server() -> str:
-    """The server's program; where Go is installed, it is built once, in about two minutes."""
+def installed_by_go(name: str, module: str) -> str:
+    """A server's program; where Go is installed, it is built once, in about two minutes."""
     places = (None, Path.home() / "go" / "bin", INSTALLED)
-    found = next(filter(None, (shutil.which("versitygw", path=place and str(place)) for place in places)), None)
+    found = next(filter(None, (shutil.which(name, path=place and str(place)) for place in places)), None)
     if found is None and shutil.which("go"):
         subprocess.run(
-            ["go", "install", MODULE], env={**os.environ, "GOBIN": str(INSTALLED)}, check=False, capture_output=True,
-            timeout=400,
+            ["go", "install", module], env={**os.environ, "GOBIN": str(INSTALLED)}, check=False, capture_output=True,
+            timeout=600,
         )  # fmt: skip
-        found = shutil.which("versitygw", path=str(INSTALLED))
+        found = shutil.which(name, path=str(INSTALLED))
     if found is None:
-        pytest.skip("the S3 server versitygw is not installed, and cannot be built here with Go")
+        pytest.skip(f"the server {name} is not installed, and cannot be built here with Go")
     return found
 
 
@@ -49,7 +49,7 @@ def settings(port: int) -> dict[str, str]:
 @contextmanager
 def serving(bucket: str) -> Iterator[tuple[Path, int]]:
     """The directory behind a bucket, and the server's port. The server is nobody: it may not read everything."""
-    program, root = server(), Path(tempfile.mkdtemp(prefix="s3-"))
+    program, root = installed_by_go("versitygw", MODULE), Path(tempfile.mkdtemp(prefix="s3-"))
     try:
         for directory in (root, root / "data", root / "meta", root / "data" / bucket):
             directory.mkdir(exist_ok=True)

@@ -99,5 +99,6 @@ def test_a_format_that_spark_does_not_know_is_refused(tmp_path: Path) -> None:
     given = ["--input", str(tmp_path / "logs"), "--output", str(tmp_path / "tables"), "--since", "2026-03-01"]
     done = submit(program, *given, "--table-format", "delta")
     assert done.returncode == 2
-    assert "give Spark the package (io.delta:delta-spark_2.13)" in done.stderr
+    # spark-submit merges the streams of the program.
+    assert "give Spark the package (io.delta:delta-spark_2.13)" in done.stdout
     assert not list((tmp_path / "tables").rglob("*.parquet"))

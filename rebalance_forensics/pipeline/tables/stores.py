@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -154,7 +155,45 @@ def is_remote(path: str) -> bool:
 def open_location(location: str) -> BinaryIO:
     """A remote file by its whole URI."""
     root, _, name = location.rpartition("/")
-    return Store(root).open(name)
+    return Ranges(Store(root).open(name))
+
+
+class Ranges(io.RawIOBase, BinaryIO):
+    """A file by byte ranges that end where it does: stores refuse a range that begins at the end."""
+
+    def __init__(self, file: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+        self._file, self._at, self._size = file, 0, file.size()
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes."""
+        left = self._size - self._at
+        wanted = left if size < 0 else min(size, left)
+        data: bytes = self._file.read_at(wanted, self._at) if wanted > 0 else b""
+        self._at += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place, without asking the store."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        """The place."""
+        return self._at
+
+    def seekable(self) -> bool:
+        """Every place can be reached."""
+        return True
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def close(self) -> None:
+        """Let the store go."""
+        self._file.close()
+        super().close()
 
 
 def _stored(info: Any, root: str) -> StoredFile:  # noqa: ANN401 - pyarrow has no types

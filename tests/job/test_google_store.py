@@ -1,0 +1,59 @@
+"""Logs and tables in a server that speaks as Google's store does."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pyarrow.fs as pafs
+import pytest
+
+from rebalance_forensics.job import main
+from tests.job.conftest import TABLES, Run, rows
+from tests.job.s3_server import installed_by_go
+
+MODULE = "github.com/fsouza/fake-gcs-server@latest"
+SINCE, UNTIL = "2026-03-01", "2026-03-04"
+
+
+@pytest.fixture
+def lake(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket with the logs in it."""
+    program = installed_by_go("fake-gcs-server", MODULE)
+    shutil.copytree(logs, tmp_path / "data" / "lake" / "kafka")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    here = f"127.0.0.1:{port}"
+    command = [program, "-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-backend", "memory"]
+    command += ["-external-url", f"http://{here}", "-public-host", here, "-data", str(tmp_path / "data")]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    monkeypatch.setenv("CLOUD_STORAGE_EMULATOR_ENDPOINT", f"http://{here}")
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ)
+    ) as server:
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield "gs://anonymous@lake"
+        server.terminate()
+
+
+@pytest.mark.long
+def test_logs_and_tables_in_a_bucket_of_googles(lake: str, run: Run, tmp_path: Path) -> None:
+    run(SINCE, UNTIL)
+    given = ["--engine", "local", "--input", f"{lake}/kafka", "--output", f"{lake}/tables"]
+    for _ in range(2):
+        assert main([*given, "--since", SINCE, "--until", UNTIL]) == 0
+    store = pafs.GcsFileSystem(anonymous=True)
+    for name in set(TABLES) - {"inputs", "pauses"}:
+        if rows(tmp_path / "tables")[name]:
+            found = ds.dataset(f"lake/tables/{name}", filesystem=store, partitioning="hive", ignore_prefixes=["."])
+            assert sorted(found.to_table().to_pylist(), key=repr) == rows(tmp_path / "tables")[name]
