@@ -145,7 +145,7 @@ def test_explain_guesses_what_was_meant(command: Command) -> None:
 def test_explain_reads_one_line_field_by_field(command: Command) -> None:
     told = command("explain", "--line", FAILED).stdout
     assert "MemberFailed" in told
-    assert "2026-03-01T10:05:00.000Z" in told
+    assert "2026-03-01T10:05:00.000 (zone unknown)" in told
     assert '["c-1-77aa"]' in told
 
 
