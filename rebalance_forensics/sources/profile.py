@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.sources import dates, layouts, rotation, zones
+from rebalance_forensics.sources import dates, layouts, rotation, suffixes, zones
 from rebalance_forensics.sources.components import component_of, release_of
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
@@ -33,8 +33,8 @@ class FileProfile:
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
-    not one record or event a line. A rolled file may begin in the middle of a record (`continued`), and its last
-    record go on in the files that were written after it.
+    not one record or event a line; of `suffixed` logs each message ends with a context. A rolled file may begin in
+    the middle of a record (`continued`), and its last record go on in the files that were written after it.
     """
 
     layout: str = layouts.UNKNOWN
@@ -54,6 +54,7 @@ class FileProfile:
     starts: tuple[bytes, ...] = ()
     header_marks: tuple[bytes, ...] | None = None
     dated: bool = True
+    suffixed: bool = False
     continued: bool = False
     continues_in: tuple[InputFile, ...] = ()
 
@@ -166,6 +167,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
         starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
+        suffixed=suffixes.are_appended([line.parsed.message for line in headers if line.parsed]),
     )
 
 

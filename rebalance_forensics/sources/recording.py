@@ -11,6 +11,7 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.peeling import parse_fields
 from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.suffixes import without_suffix
 from rebalance_forensics.sources.timing import Clock
 
 MAX_LINES = 5_000
@@ -74,7 +75,7 @@ class Recorder:
             level=parsed.level,
             logger=parsed.logger,
             thread=parsed.thread,
-            message=parsed.message,
+            message=without_suffix(parsed.message) if self.profile.suffixed else parsed.message,
             text=line.text.partition("\n")[0],
             host=host,
         )

@@ -10,7 +10,8 @@ from rebalance_forensics.sources.layouts.base import Parsed
 # exception that a message ends with, nor the source line at the end of a stack frame.
 _LOGGER = re.compile(
     r"(?: |^)\((?P<logger>[\w$-]+(?:[./][\w$-]+)+|[A-Z][\w$]{3,})(?<!Exception)(?<!Error)(?::\d+|:\?)?\)"
-    r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*))?(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)",
+    r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*)| \{[^{}\n]*\})?"
+    r"(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)",
     re.MULTILINE,
 )
 _BRACKETED = re.compile(r"   \[(?P<logger>(?:[\w$-]+\.)*[A-Z][\w$]*)\][ \t]*\r?(?=\n|\Z)")

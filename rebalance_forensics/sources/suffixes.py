@@ -1,0 +1,28 @@
+"""What a layout appends to every message: the context of the thread, the ids of a trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_SUFFIX = re.compile(
+    r"[ \t]+(?:\{(?:[\w.@-]+=[^{}\n]*)?\}|\[(?:[\w.-]*(?:trace|span|correlation|request|tenant)[\w.-]*[=:][^\]\n]*)\]"
+    r"|(?:[\w.-]*(?:[tT]race|[sS]pan|correlation|request|tenant)[\w.-]*=\S*[ \t]*)+)[ \t]*$",
+    re.MULTILINE,
+)
+_FEWEST = 5
+_MOSTLY = 0.7
+
+
+def are_appended(messages: Sequence[str]) -> bool:
+    """Whether nearly every message ends so: then it is the layout's, not Kafka's."""
+    ending = sum(_SUFFIX.search(message) is not None for message in messages)
+    return len(messages) >= _FEWEST and ending > _MOSTLY * len(messages)
+
+
+def without_suffix(message: str) -> str:
+    """The message as it was logged; a stack trace may follow what was appended."""
+    last = None
+    for last in _SUFFIX.finditer(message):
+        pass
+    return message[: last.start()] + message[last.end() :] if last else message
