@@ -22,7 +22,5 @@ def are_appended(messages: Sequence[str]) -> bool:
 
 def without_suffix(message: str) -> str:
     """The message as it was logged; a stack trace may follow what was appended."""
-    last = None
-    for last in _SUFFIX.finditer(message):
-        pass
-    return message[: last.start()] + message[last.end() :] if last else message
+    found = list(_SUFFIX.finditer(message))
+    return message[: found[-1].start()] + message[found[-1].end() :] if found else message
