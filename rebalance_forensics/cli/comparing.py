@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,7 +29,7 @@ def compare(
 ) -> None:
     """Show what differs between two inputs, or between two incidents."""
     options = options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home)
-    inputs = dict.fromkeys(side.partition("#")[0] for side in (a, b))
+    inputs = dict.fromkeys(_parted(side)[0] for side in (a, b))
     analyses = {path: run([path], options) for path in inputs}
     reports = {path: analysis.report for path, analysis in analyses.items()}
     say(_compared(_side(a, reports), _side(b, reports), (a, b)))
@@ -41,10 +42,16 @@ def _compared(before: Report | Incident, after: Report | Incident, names: tuple[
     return render_compare(before, after, names=names, width=width(), color=colored())
 
 
+def _parted(side: str) -> tuple[str, str | None]:
+    """The logs and the incident's id, None without one; a file may have a # in its name."""
+    path, hash_sign, incident_id = side.rpartition("#")
+    return (path, incident_id) if hash_sign and not Path(side).exists() else (side, None)
+
+
 def _side(text: str, reports: dict[str, Report]) -> Report | Incident:
-    path, hash_sign, incident_id = text.partition("#")
+    path, incident_id = _parted(text)
     report = reports[path]
-    if not hash_sign:
+    if incident_id is None:
         return report
     found = [incident for incident in report.incidents if incident_id and incident.id.startswith(incident_id)]
     if len(found) != 1:

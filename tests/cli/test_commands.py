@@ -132,6 +132,13 @@ def test_compare_names_the_incidents_there_are(command: Command, logs: Path) -> 
     assert "no incident 'nonsense'; its incidents: " in done.stderr
 
 
+def test_compare_takes_files_with_a_hash_sign_in_their_name(command: Command, logs: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "monday#1"
+    logs.rename(odd)
+    assert "no difference" in command("compare", odd, odd, "--engine", "local").stdout
+    assert "has no incident 'nope'" in command("compare", f"{odd}#nope", odd, "--engine", "local").stderr
+
+
 def test_explain_teaches_a_cause(command: Command) -> None:
     done = command("explain", "process-crash")
     assert done.returncode == 0
