@@ -139,9 +139,12 @@ def codec_of(head: bytes) -> str | None:
 
 def _wide(head: bytes) -> str | None:
     """Which UTF-16 these bytes are, by their mark or because every second byte is zero (PowerShell's `>` writes it)."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16-le" if head.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
     low, high = head[::2], head[1::2]
+    # A mark alone may be two stray bytes at the head of a torn log; Kafka's lines are ASCII for the most part.
+    if head.startswith(codecs.BOM_UTF16_LE) and high.count(0) * 4 > len(high):
+        return "utf-16-le"
+    if head.startswith(codecs.BOM_UTF16_BE) and low.count(0) * 4 > len(low):
+        return "utf-16-be"
     if len(high) < _TELLING:
         return None
     if high.count(0) > _MOSTLY * len(high) and not low.count(0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -32,11 +33,8 @@ def lake(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     here = f"127.0.0.1:{port}"
     command = [program, "-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-backend", "memory"]
     command += ["-external-url", f"http://{here}", "-public-host", here, "-data", str(tmp_path / "data")]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     monkeypatch.setenv("CLOUD_STORAGE_EMULATOR_ENDPOINT", f"http://{here}")
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ)
-    ) as server:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         for _ in range(100):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
