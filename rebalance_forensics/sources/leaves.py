@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.hosts import is_generic
@@ -26,7 +28,9 @@ _HOST = re.compile(r"/?[A-Za-z0-9_][\w.:@/\[\]$-]*(?<!\.log)\Z")
 _LABEL = re.compile(r'([\w.]+)="((?:[^"\\]|\\.)*)"')
 _LEVEL = re.compile(rf"(?:{LEVEL}|[A-Za-z]+ormation(?:al)?)\Z", re.IGNORECASE)
 _CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)+[\w$]+\Z|[A-Z][a-z0-9]+[A-Z][\w$]*\Z")
-_SHORTEST = 20
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d")
+_SHORTEST = 40
+_NEAR_THE_FRONT = 80
 _WHOLE_NAME = 2
 """So short a name is not looked for at the end of another."""
 _SURE_LOGGERS = 4
@@ -75,14 +79,31 @@ def is_called(name: str, known: Sequence[str]) -> bool:
     return words.replace(".", "") in known or not _endings(words).isdisjoint(known)
 
 
-def leaves_of(value: object) -> list[Leaf]:
-    """Every text and number in an object, in its order."""
-    found: list[Leaf] = []
-    for leaf in _leaves("", value, _DEEPEST):
-        found.append(leaf)
-        if len(found) == _MOST:
-            break
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Every text and number in an object, in its order, and where to find them by their whole name and by its end."""
+
+    texts: list[str]
+    by_name: dict[str, list[str]]
+    by_ending: dict[str, list[str]]
+
+
+def leaves_of(value: object) -> Leaves:
+    """Every text and number in an object."""
+    found = Leaves([], {}, {})
+    for path, text in islice(_leaves("", value, _DEEPEST), _MOST):
+        found.texts.append(text)
+        name, endings = _names(path)
+        found.by_name.setdefault(name, []).append(text)
+        for ending in endings:
+            found.by_ending.setdefault(ending, []).append(text)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _names(path: str) -> tuple[str, frozenset[str]]:
+    """A path as one word, and what it may be called for short; an error's message is not the line's."""
+    return path.replace(".", ""), frozenset() if "error" in path else _endings(path)
 
 
 def _leaves(path: str, value: object, deep: int) -> Iterator[Leaf]:
@@ -129,19 +150,16 @@ def pair_of(value: Mapping[str, object]) -> tuple[str, object] | None:
     return None if key is None or inner is None else (str(key), inner)
 
 
-def told(leaves: Sequence[Leaf], names: Sequence[str], fits: Callable[[str], bool] = bool) -> str | None:
+def told(leaves: Leaves, names: Sequence[str], fits: Callable[[str], bool] = bool) -> str | None:
     """The first that goes by one of these names, by itself or at the end of its path."""
     for name in names:
-        for path, text in leaves:
-            if path.replace(".", "") == name and fits(text):
-                return text
-        for path, text in leaves:
-            if name in _endings(path) and "error" not in path and fits(text):
+        for text in [*leaves.by_name.get(name, []), *leaves.by_ending.get(name, [])]:
+            if fits(text):
                 return text
     return None
 
 
-def stamp_in(leaves: Sequence[Leaf], names: Sequence[str] = TIMES) -> Stamp | None:
+def stamp_in(leaves: Leaves, names: Sequence[str] = TIMES) -> Stamp | None:
     """The time that an object gives."""
     text = told(leaves, names, lambda text: (stamp := read_stamp(text)) is not None and stamp.form == "full")
     if text is not None:
@@ -153,13 +171,13 @@ def stamp_in(leaves: Sequence[Leaf], names: Sequence[str] = TIMES) -> Stamp | No
     return Stamp(int(seconds) * 1000 + int(nanos or 0) // 1_000_000, 0)
 
 
-def instant_in(leaves: Sequence[Leaf], names: Sequence[str] = TIMES) -> EpochMs | None:
+def instant_in(leaves: Leaves, names: Sequence[str] = TIMES) -> EpochMs | None:
     """The same as an instant; stores tell UTC unless they name another zone."""
     stamp = stamp_in(leaves, names)
     return None if stamp is None else EpochMs(stamp.utc_ms)
 
 
-def host_in(leaves: Sequence[Leaf]) -> str | None:
+def host_in(leaves: Leaves) -> str | None:
     """The pod, container or host that an object names; `kafka` and its like name none while another is named."""
     named, vague = HOSTS[:-1], HOSTS[-1:]
     found = told(leaves, named, lambda text: _HOST.match(text) is not None and not is_generic(text.lstrip("/")))
@@ -168,23 +186,29 @@ def host_in(leaves: Sequence[Leaf]) -> str | None:
     return found.lstrip("/") if found else None
 
 
-def text_in(leaves: Sequence[Leaf], begins_record: Callable[[str], bool]) -> str | None:
+def text_in(leaves: Leaves, begins_record: Callable[[str], bool]) -> str | None:
     """The log line that an object holds: under the usual name, else wherever a record begins."""
     usual = told(leaves, TEXTS, lambda text: True)  # noqa: ARG005 - an empty line is a line
     if usual is not None and begins_record(usual):
         return usual
-    return next((text for _, text in leaves if len(text) > _SHORTEST and begins_record(text)), usual)
+    others = (text for text in leaves.texts if len(text) > _SHORTEST and _CLOCK.search(text, 0, _NEAR_THE_FRONT))
+    return next((text for text in others if text is not usual and begins_record(text)), usual)
 
 
-def level_in(leaves: Sequence[Leaf]) -> str | None:
+def level_in(leaves: Leaves) -> str | None:
     """The level, where it is a word."""
     return told(leaves, LEVELS, lambda text: _LEVEL.match(text) is not None)
 
 
-def logger_in(leaves: Sequence[Leaf]) -> str | None:
+def logger_in(leaves: Leaves) -> str | None:
     """The logger: whatever goes by that name, or what looks like a class under a vaguer one."""
     sure, vague = LOGGERS[:_SURE_LOGGERS], LOGGERS[_SURE_LOGGERS:]
     return told(leaves, sure) or told(leaves, vague, lambda text: _CLASS.match(text) is not None)
+
+
+@lru_cache(maxsize=4096)
+def _names_trace(name: str) -> bool:
+    return not _endings(_words(name)).isdisjoint(TRACES)
 
 
 def trace_in(value: object, deep: int = _DEEPEST) -> str | None:
@@ -192,7 +216,7 @@ def trace_in(value: object, deep: int = _DEEPEST) -> str | None:
     if not isinstance(value, Mapping) or not deep:
         return None
     for key, inner in value.items():
-        if not _endings(_words(str(key))).isdisjoint(TRACES):
+        if _names_trace(str(key)):
             if isinstance(inner, str) and "\n" in inner:
                 return inner
             if isinstance(inner, list) and inner and all(isinstance(line, str) for line in inner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.layouts.heading import begins_as_kafka_does
 
 _FALLBACK_RANK = 80
 """Layouts from this rank on have no header of their own: what they read begins a record when it has a level."""
@@ -10,7 +11,7 @@ _FALLBACK_RANK = 80
 
 def begins_record(text: str) -> bool:
     """Whether a record surely starts here."""
-    if text[:1] in (" ", "\t", ""):
+    if text[:1] in (" ", "\t", "") or begins_as_kafka_does(text):
         return False
     name = layouts.header_layout(text)
     if name is None:

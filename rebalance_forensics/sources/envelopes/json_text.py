@@ -30,7 +30,7 @@ class _AnyObject:
     def peel(self, line: Line) -> Sequence[Line] | None:
         """The line inside."""
         fields = object_of(line.text) if line.fields is None else line.fields
-        leaves = leaves_of(fields) if fields else []
+        leaves = leaves_of(fields)
         text = text_in(leaves, begins_record)
         if text is None:
             return None
