@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, cast
 
@@ -12,7 +12,7 @@ import yaml
 
 from rebalance_forensics.diagnosis.bug_signatures import Signature, Step, Value, Witness, find
 from rebalance_forensics.diagnosis.model import KnownBug
-from rebalance_forensics.diagnosis.releases import Affected, Side, parse_release, releases_of
+from rebalance_forensics.diagnosis.releases import Affected, Release, Side, any_in, parse_release, releases_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import Timeline
 
@@ -60,9 +60,13 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
 
 def _suspects(timeline: Timeline) -> list[Bug]:
     """The bugs of releases that run here and that logs can prove."""
-    releases = timeline.remembered(releases_of)
-    of_kind = [b for b in all_bugs() if b.component not in ("streams", "connect") or b.component == timeline.kind]
-    return [b for b in of_kind if b.signature is not None and releases.any_in(b.side, b.affected)]
+    return _bugs_in(timeline.kind, timeline.remembered(releases_of).known())
+
+
+@lru_cache(maxsize=256)
+def _bugs_in(kind: str, running: frozenset[tuple[Side, Release, Release]]) -> list[Bug]:
+    of_kind = [b for b in all_bugs() if b.component not in ("streams", "connect") or b.component == kind]
+    return [b for b in of_kind if b.signature is not None and any_in(running, b.side, b.affected)]
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -48,9 +48,11 @@ class Releases:
 
     told: dict[Side, dict[str, list[Told]]] = field(default_factory=dict)
 
-    def any_in(self, side: Side, ranges: Sequence[Affected]) -> bool:
-        """Whether some process of that side runs an affected release."""
-        return any(_holds(ranges, t) for told in self.told.get(side, {}).values() for t in told)
+    def known(self) -> frozenset[tuple[Side, Release, Release]]:
+        """Each release that was reported, once."""
+        return frozenset(
+            (side, t.low, t.high) for side, places in self.told.items() for told in places.values() for t in told
+        )
 
     def affects(self, side: Side, ranges: Sequence[Affected], speakers: Sequence[Event]) -> bool:
         """Whether those of the side who wrote these lines run an affected release; all of the side if none wrote."""
@@ -60,6 +62,11 @@ class Releases:
         if not known and not mine:
             known = [told[-1] for told in places.values()]
         return bool(known) and all(_holds(ranges, t) for t in known)
+
+
+def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges: Sequence[Affected]) -> bool:
+    """Whether some process of that side runs an affected release."""
+    return any(of == side and any(r.holds(Told(0, low, high)) for r in ranges) for of, low, high in running)
 
 
 def at_that_time(told: Sequence[Told], at: int) -> Told:

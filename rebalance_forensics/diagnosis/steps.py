@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
+from functools import cache
 
+from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
 
 LONGEST_STEP = 240
 SHOWN = 3
+DASHES = 4
+"""A text with fewer holds no UUID."""
 UUID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _FLAGS = {"replacing": "in place of a dying one", "fatal": "fatal"}
 _NUMBERED = ("generation", "epoch")
@@ -18,10 +23,16 @@ _NAMED = ("members", "member", "instance_id", "connector", "change", "topic", "t
 
 def what_happened(event: Event) -> str:
     """Say it as `payments-2: poll timeout expired`; random ids are cut to their beginning."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(event).__name__).lower()
+    words = _words(type(event).__name__)
     details = ", ".join(list(dict.fromkeys(_details(event)))[:SHOWN])
     text = f"{_who(event)}: {words}" + (f", {details}" if details else "")
-    return UUID.sub(r"\1…", text)[:LONGEST_STEP]
+    return (UUID.sub(r"\1…", text) if text.count("-") >= DASHES else text)[:LONGEST_STEP]
+
+
+@cache
+def _words(event: str) -> str:
+    """`poll timeout expired`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", event).lower()
 
 
 def _who(event: Event) -> str:
@@ -32,15 +43,23 @@ def _who(event: Event) -> str:
 
 
 def _details(event: Event) -> Iterator[str]:
-    said = [text for name in _SAID if isinstance(text := getattr(event, name, None), str) and text]
+    fields = _fields_of(type(event).__name__)
+    said = [text for name in _SAID if name in fields and isinstance(text := getattr(event, name), str) and text]
     for name in _NUMBERED:
-        if isinstance(number := getattr(event, name, None), int):
+        if name in fields and isinstance(number := getattr(event, name), int):
             yield f"{name} {number}"
-    yield from (words for name, words in _FLAGS.items() if getattr(event, name, None) is True)
+    yield from (words for name, words in _FLAGS.items() if name in fields and getattr(event, name) is True)
     for name in _NAMED:
-        told = [_own(event, one) for one in _told(getattr(event, name, None))]
+        if name not in fields:
+            continue
+        told = [_own(event, one) for one in _told(getattr(event, name))]
         yield from (one for one in told if one and not any(one in text for text in said))
     yield from (text for index, text in enumerate(said) if not any(text in other for other in said[:index]))
+
+
+@cache
+def _fields_of(event: str) -> frozenset[str]:
+    return frozenset(field.name for field in dataclasses.fields(EVENT_TYPES[event]))
 
 
 def _own(event: Event, name: str) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.coordinators import coordinators_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.generations import Generations, generation_of, rebalance_of
 from rebalance_forensics.timeline.group_epochs import GroupEpochs, generations_of, rebalances_of
-from rebalance_forensics.timeline.in_time import InTime, Lasting
+from rebalance_forensics.timeline.in_time import NOTHING, InTime, Lasting
 from rebalance_forensics.timeline.kinds import kind_of, protocols_of, rebalance_mode_of
 from rebalance_forensics.timeline.leaving import close_for_good
 from rebalance_forensics.timeline.lives import Lives
@@ -73,18 +73,22 @@ class Timeline:
     coordinators: tuple[CoordinatorTerm, ...]
     clocks: tuple[FileClock, ...]
     settings: dict[str, str] = field(default_factory=dict)
-    answers: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
+    answers: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
     """What was asked of this timeline before; many rules ask the same, each at the price of a pass over all events."""
 
     def once(self, question: object, answer: Callable[[], T]) -> T:
         """The answer to a question about this timeline, worked out when it is first asked."""
         if question not in self.answers:
             self.answers[question] = answer()
-        return as_type("T", self.answers[question])
+        known: T = self.answers[question]
+        return known
 
     def remembered(self, answer: Callable[[Timeline], T]) -> T:
         """What a function says of this timeline, worked out when it is first asked."""
-        return self.once(answer, lambda: answer(self))
+        if answer not in self.answers:
+            self.answers[answer] = answer(self)
+        known: T = self.answers[answer]
+        return known
 
     @property
     def events(self) -> list[Event]:
@@ -116,14 +120,15 @@ class Timeline:
 
     def of(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
-        own, around = self.own.telling(*kinds), self.around.telling(*kinds)
+        own = self.own.telling(*kinds)
+        around: InTime[E] = self.around.telling(*kinds) if self.around else NOTHING
         if own and around:
             return self.once(kinds, lambda: InTime(merged(own, around), time_of))
         return own or around
 
     def said_by(self, actor: Actor | None, *kinds: type[E]) -> InTime[E]:
         """What an actor's own log says: events of these types, all of it for `Event`."""
-        return self.once(("said by", kinds), lambda: self._by_speaker(kinds)).get(actor) or InTime()
+        return self.once(("said by", kinds), lambda: self._by_speaker(kinds)).get(actor) or NOTHING
 
     def moves(self, begin: int, end: int, actor: Actor | None = None) -> list[Move]:
         """What its members did in a while, or one of them: departures, then arrivals, then stops."""

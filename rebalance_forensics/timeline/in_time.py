@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -18,11 +18,15 @@ class InTime(list[T]):
     def __init__(self, things: Iterable[T] = (), at: Callable[[T], int] = attrgetter("at")) -> None:
         super().__init__(sorted(things, key=at))
         self._at = at
+        self._times: list[int] | None = None
+        self._by_actor: dict[object, InTime[T]] | None = None
 
-    @cached_property
+    @property
     def times(self) -> list[int]:
         """When each of them was."""
-        return list(map(self._at, self))
+        if self._times is None:
+            self._times = list(map(self._at, self))
+        return self._times
 
     def between(self, begin: int, end: int) -> list[T]:
         """Those from `begin` to `end`, both included."""
@@ -53,14 +57,15 @@ class InTime(list[T]):
 
     def of(self, actor: object) -> InTime[T]:
         """Those of one actor."""
-        return self._by_actor.get(actor) or InTime()
+        if self._by_actor is None:
+            found: dict[object, list[T]] = defaultdict(list)
+            for thing in self:
+                found[thing.actor].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
+            self._by_actor = {actor: InTime(things, self._at) for actor, things in found.items()}
+        return self._by_actor.get(actor) or NOTHING
 
-    @cached_property
-    def _by_actor(self) -> dict[object, InTime[T]]:
-        found: dict[object, list[T]] = defaultdict(list)
-        for thing in self:
-            found[thing.actor].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
-        return {actor: InTime(things, self._at) for actor, things in found.items()}
+
+NOTHING: InTime[Any] = InTime()
 
 
 class Lasting(InTime[T]):

@@ -29,6 +29,10 @@ from rebalance_forensics.timeline.names import name_in_member_id, streams_client
 
 GONE = ("member-left", "heartbeat-expired", "sync-expired")
 CAME = ("member-added", "member-rejoined", "leader-rejoined")
+_HEARD = frozenset({
+    MemberIdIssued, MemberLoaded, MemberJoined, MemberLeft, MemberFailed, PendingMemberRemoved, RebalanceStarted,
+    AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
+})  # fmt: skip
 
 
 class _Seats:
@@ -37,14 +41,14 @@ class _Seats:
     def __init__(self) -> None:
         self.ids: list[list[str]] = []
         self.of: dict[str, int] = {}
-        self.taken: set[str] = set()
+        self.taken: dict[str, None] = {}
         self.free: deque[int] = deque()
         self.shared = False
 
     def come(self, member: str) -> None:
         if member in self.taken:
             return
-        self.taken.add(member)
+        self.taken[member] = None
         if member in self.of:
             if self.of[member] in self.free:
                 self.free.remove(self.of[member])
@@ -58,33 +62,67 @@ class _Seats:
 
     def go(self, member: str) -> None:
         if member in self.taken:
-            self.taken.discard(member)
+            del self.taken[member]
             self.free.append(self.of[member])
+
+
+class _Table:
+    """The seats of all client ids."""
+
+    def __init__(self) -> None:
+        self.by_client: dict[str, _Seats] = defaultdict(_Seats)
+        self.present = 0
+        self._doubled: dict[str, None] = {}
+
+    def move(self, member: str, *, came: bool) -> None:
+        """Seat a member or let it go; one whose id names no client, or a thread, has none."""
+        client = name_in_member_id(member)
+        if client is None or streams_client(client) is not None:
+            return
+        seats = self.by_client[client]
+        before = len(seats.taken)
+        (seats.come if came else seats.go)(member)
+        self.present += len(seats.taken) - before
+        if len(seats.taken) > 1:
+            self._doubled[client] = None
+        else:
+            self._doubled.pop(client, None)
+
+    def members(self) -> list[str]:
+        """Everybody who has a seat."""
+        return [member for seats in self.by_client.values() for member in seats.taken] if self.present else []
+
+    def at_once(self) -> None:
+        """The join barrier opens only for members that are alive: two of one client id are two processes."""
+        for client in self._doubled:
+            self.by_client[client].shared = True
 
 
 def seats(events: Iterable[Event]) -> list[tuple[str, Sequence[str]]]:
     """Client ids that several members of one generation had at once: for each seat, its member ids."""
-    by_client: dict[str, _Seats] = defaultdict(_Seats)
+    table = _Table()
     for event in events:
-        _hear(by_client, event)
-    return [(client, ids) for client, s in by_client.items() if s.shared for ids in s.ids]
+        if type(event) in _HEARD:
+            _hear(table, event)
+    return [(client, ids) for client, s in table.by_client.items() if s.shared for ids in s.ids]
 
 
-def _hear(by_client: dict[str, _Seats], event: Event) -> None:
+def _hear(table: _Table, event: Event) -> None:
     if isinstance(event, GroupEmptied):
-        for each in by_client.values():
-            for member in tuple(each.taken):
-                each.go(member)
+        for member in table.members():
+            table.move(member, came=False)
     for came, member in _moves(event):
-        client = name_in_member_id(member)
-        if client is not None and streams_client(client) is None:
-            (by_client[client].come if came else by_client[client].go)(member)
+        table.move(member, came=came)
     if isinstance(event, AssignmentComputed):
-        _exactly(by_client, {member for member, _ in event.assignment})
-    elif isinstance(event, GenerationStabilized):
-        present = sum(len(each.taken) for each in by_client.values())
-        if event.member_count == present:
-            _at_once(by_client)
+        told = {member for member, _ in event.assignment}
+        for member in table.members():
+            if member not in told:
+                table.move(member, came=False)
+        for member in sorted(told):
+            table.move(member, came=True)
+        table.at_once()
+    elif isinstance(event, GenerationStabilized) and event.member_count == table.present:
+        table.at_once()
 
 
 def _moves(event: Event) -> Iterator[tuple[bool, str]]:
@@ -101,20 +139,3 @@ def _moves(event: Event) -> Iterator[tuple[bool, str]]:
             yield from ((False, m) for m in ids)
         case RebalanceStarted(members=ids, trigger=trigger) if trigger in GONE or trigger in CAME:
             yield from ((trigger in CAME, m) for m in ids)
-
-
-def _exactly(by_client: dict[str, _Seats], told: set[str]) -> None:
-    for each in by_client.values():
-        for member in each.taken - told:
-            each.go(member)
-    for member in sorted(told):
-        client = name_in_member_id(member)
-        if client is not None and streams_client(client) is None:
-            by_client[client].come(member)
-    _at_once(by_client)
-
-
-def _at_once(by_client: dict[str, _Seats]) -> None:
-    """The join barrier opens only for members that are alive: two of one client id are two processes."""
-    for each in by_client.values():
-        each.shared = each.shared or len(each.taken) > 1

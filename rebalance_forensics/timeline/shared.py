@@ -37,6 +37,8 @@ OF_A_MEMBER = (
 
 def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
     """Those of `shared` that this group's story needs."""
+    if not shared:
+        return []
     places = {_place(e) for e in own if e.speaker.role != "broker"}
     clients = {c for e in own for name in names_in(e) if (c := streams_client(name))}
     clients |= {c for e in shared if (c := streams_client_of(e)) is not None and _is_named_after(group, c)}

@@ -52,6 +52,8 @@ class Surroundings:
 
     def beside(self, group: str, own: Sequence[Event]) -> list[Event]:
         """What clients said where this group's lines were written, and where its Streams clients live."""
+        if not self._beside:
+            return list(self._naming)
         clients = {c for event in own for name in names_in(event) if (c := streams_client(name))}
         clients |= self._clients_named_after.get(group, set())
         places = {place_name(event) for event in own}.union(*(self._places_of_client.get(c, ()) for c in clients))

@@ -9,12 +9,12 @@ from functools import cached_property
 from heapq import merge
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.actors import place_name
-from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.in_time import NOTHING, InTime
 from rebalance_forensics.timeline.marks import MARKED
 
 E = TypeVar("E", bound=Event)
@@ -61,7 +61,7 @@ class Told(InTime[Event]):
         self._places: dict[type[Event], array[int]] = defaultdict(lambda: array("q"))
         for place, event in enumerate(self):
             self._places[type(event)].append(place)
-        self._asked: dict[tuple[type[Event], ...], InTime[Event]] = {}
+        self._asked: dict[tuple[type[Event], ...], InTime[Any]] = {}
 
     def telling(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
@@ -69,8 +69,9 @@ class Told(InTime[Event]):
         if found is None:
             lists = [self._places[kind] for kind in dict.fromkeys(kinds) if kind in self._places]
             places = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
-            found = self._asked[kinds] = InTime(map(self.__getitem__, places), time_of)
-        return cast("InTime[E]", found)
+            found = InTime(map(self.__getitem__, places), time_of) if lists else NOTHING
+            self._asked[kinds] = found
+        return found
 
     @cached_property
     def settings(self) -> dict[str, tuple[int, str]]:
@@ -86,7 +87,7 @@ class Told(InTime[Event]):
 
     def marked_of(self, broker: int) -> InTime[Event]:
         """What a broker says that pictures show."""
-        return self._marked.get(broker) or InTime()
+        return self._marked.get(broker) or NOTHING
 
     @cached_property
     def _marked(self) -> dict[int | None, InTime[Event]]:

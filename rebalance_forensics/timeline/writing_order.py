@@ -23,6 +23,8 @@ def as_written(events: Iterable[Event]) -> Iterator[Event]:
 def is_newest_first(events: Sequence[Event]) -> bool:
     """Whether the times of a file's lines go down."""
     times = [event.at for event in events if event.at is not None]
+    if times == sorted(times):
+        return False
     steps = Counter((after > before) - (after < before) for before, after in pairwise(times))
     return steps[-1] > 2 * steps[1]
 
