@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from itertools import groupby
 from uuid import uuid4
 
 from rebalance_forensics import __version__
+from rebalance_forensics.diagnosis.across import related
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.job.ahead import ReadAhead
 from rebalance_forensics.job.alerting import OUTBOX, outbox_text
@@ -148,7 +150,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     what = Investigation(days=days, store=store, work=run.work, run=run.id, first_shard=shards[0])
     told = run.engine.investigate(deal, what)
     put_all(run.journal, run.work, [text for what_, text in told if what_ == "file"])
-    outcome.cases = sorted((codec.loads(GroupCase, t) for what_, t in told if what_ == "case"), key=_first)
+    outcome.cases = _seen_together(codec.loads(GroupCase, text) for what_, text in told if what_ == "case")
     outcome.failures = [codec.loads(Failure, t) for what_, t in told if what_ == "failure"]
     return outcome
 
@@ -167,6 +169,12 @@ def _cut(stats: Sequence[SplitStats]) -> tuple[SplitStats, ...]:
     """The counts of files that were read in several splits."""
     often = Counter(split.path for split in stats)
     return tuple(split for split in stats if often[split.path] > 1)
+
+
+def _seen_together(cases: Iterable[GroupCase]) -> list[GroupCase]:
+    """All cases in order, those of each date beside each other: one broker may stand behind many groups' incidents."""
+    by_date = groupby(sorted(cases, key=_first), key=lambda case: _first(case)[0])
+    return [case for _, of_date in by_date for case in related(tuple(of_date))]
 
 
 def _first(case: GroupCase) -> tuple[int, str, str]:

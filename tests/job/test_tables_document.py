@@ -13,7 +13,7 @@ FROZEN = {
     "events": "b853a6de",
     "generations": "c8c1fe50",
     "pauses": "988bc5cd",
-    "incidents": "f172fedf",
+    "incidents": "50e56b2a",
     "findings": "27cea909",
     "inputs": "33e3f339",
     "runs": "c07415bf",

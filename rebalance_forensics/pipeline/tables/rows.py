@@ -85,6 +85,7 @@ def incident_row(one: Incident) -> Cells:
         "partitions": one.impact.partitions,
         "rebalances": one.impact.rebalances,
         "occurrences": one.occurrences,
+        "related": [{**asdict(relation), "ids": list(relation.ids)} for relation in one.related],
     }
 
 

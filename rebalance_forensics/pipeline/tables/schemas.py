@@ -36,6 +36,7 @@ _SETTLED = pa.struct(
         ("read_as", pa.string()),
     ]
 )
+_RELATION = pa.struct([("kind", pa.string()), ("groups", pa.int64()), ("why", pa.string()), ("ids", WORDS)])
 _BUG = pa.struct([("jira", pa.string()), ("title", pa.string()), ("fixed_in", pa.string())])
 
 
@@ -136,6 +137,7 @@ INCIDENTS = Table(
         ("partitions", pa.int64(), "partitions it touched"),
         ("rebalances", pa.int64(), "rebalances it took"),
         ("occurrences", pa.int64(), "how often the same cause struck"),
+        ("related", pa.list_(_RELATION), "incidents of other groups on this date with the same thing behind them"),
     ),
 )
 FINDINGS = Table(

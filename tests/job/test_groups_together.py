@@ -1,0 +1,44 @@
+"""What shows only when groups are seen together stands in the tables too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.job.conftest import Run, rows
+
+LOST = (
+    "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator "
+    "unavailable. isDisconnected: true. Rediscovery will be attempted."
+)
+FOUND = "Discovered group coordinator broker-3:9092 (id: 2147483644 rack: null)"
+
+
+def losing_its_coordinator(group: str, directory: Path) -> None:
+    """Both members of a group lose broker-2 and find broker-3."""
+    for client in (f"{group}-1", f"{group}-2"):
+        lines = [
+            f"[2026-03-01 {at}] INFO [Consumer clientId={client}, groupId={group}] {said} "
+            "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)\n"
+            for at, said in (("00:10:00,000", "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)"),
+                             ("01:10:00,000", LOST), ("01:30:00,000", FOUND))
+        ]  # fmt: skip
+        (directory / client).mkdir(parents=True)
+        (directory / client / "app.log").write_text("".join(lines))
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    for group in ("audit", "payments"):
+        losing_its_coordinator(group, tmp_path / "logs")
+    return tmp_path / "logs"
+
+
+def test_groups_that_lose_the_same_coordinator_name_each_other(run: Run, tmp_path: Path) -> None:
+    run("2026-03-01", "2026-03-02")
+    lost = {
+        row["group"]: row for row in rows(tmp_path / "tables")["incidents"] if row["cause"] == "coordinator-failover"
+    }
+    (relation,) = lost["audit"]["related"]
+    assert (relation["kind"], relation["ids"], relation["groups"]) == ("coordinator", [lost["payments"]["id"]], 2)
