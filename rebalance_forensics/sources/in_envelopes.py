@@ -169,13 +169,17 @@ class EnvelopeFramer:
         line = self._line(place)
         if line is None:
             return None
-        if self._peeler.starts(line):
+        if self._starts(line):
             return place
         for other in self._walk(place, step):
             found = self._line(other)
-            if found is not None and _of_one_stream(found, line) and self._peeler.starts(found):
+            if found is not None and _of_one_stream(found, line) and self._starts(found):
                 return other
         return None
+
+    def _starts(self, line: Line) -> bool:
+        """Whether a record starts with a line; of an object that was cut only the beginning can be seen."""
+        return self._peeler.starts(line) or (line.partial and line.text.startswith('{"'))
 
     def _framed(self, head: Place) -> Framed:
         window = self._windows[head[0]]
@@ -198,7 +202,7 @@ class EnvelopeFramer:
                 continue
             if goes_on:
                 framed.append(line.text)
-            elif self._peeler.starts(line) or not framed.takes(line.text):
+            elif self._starts(line) or not framed.takes(line.text):
                 break
             goes_on = line.partial
         return framed

@@ -18,5 +18,5 @@ ENVELOPE = TextEnvelope(
         r"(?:(?:app|heroku)\[(?P<host>[\w.-]+)\]:|\[(?P<host2>[A-Z]+/[\w./-]+)\] +(?:OUT|ERR)) (?P<text>.*)",
         re.DOTALL,
     ),
-    rank=28,
+    rank=20,
 )
