@@ -32,6 +32,8 @@ CHECKPOINT = "_checkpoint"
 def follow(options: JobOptions, engine: OnSpark, then: Callable[[Outcome], None]) -> None:
     """Run on every batch of new lines, and `then` tell of it; until nothing is new, or until the process is told."""
     store = check(options)
+    if "connect" in type(engine.session).__module__:
+        raise InputError("--stream wants a session of classic Spark; over Spark Connect, run without it on a schedule.")
     # A stream has no interval of its own: whatever comes counts, from the first line on.
     whole = replace(options, since=options.since or 0)
     told, failed, busy = [0], list[BaseException](), Lock()

@@ -131,7 +131,7 @@ def placed_lines(blocks: Iterable[Block], counts: SplitCounts, framer: Framer) -
             size = min(len(raw) + 1, block.offset + len(block.data) - at)
             if end is None or at < end:
                 counts.lines += 1
-                counts.bytes += size if end is None else min(size, end - at)
+                counts.bytes += size
             yield at, number, Line(text=text_of(raw))
             at += size
         if block.dropped:

@@ -80,6 +80,7 @@ def _with_next_file(
         if not block.data.endswith(b"\n"):
             cut = head.find(b"\n") + 1 or len(head)
             block, head = Block(block.offset, block.data + head[:cut], block.dropped), head[cut:]
+            framer.counts.bytes -= cut  # the line is whole now, but these bytes are the next file's
         yield block
         block = Block(block.end, head)
         if len(head) == _CONTINUATION_BYTES:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rebalance_forensics.records import LogRecord
@@ -70,6 +70,8 @@ def every_line(block: bytes) -> list[int]:
 @given(
     RECORDS, st.lists(st.integers(0, 4000), max_size=5), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans()
 )
+@example(written=[("Stabilized group g", [])], cuts=[1], newline="\n", closed=False, bulk=False)
+@example(written=[("Stabilized group g", [])], cuts=[1], newline="\n", closed=False, bulk=True)
 def test_a_file_cut_at_any_byte_gives_the_same_records(
     written: list[tuple[str, list[str]]],
     cuts: list[int],

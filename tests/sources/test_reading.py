@@ -123,6 +123,25 @@ def test_a_record_goes_on_in_the_next_file_of_a_rolled_log(tmp_path: Path) -> No
         assert read.profiles["n-1/app.log"].kafka_version == "3.9.1"
 
 
+@pytest.mark.parametrize("relevant", [None, lambda block: [block.find(b"Stabilized")]])
+def test_a_line_that_a_rolled_log_cuts_is_read_whole_and_its_bytes_are_counted_once(
+    tmp_path: Path, relevant: Relevant | None
+) -> None:
+    whole = (
+        kafka("10:15:30,100", "Kafka version: 3.9.1")
+        + kafka("10:15:30,200", "[GroupCoordinator 1]: Stabilized group g generation 5 with 2 members")
+        + kafka("10:15:31,000", "joined")
+    )
+    cut = whole.index("generation")
+    read = Read(tmp_path, {"n-1/app.log.1": whole[:cut], "n-1/app.log": whole[cut:]}, relevant=relevant)
+    stabilized = read.records["n-1/app.log.1"][-1]
+    assert stabilized.message.endswith("generation 5 with 2 members")
+    assert {path: counts.bytes for path, counts in read.counts.items()} == {
+        "n-1/app.log.1": cut,
+        "n-1/app.log": len(whole) - cut,
+    }
+
+
 def test_a_layout_that_changes_in_mid_file_is_followed(tmp_path: Path) -> None:
     old = "".join(kafka(f"10:15:30,{n:03d}", "old") for n in range(300))
     new = "".join(f"2026-11-20 10:15:31,{n:03d} INFO new (kafka.server.KafkaServer) [main]\n" for n in range(300))
