@@ -36,7 +36,7 @@ INFO [Broker id=1] Leader {topic}-{p} with topic id Some(Yk1nDqV2Q0m4mYy0{n}) st
 )
 
 
-def lines_of_a_rebalance(group: str, member: str, generation: int) -> list[str]:
+def lines_of_a_rebalance(broker: int, group: str, member: str, generation: int) -> list[str]:
     """What a 3.x coordinator logs from one eviction to the next stable generation."""
     following = generation + 1
     said = [
@@ -55,23 +55,23 @@ def lines_of_a_rebalance(group: str, member: str, generation: int) -> list[str]:
             "The group has 3 members, 0 of which are static."
         ),
     ]
-    return [f"INFO [GroupCoordinator 1]: {words} (kafka.coordinator.group.GroupCoordinator)" for words in said]
+    return [f"INFO [GroupCoordinator {broker}]: {words} (kafka.coordinator.group.GroupCoordinator)" for words in said]
 
 
-def relevant_lines(chance: random.Random, groups: int) -> Iterator[str]:
-    """Rebalances of many groups, one after another."""
+def relevant_lines(chance: random.Random, groups: int, seed: int) -> Iterator[str]:
+    """Rebalances of many groups, one after another; each seed has a broker and groups of its own."""
     generations = dict.fromkeys(range(groups), 1)
     while True:
         number = chance.randrange(groups)
-        member = f"app-{number}-{chance.randrange(3)}-{chance.getrandbits(128):032x}"
-        yield from lines_of_a_rebalance(f"team-{number}", member, generations[number])
+        member = f"app{seed}-{number}-{chance.randrange(3)}-{chance.getrandbits(128):032x}"
+        yield from lines_of_a_rebalance(seed + 1, f"team{seed}-{number}", member, generations[number])
         generations[number] += 1
 
 
 def generate(path: Path, size: int, *, share: float, seed: int, groups: int = 200) -> Path:
     """Write about `size` bytes of log, of whose lines `share` are relevant."""
     chance = random.Random(seed)
-    relevant = relevant_lines(chance, groups)
+    relevant = relevant_lines(chance, groups, seed)
     at, written, owed = START, 0, 0.0
     with path.open("w") as log:
         while written < size:

@@ -92,13 +92,13 @@ def _python_kib(process: int) -> int:
     return int(lines.get("VmRSS", "0 kB").split()[0]) if "python" in lines.get("Name", "") else 0
 
 
-def command(*arguments: str | Path, **environment: str) -> Callable[[], int]:
-    """A command to be timed, its output dropped; it may fail only as `grep` does. Says its peak MiB."""
+def command(*arguments: str | Path, heard: bool = False, **environment: str) -> Callable[[], int]:
+    """A command to be timed, its output dropped or `heard`; it may fail only as `grep` does. Says its peak MiB."""
 
     def run() -> int:
         process = subprocess.Popen(
             list(map(str, arguments)),
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if heard else subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,

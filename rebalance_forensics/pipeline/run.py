@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 """Told how many bytes are done, and of how many."""
 
 
-PAYS_TO_COMPILE = 2 << 30
+PAYS_TO_COMPILE = 32 << 30
 """From so many bytes on the JVM's optimizing compiler earns its keep."""
 
 
