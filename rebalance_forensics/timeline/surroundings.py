@@ -52,12 +52,13 @@ class Surroundings:
 
     def beside(self, group: str, own: Sequence[Event]) -> list[Event]:
         """What clients said where this group's lines were written, and where its Streams clients live."""
+        naming = _of_known_members(self._naming, own)
         if not self._beside:
-            return list(self._naming)
+            return naming
         clients = {c for event in own for name in names_in(event) if (c := streams_client(name))}
         clients |= self._clients_named_after.get(group, set())
         places = {place_name(event) for event in own}.union(*(self._places_of_client.get(c, ()) for c in clients))
-        return [*self._naming, *(event for place in places for event in self._beside.get(place, ()))]
+        return [*naming, *(event for place in places for event in self._beside.get(place, ()))]
 
     def in_logs_of(self, events: Iterable[Event]) -> list[Event]:
         """Everything in the logs these events stand in."""
@@ -74,6 +75,21 @@ class Surroundings:
         if key not in self._on_clock:
             self._on_clock[key] = Told(on_one_clock(self._brokers, dict(clocks)))
         return self._on_clock[key]
+
+
+def _of_known_members(naming: Sequence[Event], own: Sequence[Event]) -> list[Event]:
+    """Those lines of a coordinator that name a member which the group's own lines know: a fence names no group."""
+    if not naming:
+        return []
+    known = {name for event in own for name in _members_told(event)}
+    return [event for event in naming if not known.isdisjoint(_members_told(event))]
+
+
+def _members_told(event: Event) -> set[str]:
+    """Member ids and instance ids in a line."""
+    told = {getattr(event, key, None) for key in ("member", "old_member", "current_member", "leader", "instance_id")}
+    told |= {*getattr(event, "members", ()), event.speaker.instance_id}
+    return {name for name in told if isinstance(name, str)}
 
 
 def _names_a_member(event: Event) -> bool:

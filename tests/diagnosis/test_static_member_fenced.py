@@ -35,3 +35,10 @@ def test_the_client_alone_says_it_too() -> None:
 
 def test_a_return_alone_fences_nobody() -> None:
     assert "static-member-fenced" not in replaced(static_group("pod-1", "pod-2"), "pod-2", "01:10:00.000").causes()
+
+
+def test_a_fence_names_no_group_and_concerns_only_the_one_that_knows_the_member() -> None:
+    other = Story(group="reports").formed("01:00:00.000", "reports-1", "reports-2")
+    stranger = next(e for e in fenced().events if "is fenced by" in e.text)
+    other.events.append(stranger)
+    assert "static-member-fenced" not in other.causes()
