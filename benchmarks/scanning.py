@@ -41,9 +41,10 @@ def contenders() -> Iterator[tuple[str, Contender]]:
         lambda files: ours("analyze", *files, "--quiet", "--json", out, without="hyperscan"),
     )
     # Where nobody hears it (/dev/null), grep ends at the first match.
-    yield GREP, lambda files: command("grep", "-c", "-F", "GroupCoordinator", *files, heard=True)
+    searched = ("-c", "-F", "GroupCoordinator")
+    yield GREP, lambda files: command("grep", *searched, *files, heard=True)
     if shutil.which("rg"):
-        yield "rg -c -F GroupCoordinator", lambda files: command("rg", "-c", "-F", "GroupCoordinator", *files, heard=True)
+        yield "rg -c -F GroupCoordinator", lambda files: command("rg", *searched, *files, heard=True)
     yield "one pass over the bytes (memchr)", lambda files: lambda: _memchr(files)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import heapreplace
 from pathlib import Path
 
 from rebalance_forensics.pipeline.catalogs import checked_catalog
@@ -18,6 +19,8 @@ from rebalance_forensics.sources.splits import Split, plan
 
 SMALL_BYTES = 8 << 20
 """Up to here one worker is done before a second one has started."""
+_TURNS = 16
+"""So many tasks a worker even out what their splits differ; more only cost their start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,7 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
         files=files,
         profiles=sniffed,
         errors=tuple((printable(path), printable(sentence)) for path, sentence in found.errors),
-        portions=deal(splits, 1 if small else max(workers, len(splits))),
+        portions=deal(splits, 1 if small else portions_of(splits, workers, options.split_bytes)),
         reading=Reading(
             cluster=options.cluster or DEFAULT_CLUSTER,
             cluster_per_directory=options.cluster_per_directory,
@@ -86,12 +89,18 @@ def weight(split: Split) -> int:
     return (split.end - split.start) if split.end is not None else split.file.size * (8 if split.file.codec else 1)
 
 
+def portions_of(splits: Sequence[Split], workers: int, split_bytes: int) -> int:
+    """How many tasks: one for every split of usual size, but many small files share one."""
+    usual = -(-sum(map(weight, splits)) // max(split_bytes, 1))
+    return max(usual, min(len(splits), workers * _TURNS))
+
+
 def deal(splits: Sequence[Split], portions: int) -> tuple[tuple[Split, ...], ...]:
     """The heaviest split first, each to whoever has least; no portion is empty."""
     hands: list[list[Split]] = [[] for _ in range(min(portions, len(splits)))]
-    loads = [0] * len(hands)
+    loads = [(0, number) for number in range(len(hands))]
     for split in sorted(splits, key=lambda s: (-weight(s), s.file.path, s.start)):
-        least = loads.index(min(loads))
+        load, least = loads[0]
         hands[least].append(split)
-        loads[least] += weight(split) + 1
+        heapreplace(loads, (load + weight(split) + 1, least))
     return tuple(tuple(hand) for hand in hands)

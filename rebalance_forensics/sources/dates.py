@@ -46,6 +46,15 @@ def first_clock(sample: Sample) -> int | None:
     return next((stamp.local_ms for _, stamp in _stamps(sample)), None)
 
 
+def enough_of(sample: Sample) -> Sample:
+    """As much of a sample with dates as `order_of` and `near_to` look at."""
+    started = _STARTED.search(sample.text)
+    return Sample(
+        lines=[line for line, stamp in _stamps(sample) if stamp.readings],
+        text=started[0] if started else "",
+    )
+
+
 def order_of(sample: Sample, near: EpochMs) -> DateOrder | None:
     """The order of the parts in dates of three numbers: as an unmistakable one shows, else what brings them near."""
     stamps = [stamp for _, stamp in _stamps(sample) if stamp.readings]

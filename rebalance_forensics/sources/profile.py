@@ -92,17 +92,34 @@ def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
 
 def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:
     """Tell what each file is; files without dates are dated by their neighbours too."""
-    samples = [sample_of(file) for file in files]
-    found = [_profile(file, sample, tz or ZoneRules()) for file, sample in zip(files, samples, strict=True)]
-    ranges = [dates.range_of(sample) for sample in samples]
-    found = _chained(
-        files,
-        found,
-        [first[0] if first else dates.first_clock(sample) for first, sample in zip(ranges, samples, strict=True)],
+    looks = [_look(file, tz or ZoneRules()) for file in files]
+    found = _chained(files, [look.found for look in looks], [look.first for look in looks])
+    known = [each for look in looks if (each := look.own)] + [each for look in looks if (each := look.tied)]
+    return tuple(_dated(file, look.sample, each, known) for file, look, each in zip(files, looks, found, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one file shows by itself: the times of a log with dates (`own`) or without (`tied`), the first of them."""
+
+    found: FileProfile
+    sample: Sample
+    own: dates.Range | None
+    tied: dates.Range | None
+    first: int | None
+
+
+def _look(file: InputFile, tz: ZoneRules) -> _Look:
+    sample = sample_of(file)
+    found, own = _profile(file, sample, tz), dates.range_of(sample)
+    return _Look(
+        found=found,
+        # Of a hundred thousand files not all samples fit into memory.
+        sample=dates.enough_of(sample) if found.dated else sample,
+        own=own,
+        tied=None if own else dates.tied_range(sample),
+        first=own[0] if own else dates.first_clock(sample),
     )
-    tied = [dates.tied_range(sample) for sample, own in zip(samples, ranges, strict=True) if own is None]
-    known = [each for each in (*ranges, *tied) if each is not None]
-    return tuple(_dated(file, sample, each, known) for file, sample, each in zip(files, samples, found, strict=True))
 
 
 def _chained(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.pipeline.planning import deal, weight
+from rebalance_forensics.pipeline.planning import deal, portions_of, weight
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.splits import Split
@@ -27,3 +27,15 @@ def test_a_large_file_is_outweighed_by_many_small_ones() -> None:
 def test_no_task_is_left_without_a_split() -> None:
     assert len(deal([split(1)], 8)) == 1
     assert deal([], 8) == ()
+
+
+def test_a_hundred_thousand_small_files_share_few_tasks() -> None:
+    assert portions_of([split(1000)] * 100_000, workers=2, split_bytes=64 << 20) == 32
+
+
+def test_splits_of_usual_size_are_a_task_each() -> None:
+    assert portions_of([split(64 << 20)] * 100, workers=2, split_bytes=64 << 20) == 100
+
+
+def test_there_are_no_more_tasks_than_splits() -> None:
+    assert portions_of([split(1000)] * 3, workers=2, split_bytes=64 << 20) == 3
