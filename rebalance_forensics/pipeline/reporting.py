@@ -50,12 +50,14 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
 
 def counts_of(rows: pa.Table) -> list[SplitStats]:
     """What was counted in each split."""
-    return [Codec().loads(SplitStats, text) for text in payloads(rows, Kind.COUNTS)]
+    codec = Codec()
+    return [codec.loads(SplitStats, text) for text in payloads(rows, Kind.COUNTS)]
 
 
 def failures_of(rows: pa.Table) -> list[Failure]:
     """The groups that could not be investigated."""
-    failures = (Codec().loads(Failure, text) for text in payloads(rows, Kind.FAILURE))
+    codec = Codec()
+    failures = (codec.loads(Failure, text) for text in payloads(rows, Kind.FAILURE))
     return sorted(failures, key=lambda f: (f.cluster, f.group))
 
 

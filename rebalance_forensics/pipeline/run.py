@@ -63,7 +63,8 @@ def analyze_keeping(
         plan, rows = _on_spark(paths, options, session, keep_events=keep_events, progress=progress)
     else:
         plan = plan_reading(paths, options, workers=1)
-        rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, plan.total_bytes))
+        total = plan.total_bytes
+        rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, total))
     refuse_foreign(plan, paths, rows)
     report, failures = report_of(plan, rows, options), tuple(failures_of(rows))
     return Analysis(report=report, plan=plan, rows=without_cases(rows), failures=failures)
