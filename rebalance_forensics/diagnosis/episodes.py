@@ -13,16 +13,18 @@ from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.streams import StreamThreadStateChanged
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, Stop
-from rebalance_forensics.timeline.names import name_in_member_id
+from rebalance_forensics.timeline.names import name_in_member_id, streams_thread
 
 T = TypeVar("T")
 
 TOGETHER_MS = 45_000
 """Threads of one process that go together are evicted within a session timeout of each other."""
 NEAR_MS = 2_500
+_ENDING = ("PENDING_SHUTDOWN", "DEAD")
 
 
 def runs(items: Iterable[T], at: Callable[[T], int], gap_ms: int) -> list[list[T]]:
@@ -99,17 +101,34 @@ def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int 
     away.arrivals = [a for a in came if a.at >= gone.get(a.member, a.at)]
     early = arrivals.between(max(begin - TOGETHER_MS, before or 0) + 1, begin)
     early = [a for a in early if _is_new_process(a, group) and a.at >= gone.get(a.member, a.at)]
+    came_at = timeline.remembered(_first_arrivals)
+    joined = min((came_at[m] for m in gone if m in came_at), default=0)
+    early = [a for a in early if a.start is None or a.start.at > joined]
     if early and any(not _same_life(a, group) for a in early):
         away.arrivals = [a for a in early if not _same_life(a, group)] + away.arrivals
     reach = session_timeout_ms(timeline) + 15_000
-    came_at = timeline.remembered(_first_arrivals)
-    joined = min((came_at[m] for m in gone if m in came_at), default=0)
     start = timeline.starts.of(actor).first(max(begin - reach, joined, before or 0) + 1)
     away.start = start if start is not None and (until is None or start.at < until) else None
     stop = timeline.stops.of(actor).last(last + NEAR_MS)
     stopped = stop is not None and stop.at > joined and not _went_on(timeline, actor, stop, begin)
-    away.stop = stop if stopped else None
+    away.stop = stop if stopped else _end_of_threads(timeline, away)
     return away
+
+
+def _end_of_threads(timeline: Timeline, away: Away) -> Stop | None:
+    """Where an instance lives on without some of its threads, their own end is why their members fell silent."""
+    if away.actor.kind != "instance":
+        return None
+    ended: dict[str | None, list[Event]] = defaultdict(list)
+    for event in timeline.said_by(away.actor, StreamThreadStateChanged).between(0, away.at + NEAR_MS):
+        assert isinstance(event, StreamThreadStateChanged)
+        thread = event.thread or event.speaker.thread
+        ended[thread] = [*ended[thread], event] if event.after in _ENDING else []
+    gone = {streams_thread(timeline.cast.client_of(d.member or "") or "") for d in away.departures}
+    told = [e for thread in sorted(t or "" for t in gone) for e in ended.get(thread, ())]
+    if None in gone or not all(ended.get(thread) for thread in gone):
+        return None
+    return Stop(away.actor, min(e.at or 0 for e in told), told)
 
 
 def _is_new_process(arrival: Arrival, group: Sequence[Departure]) -> bool:

@@ -93,7 +93,8 @@ class Cast:
         if not member_id:
             return None
         if member_id.startswith("?"):
-            return next((a for a in self.actors if a.name == member_id[1:]), None)
+            name = member_id[1:]
+            return next((a for a in self.actors if a.name == name or name in a.client_ids), None)
         known = self._by_member.get(member_id)
         return known or self._met_by_member_id(member_id)
 
@@ -169,6 +170,8 @@ class Cast:
 
     def client_of(self, member_id: str) -> str | None:
         """The client id of a member: classic ids begin with it, of others only the client's own log tells it."""
+        if member_id.startswith("?"):
+            return member_id[1:]
         return name_in_member_id(member_id) or self._client_of.get(member_id)
 
     def _speaking(self, event: Event) -> Actor | None:
@@ -277,6 +280,11 @@ class Cast:
             actor.instance_ids.add(instance)
             self._by_instance.setdefault(instance, actor)
             self._owns_member(actor, member)
+
+
+def unnamed(actor: Actor, client_id: str | None) -> str:
+    """What stands for a member whose id no line tells: each thread of an instance is a member of its own."""
+    return f"?{client_id}" if actor.kind == "instance" and client_id else f"?{actor.name}"
 
 
 def own_member_id(event: Event) -> str | None:

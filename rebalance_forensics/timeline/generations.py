@@ -21,7 +21,7 @@ from rebalance_forensics.events.rebalancing import (
     SyncSucceeded,
 )
 from rebalance_forensics.events.streams import StreamsParticipants
-from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
 from rebalance_forensics.timeline.names import is_bare_member_id, name_in_member_id, streams_thread
@@ -133,7 +133,7 @@ class Generations:
                 self._joining[actor] = event.at
             case JoinSucceeded():
                 slot = self._slot(event.generation, event)
-                slot.joined[event.member or f"?{actor.name}"] = actor
+                slot.joined[event.member or unnamed(actor, event.speaker.client_id)] = actor
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.answered.append(event)
                 (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
@@ -144,7 +144,7 @@ class Generations:
                 self._reached(slot)
             case SyncSucceeded():
                 slot = self._slot(event.generation, event)
-                slot.joined.setdefault(event.member or f"?{actor.name}", actor)
+                slot.joined.setdefault(event.member or unnamed(actor, event.speaker.client_id), actor)
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.sync_times.append(event.at)
             case WorkerAssigned(generation=n, leader=leader) if n is not None:
@@ -225,9 +225,15 @@ def _member_ids(slot: Slot) -> set[str]:
 
 
 def _with_unnamed(live: set[str], slot: Slot) -> set[str]:
-    """Old clients log no member id: their join counts for the live id of the same actor."""
+    """Old clients log no member id: their join counts for the live id of the same actor; who did not join is out."""
     names = {name_in_member_id(m) for m in live}
-    return live | {m for m, actor in slot.joined.items() if not names & (actor.client_ids | actor.instance_ids)}
+    live = {m for m in live if not m.startswith("?") or m in slot.joined}
+    return live | {m for m, actor in slot.joined.items() if not names & (_clients(m, actor) | actor.instance_ids)}
+
+
+def _clients(member: str, actor: Actor) -> set[str]:
+    """The client ids that a member without an id may have: of an instance only that of its own thread."""
+    return {member[1:]} if member[1:] in actor.client_ids else actor.client_ids
 
 
 def _member(member_id: str, actor: Actor | None, key: str) -> Member:
@@ -240,7 +246,7 @@ def _member(member_id: str, actor: Actor | None, key: str) -> Member:
         elif name in actor.client_ids or not actor.client_ids:
             client = name
         elif key.startswith("?") or is_bare_member_id(member_id) or name is None:
-            client = min(actor.client_ids)
+            client = key[1:] if key[1:] in actor.client_ids else min(actor.client_ids)
         else:
             client = name
     else:

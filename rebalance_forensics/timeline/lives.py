@@ -35,7 +35,7 @@ from rebalance_forensics.events.rebalancing import (
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.absentees import Missed
-from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.leaving import why_left
 from rebalance_forensics.timeline.names import name_in_member_id
@@ -170,7 +170,7 @@ class Lives(Register):
     def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
         """Before 2.6.1 a newcomer's own log names no id: the leader's map is the first to show it."""
         actor = self.cast.of_member(member)
-        if actor is None or f"?{actor.name}" in self.live:
+        if actor is None or any(m in self.live for m in self._stand_ins(actor, member)):
             return False
         gone = self._last_departure.get(actor)
         returns = gone is not None and gone.returned is None
@@ -227,7 +227,8 @@ class Lives(Register):
             self._add(last, event, "unsubscribed")
 
     def _in_generation(self, actor: Actor, event: JoinSucceeded | SyncSucceeded) -> None:
-        member = event.member or self._member_of(actor, event.speaker.client_id) or f"?{actor.name}"
+        client = event.speaker.client_id
+        member = event.member or self._member_of(actor, client) or unnamed(actor, client)
         self._pending.pop(member, None)
         if member in self.live:
             return
@@ -245,7 +246,7 @@ class Lives(Register):
         return self._joining.get((actor, client_id)) if actor is not None else None
 
     def _transitioned(self, actor: Actor, event: MemberTransitioned) -> None:
-        member = event.member or self._member_of(actor) or f"?{actor.name}"
+        member = event.member or self._member_of(actor) or unnamed(actor, event.speaker.client_id)
         if event.after == "JOINING" and member not in self.live:
             self._arrived(member, event)
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.leaving import reason_text
@@ -53,7 +53,7 @@ class Register:
         """The last member id of an actor that is in; of an instance with many threads, that of the thread's client."""
         mine = self.live.of(actor)
         if actor.kind == "instance" and client_id is not None:
-            mine = [m for m in mine if m.startswith("?") or name_in_member_id(m) == client_id]
+            mine = [m for m in mine if self.cast.client_of(m) in (client_id, actor.name)]
         return mine[-1] if mine else None
 
     def _is_in(self, member: str, event: Event) -> None:
@@ -114,11 +114,21 @@ class Register:
             return
         if member not in self.live and late:
             return
+        if gone is None and self._is_former(actor, member):
+            self._add(self._last_departure[actor], event, why)
+            return
         if self.live.drop(member) is None:
             self._named(actor, member)
         departure = Departure(actor, member, event.at, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member)
+
+    def _is_former(self, actor: Actor, member: str) -> bool:
+        """A name for a life that was known by its client alone, and that ended when the process started anew."""
+        last = self._last_departure.get(actor)
+        if last is None or last.returned is not None or member in self.live:
+            return False
+        return last.why == "vanished" and last.member == unnamed(actor, self.cast.client_of(member))
 
     def _write_off(self, member: str, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
         """A member is gone, though no line names it."""
@@ -130,7 +140,7 @@ class Register:
         """A member that no line has shown before is gone: the logs begin after it came."""
         departure = Departure(actor, member, event.at or 0, why, [event])
         departure.reason = reason_text(event)
-        self._note(departure, member or f"?{actor.name}")
+        self._note(departure, member or unnamed(actor, event.speaker.client_id))
 
     def _note(self, departure: Departure, member: str) -> None:
         self._gone[member] = departure
@@ -157,15 +167,19 @@ class Register:
 
     def _named(self, actor: Actor, member: str) -> bool:
         """A member known only by its client (old clients log no id) turns out to have this id."""
-        unnamed = f"?{actor.name}"
-        if member == unnamed or self.live.drop(unnamed) is None:
+        known = next((m for m in self._stand_ins(actor, member) if m != member and m in self.live), None)
+        if known is None:
             return False
-        arrival = self._unnamed.pop(unnamed, None)
+        self.live.drop(known)
+        arrival = self._unnamed.pop(known, None)
         if arrival is not None:
             arrival.member = member
-        if self._pending.pop(unnamed, None) is not None and arrival is not None:
+        if self._pending.pop(known, None) is not None and arrival is not None:
             self._pending[member] = arrival
         return True
+
+    def _stand_ins(self, actor: Actor, member: str) -> tuple[str, str]:
+        return unnamed(actor, self.cast.client_of(member)), unnamed(actor, None)
 
     def _fresh_start(self, actor: Actor, event: Event) -> Start | None:
         """The last start of the actor's process that no earlier arrival used."""
