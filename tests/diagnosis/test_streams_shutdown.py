@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnosis.threads import Application, shop
 from tests.kafka_words import member_id
 
@@ -42,4 +44,50 @@ def test_the_instance_that_asked_everybody_to_stop_is_blamed() -> None:
 
 def test_an_instance_that_closes_for_itself_asks_nobody() -> None:
     story = shop().by_instance(1, "01:10:00.000", "State transition from RUNNING to PENDING_SHUTDOWN")
+    assert "streams-shutdown" not in story.causes()
+
+
+def test_a_handler_that_opts_for_shutdown_client_stops_its_own_instance_only() -> None:
+    story = shop().by_instance(
+        2,
+        "01:10:00.000",
+        "Encountered the following exception during processing and the registered exception handler opted to "
+        "SHUTDOWN_CLIENT. The streams client is going to shut down now.\njava.lang.IllegalStateException: schema 4711",
+        "ERROR",
+    )
+    story.by_instance(2, "01:10:00.010", "State transition from RUNNING to PENDING_ERROR")
+    story.by_instance(2, "01:10:01.000", "State transition from PENDING_ERROR to ERROR")
+    assert "streams-shutdown" not in story.causes()
+
+
+OF_2_3 = (
+    "orders is unknown yet during rebalance, please make sure they have been pre-created before starting the "
+    "Streams application."
+)
+OF_3_0 = (
+    "The following source topics are missing/unknown: [orders]. Please make sure all source topics have been "
+    "pre-created before starting the Streams application. "
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "received"),
+    [
+        (OF_2_3, "Received error code 1 - shutdown"),
+        (OF_3_0, "Received error code INCOMPLETE_SOURCE_TOPIC_METADATA"),
+    ],
+)
+def test_a_missing_source_topic_ends_every_instance(found: str, received: str) -> None:
+    story = shop().by_assignor(1, 1, "01:10:00.000", found)
+    for node in (1, 2):
+        story.by_thread(node, 1, "01:10:00.100", received, "ERROR")
+        story.by_instance(node, "01:10:00.200", "State transition from REBALANCING to ERROR")
+    assert story.causes() == ["streams-shutdown"]
+    assert story.the_incident().severity == "critical"
+    assert "orders" in story.the_incident().summary
+    assert [c.name for c in story.the_incident().root_causes[0].culprits] == ["node-1"]
+
+
+def test_a_source_topic_that_appears_in_time_ends_nothing() -> None:
+    story = shop().by_assignor(1, 1, "01:10:00.000", OF_3_0)
     assert "streams-shutdown" not in story.causes()

@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Fact, Findi
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinFailed, JoinRequested, RebalanceStarted
+from rebalance_forensics.events.streams import SourceTopicsMissing
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.told import time_of
@@ -30,6 +31,7 @@ FAILED_IN_A_ROW = 3
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Assignor exceptions at the leader; without its log, generations that never get an assignment."""
     told = [e for e in timeline.of(AssignmentFailed, JoinFailed, JoinRequested) if _is_assignor_exception(e)]
+    told = [e for e in told if not _for_want_of_topics(timeline, e)]
     for run in runs(told, time_of, ONE_FAILURE_MS):
         yield _finding(timeline, run, CERTAIN)
     if not told:
@@ -45,6 +47,12 @@ def _is_assignor_exception(event: Event) -> bool:
         return False
     text = f"{event.reason or ''} {event.error or ''}"
     return _is_foreign(text) and (event.error is None or not event.error.isupper())
+
+
+def _for_want_of_topics(timeline: Timeline, event: Event) -> bool:
+    """From 3.2 on a Streams leader also speaks of an error in the assignment when source topics are missing."""
+    at = time_of(event)
+    return isinstance(event, AssignmentFailed) and timeline.of(SourceTopicsMissing).any_between(at - 1_000, at)
 
 
 def _is_foreign(text: str) -> bool:

@@ -12,36 +12,42 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ShutdownRequested, SourceTopicsMissing, StreamsStateChanged, ThreadFailed
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Request
+from rebalance_forensics.timeline.told import time_of
 
 AFTER_MS = 120_000
+MISSED_MS = 60_000
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """The instance whose handler asked, or whose leader found source topics missing."""
-    telling = timeline.of(ShutdownRequested, ThreadFailed, SourceTopicsMissing, StreamsStateChanged)
-    told = [e for e in telling if _is_request(e)]
+    told: list[Event] = [e for e in timeline.of(ShutdownRequested, ThreadFailed) if _is_request(e)]
     wished = [r for r in timeline.requests if r.why == "shutdown-requested"]
-    if not told and not wished:
+    if told or wished:
+        yield _asked(timeline, told, wished)
         return
-    begin = told[0].at or 0 if told else wished[0].at
+    missing = _fatally_missing(timeline)
+    if missing:
+        yield _without_topics(timeline, missing)
+
+
+def _asked(timeline: Timeline, told: list[Event], wished: list[Request]) -> Finding:
+    begin = time_of(told[0]) if told else wished[0].at
     asking = [e for e in told if _is_asking(e)] or told[:1]
     first = next((a for e in asking if (a := timeline.cast.of_speaker(e)) is not None), None)
     if first is None and wished:
         first = wished[0].actor
-    facts: list[Fact] = [*timeline.moves(begin - 2_000, begin + AFTER_MS)]
-    facts += timeline.requests.between(begin - 2_000, begin + AFTER_MS)
-    rebalances = timeline.rebalances.between(begin - 2_000, begin + AFTER_MS)
     errors = timeline.of(ExceptionLogged, ThreadFailed).between(begin - 5_000, begin + 500)
     culprits = culprits_of(timeline, [first]) if first is not None else ()
     who = culprits[0].name if culprits else "An instance"
     instances = len(timeline.actors())
-    yield Finding(
+    return Finding(
         because=distinct_events([*asking[:2], *errors[:3], *(e for r in wished for e in r.events), *told]),
         culprits=culprits,
         confidence=CERTAIN if told else LIKELY,
         severity="critical",
         onset=begin,
-        claims=(*facts, *rebalances),
+        claims=_ended(timeline, begin),
         narrative=f"{who} asked the whole Streams application to shut down; every instance stops.",
         ruled_out=(RuledOut(cause="shutdown", why="an exception made one instance ask the others to stop"),),
         advice=(
@@ -57,6 +63,53 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     )
 
 
+def _without_topics(timeline: Timeline, missing: Sequence[SourceTopicsMissing]) -> Finding:
+    begin = time_of(missing[0])
+    leader = next((e for e in missing if e.topics), missing[0])
+    topics = sorted({t for e in missing for t in e.topics})
+    which = ", ".join(topics) or "of the topology"
+    actor = timeline.cast.of_speaker(leader)
+    culprits = culprits_of(timeline, [actor]) if actor is not None else ()
+    ends = timeline.of(StreamsStateChanged).between(begin, begin + AFTER_MS)
+    return Finding(
+        because=distinct_events([leader, *missing, *(e for e in ends if _is_end(e))]),
+        culprits=culprits,
+        confidence=CERTAIN if topics else LIKELY,
+        severity="critical",
+        onset=begin,
+        claims=_ended(timeline, begin),
+        narrative=(
+            f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and told every "
+            "instance in its assignment; their threads stop."
+        ),
+        ruled_out=(RuledOut(cause="shutdown", why="nobody closed the application: it lacks a source topic"),),
+        advice=(
+            Advice(
+                action=f"Create the missing source topics ({which}), then start the application again.",
+                why="Streams creates its internal topics by itself, source topics never; no instance comes back alone.",
+            ),
+        ),
+    )
+
+
+def _fatally_missing(timeline: Timeline) -> list[SourceTopicsMissing]:
+    """What was said of missing topics before instances went into error; topics that appear in time end nothing."""
+    ends = [e for e in timeline.of(StreamsStateChanged) if _is_end(e)]
+    if not ends:
+        return []
+    return timeline.of(SourceTopicsMissing).between(time_of(ends[0]) - MISSED_MS, time_of(ends[0]) + 500)
+
+
+def _is_end(event: StreamsStateChanged) -> bool:
+    return event.after in ("PENDING_ERROR", "ERROR")
+
+
+def _ended(timeline: Timeline, begin: int) -> tuple[Fact, ...]:
+    since, until = begin - 2_000, begin + AFTER_MS
+    facts = (*timeline.moves(since, until), *timeline.requests.between(since, until))
+    return (*facts, *timeline.rebalances.between(since, until))
+
+
 def _thrown(errors: Sequence[Event]) -> str:
     names = (getattr(e, "exception", None) or getattr(e, "error", None) for e in errors)
     first = next(filter(None, names), None)
@@ -64,12 +117,8 @@ def _thrown(errors: Sequence[Event]) -> str:
 
 
 def _is_request(event: Event) -> bool:
-    if isinstance(event, ShutdownRequested):
-        return True
-    if isinstance(event, ThreadFailed):
-        return "SHUTDOWN_APPLICATION" in (event.response or "").upper()
-    return (
-        isinstance(event, SourceTopicsMissing | StreamsStateChanged) and getattr(event, "after", "") == "PENDING_ERROR"
+    return isinstance(event, ShutdownRequested) or (
+        isinstance(event, ThreadFailed) and "SHUTDOWN_APPLICATION" in (event.response or "").upper()
     )
 
 
@@ -84,8 +133,8 @@ RULE = Rule(
         " the error code travels in the subscription and the assignment, and every instance shuts down."
     ),
     signs=(
-        "'sent shutdown request for the entire application', 'Detected that shutdown was requested', "
-        "state PENDING_ERROR."
+        "'sent shutdown request for the entire application', 'Detected that shutdown was requested'; source topics "
+        "missing, then state ERROR."
     ),
     remedy="Mend the exception or create the topics; restart all instances.",
     usual="fault",
