@@ -172,15 +172,20 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
 
 def session_timeout_ms(timeline: Timeline) -> int:
     """session.timeout.ms of the group as a log shows it; else Kafka's present default."""
-    return timeline.remembered(_session_timeout_ms)
+    return session_told_ms(timeline) or 45_000
 
 
-def _session_timeout_ms(timeline: Timeline) -> int:
+def session_told_ms(timeline: Timeline) -> int | None:
+    """session.timeout.ms of the group where a log shows it: what is said to an operator is no guess."""
+    return timeline.remembered(_session_told_ms)
+
+
+def _session_told_ms(timeline: Timeline) -> int | None:
     for event in reversed(timeline.of(MemberLoaded, MemberLeft)):
         assert isinstance(event, MemberLoaded | MemberLeft)
         if event.session_timeout_ms is not None:
             return event.session_timeout_ms
-    return setting(timeline, "session.timeout.ms", 45_000)
+    return setting(timeline, "session.timeout.ms", 0) or None
 
 
 def setting(timeline: Timeline, name: str, default: int) -> int:

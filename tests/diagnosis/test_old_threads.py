@@ -44,3 +44,11 @@ def test_an_instance_that_closes_sends_no_leave_and_is_scaled_in(seen: Side) -> 
         expired(story, "01:10:00.000", 2, number)
     joined(story, "01:10:00.001", ((1, 1), (1, 2)))
     assert story.causes() == ["scale-in"]
+
+
+def test_a_session_timeout_that_no_log_tells_is_not_guessed() -> None:
+    story = old_shop("brokers")
+    for number in (1, 2):
+        expired(story, "01:10:00.000", 2, number)
+    joined(story, "01:10:00.001", ((1, 1), (1, 2)))
+    assert "its session expired and" in story.the_incident().summary

@@ -91,3 +91,9 @@ def test_a_missing_source_topic_ends_every_instance(found: str, received: str) -
 def test_a_source_topic_that_appears_in_time_ends_nothing() -> None:
     story = shop().by_assignor(1, 1, "01:10:00.000", OF_3_0)
     assert "streams-shutdown" not in story.causes()
+
+
+def test_an_instance_that_ends_long_after_its_topics_were_found_ends_for_another_reason() -> None:
+    story = shop().by_assignor(1, 1, "01:10:00.000", OF_3_0)
+    story.by_instance(1, "01:10:30.000", "State transition from RUNNING to PENDING_ERROR")
+    assert "streams-shutdown" not in story.causes()

@@ -32,3 +32,16 @@ def test_an_instance_that_replaces_dying_threads_is_blamed() -> None:
 
 def test_threads_that_stop_without_an_exception_are_not_replaced() -> None:
     assert "thread-replacement" not in dying(thread_replaced=False).causes()
+
+
+def test_threads_that_leave_soon_after_their_group_was_born_replace_nobody() -> None:
+    story = Application(group="shop", seen="brokers")
+    threads = [(node, number) for node in (1, 2) for number in (1, 2)]
+    members = [member_id(story.consumer(node, number)) for node, number in threads]
+    for member in members:
+        story.broker("01:00:00.000", story.words.introduced(member))
+    story.broker("01:00:00.010", story.words.preparing(0, story.words.adding(members[0])))
+    story.broker("01:00:06.000", story.words.stabilized(1, 4))
+    for member in members:
+        story.broker("01:00:06.400", story.words.left(member))
+    assert "thread-replacement" not in story.causes()

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.comings import successors
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import Away, distinct_events, seconds, session_timeout_ms, touched
+from rebalance_forensics.diagnosis.episodes import (
+    Away,
+    distinct_events,
+    seconds,
+    session_timeout_ms,
+    session_told_ms,
+    touched,
+)
 from rebalance_forensics.diagnosis.finding import GUESS, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import Silence, silences
@@ -23,7 +30,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 
 def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...]) -> Finding:
-    away, session = silence.away, session_timeout_ms(timeline)
+    away, session = silence.away, session_told_ms(timeline)
     name = culprits_of(timeline, [away.actor])[0].name
     back = away.back_at is not None or bool(successor)
     after = "a new process of it started afterwards" if away.start else "nothing more came from it"
@@ -38,9 +45,7 @@ def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...
         core=tuple(away.departures),
         onset=silence.began_at(session_timeout_ms(timeline)),
         struck_at=away.at,
-        narrative=(
-            f"{name} stopped without leaving the group: its session expired after {seconds(session)} and {after}."
-        ),
+        narrative=(f"{name} stopped without leaving the group: its session expired{_after(session)} and {after}."),
         ruled_out=(
             RuledOut(cause="process-pause", why="the process that stopped did not go on" if away.start else after),
             RuledOut(cause="scale-in", why="no LeaveGroup and no closing line precede the silence"),
@@ -55,15 +60,27 @@ def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...
                 ),
                 why="Its log ends without a shutdown."
                 if silence.own_lines
-                else f"It sent no LeaveGroup and no heartbeat for {seconds(session)}, and no log of it tells more.",
+                else f"It sent no LeaveGroup and no heartbeat{_for(session)}, and no log of it tells more.",
             ),
             Advice(
-                action=f"Lower session.timeout.ms below {session} if takeover must be quicker.",
-                why=f"Its partitions had no reader for the {seconds(session)} of the session timeout{_back(away)}.",
+                action=f"Lower session.timeout.ms{_below(session)} if takeover must be quicker.",
+                why=f"Its partitions had no reader{_for(session)} until its session expired{_back(away)}.",
                 cost="A pause longer than the new timeout then costs a rebalance (process-pause).",
             ),
         ),
     )
+
+
+def _after(session: int | None) -> str:
+    return f" after {seconds(session)}" if session else ""
+
+
+def _for(session: int | None) -> str:
+    return f" for {seconds(session)}" if session else ""
+
+
+def _below(session: int | None) -> str:
+    return f" below {session}" if session else ""
 
 
 def _back(away: Away) -> str:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, session_timeout_ms, touched
+from rebalance_forensics.diagnosis.episodes import (
+    distinct_events,
+    seconds,
+    session_timeout_ms,
+    session_told_ms,
+    touched,
+)
 from rebalance_forensics.diagnosis.finding import Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import Silence, silences
@@ -21,6 +27,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 def _finding(timeline: Timeline, silence: Silence) -> Finding:
     away, session = silence.away, session_timeout_ms(timeline)
+    told = session_told_ms(timeline)
+    long = f" ({told} ms)" if told else ""
     name = culprits_of(timeline, [away.actor])[0].name
     back = f" and was back after {seconds(away.back_at - away.at)}" if away.back_at is not None else ""
     facts = away.facts()
@@ -34,7 +42,7 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         core=tuple(away.departures),
         onset=silence.began_at(session_timeout_ms(timeline)),
         struck_at=away.at,
-        narrative=f"{name} sent no heartbeat for session.timeout.ms ({session} ms), was evicted{back}; {known}.",
+        narrative=f"{name} sent no heartbeat for session.timeout.ms{long}, was evicted{back}; {known}.",
         ruled_out=(
             RuledOut(cause="process-crash", why="no new process started in between"),
             RuledOut(cause="network-partition", why="its log shows no disconnects while it was away"),

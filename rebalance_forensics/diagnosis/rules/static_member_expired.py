@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import Away, distinct_events, seconds, session_timeout_ms, touched
+from rebalance_forensics.diagnosis.episodes import (
+    Away,
+    distinct_events,
+    seconds,
+    session_timeout_ms,
+    session_told_ms,
+    touched,
+)
 from rebalance_forensics.diagnosis.finding import Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
@@ -18,6 +25,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         if silence.verdict != "static":
             continue
         away, session = silence.away, session_timeout_ms(timeline)
+        told = session_told_ms(timeline)
+        long = f" ({told} ms)" if told else ""
         facts = away.facts()
         name = culprits_of(timeline, [away.actor], as_instance=True)[0].name
         yield Finding(
@@ -31,9 +40,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             core=tuple(away.departures),
             onset=silence.began_at(session),
             struck_at=away.at,
-            narrative=(
-                f"Static member {name} stayed away longer than session.timeout.ms ({session} ms) and was removed."
-            ),
+            narrative=(f"Static member {name} stayed away longer than session.timeout.ms{long} and was removed."),
             ruled_out=(RuledOut(cause="static-member-restart", why="it did not come back within the session timeout"),),
             advice=(_advice(away, session),),
         )

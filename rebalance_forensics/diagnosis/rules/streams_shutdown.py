@@ -17,6 +17,8 @@ from rebalance_forensics.timeline.told import time_of
 
 AFTER_MS = 120_000
 MISSED_MS = 60_000
+OBEYED_MS = 10_000
+"""A thread that receives the error code, or waited in vain, stops at once."""
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -93,11 +95,15 @@ def _without_topics(timeline: Timeline, missing: Sequence[SourceTopicsMissing]) 
 
 
 def _fatally_missing(timeline: Timeline) -> list[SourceTopicsMissing]:
-    """What was said of missing topics before instances went into error; topics that appear in time end nothing."""
-    ends = [e for e in timeline.of(StreamsStateChanged) if _is_end(e)]
-    if not ends:
-        return []
-    return timeline.of(SourceTopicsMissing).between(time_of(ends[0]) - MISSED_MS, time_of(ends[0]) + 500)
+    """What instances said of missing topics before they went into error; topics that appear in time end nothing."""
+    end = next((time_of(e) for e in timeline.of(StreamsStateChanged) if _is_end(e)), 0)
+    told = [e for e in timeline.of(SourceTopicsMissing).between(end - MISSED_MS, end + 500) if not _is_broker(e)]
+    return told if told and time_of(told[-1]) >= end - OBEYED_MS else []
+
+
+def _is_broker(event: Event) -> bool:
+    """A coordinator of KIP-1071 also misses internal topics, until it is given them."""
+    return event.speaker.role == "broker"
 
 
 def _is_end(event: StreamsStateChanged) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, span, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
@@ -42,11 +43,12 @@ def _swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
     found: dict[Actor, list[Event]] = {}
     if timeline.kind != "streams":
         return found
+    born = {id(a) for run in startup_arrivals(timeline) for a in run}
     for departure in timeline.departures:
         if departure.actor.has_log or departure.why not in ("unsubscribed", "closed", "left"):
             continue
         near = timeline.arrivals.of(departure.actor).between(departure.at - AROUND_MS, departure.at + AROUND_MS)
-        if any(a.member != departure.member for a in near):
+        if any(a.member != departure.member and id(a) not in born for a in near):
             found.setdefault(departure.actor, []).append(departure.events[0])
     return {actor: events for actor, events in found.items() if len(events) > 1}
 
