@@ -24,8 +24,10 @@ from rebalance_forensics.diagnosis.weighing import Draft, names_of
 from rebalance_forensics.diagnosis.what_if import alternatives
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
+from rebalance_forensics.events.rebalancing import RebalanceStarted
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.follow_ups import REJOINS
 from rebalance_forensics.timeline.in_time import InTime
 
 SLACK_MS = 1_500
@@ -203,9 +205,18 @@ def unexplained(rebalance: Rebalance) -> Finding:
         severity="info",
         claims=(rebalance,),
         narrative=(
-            f"Generation {rebalance.generation} began and no line says why: no departure, no arrival, "
-            "no changed subscription or metadata, no coordinator move and no reason of a client was found."
+            f"Generation {rebalance.generation} began{_by_whom(rebalance)} and no line says why: no departure, no "
+            "arrival, no changed subscription or metadata, no coordinator move and no reason of a client was found."
         ),
         cause="unexplained",
         rank=99,
     )
+
+
+def _by_whom(rebalance: Rebalance) -> str:
+    """The coordinator names the member whose JoinGroup began it, if nothing else."""
+    opened = (e for e in rebalance.events if isinstance(e, RebalanceStarted))
+    first = next((e for e in opened if e.trigger in REJOINS and e.members), None)
+    if first is None:
+        return ""
+    return f" when {'its leader ' if first.trigger == 'leader-rejoined' else ''}{first.members[0]} rejoined,"

@@ -15,6 +15,9 @@ from rebalance_forensics.timeline.model import RebalanceMode
 NEAR_MS = 3_000
 RECENT_MS = 60_000
 AT_ONCE_MS = 1_000
+STOPS_WORK_MS = 15_000
+"""task.shutdown.graceful.timeout.ms is 5 s; connectors are stopped before the tasks."""
+REJOINS = ("member-rejoined", "leader-rejoined")
 
 
 def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event], mode: RebalanceMode = "unknown") -> None:
@@ -26,21 +29,35 @@ def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event], mo
         until = rebalance.started_at + 100
         rebalance.followup = _kind(told, min(since, rebalance.started_at - 50), until)
         if rebalance.followup is None and previous is not None and mode != "eager":
-            rebalance.followup = _wordless_hand_over(previous, rebalance)
+            rebalance.followup = _hand_over(told, previous, rebalance)
         previous = rebalance
+
+
+def _hand_over(told: InTime[Event], previous: Rebalance, rebalance: Rebalance) -> str | None:
+    """What was revoked is handed over; of Connect, workers' logs show whether anything was."""
+    given = told.between(rebalance.started_at - STOPS_WORK_MS, rebalance.started_at + AT_ONCE_MS)
+    given = [e for e in given if isinstance(e, WorkerAssigned) and e.generation == previous.generation]
+    return _after_revocation(given, rebalance) if given else _wordless_hand_over(previous, rebalance)
 
 
 def _wordless_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None:
     """A member rejoins a Stable group as soon as it has its assignment: before 3.2 no coordinator says what for."""
     opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
     wordless = bool(opened) and all(
-        e.trigger in ("member-rejoined", "leader-rejoined")
-        and e.client_reason in (None, "not provided")
-        and e.state in (None, "Stable")
+        e.trigger in REJOINS and e.client_reason in (None, "", "not provided") and e.state in (None, "Stable")
         for e in opened
     )
     at_once = previous.completed_at is not None and 0 <= rebalance.started_at - previous.completed_at <= AT_ONCE_MS
     return "cooperative" if wordless and at_once else None
+
+
+def _after_revocation(given: Sequence[Event], rebalance: Rebalance) -> str | None:
+    """A Connect worker whose assignment revokes work stops it and rejoins without a word (KIP-415)."""
+    opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
+    if any(e.trigger not in REJOINS for e in opened):
+        return None
+    revoked = any(isinstance(e, WorkerAssigned) and (e.revoked_connectors or e.revoked_tasks) for e in given)
+    return "cooperative" if revoked else None
 
 
 TELLING = (

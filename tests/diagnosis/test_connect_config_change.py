@@ -48,3 +48,36 @@ def test_one_change_is_planned_and_a_dozen_in_a_row_disturb(created: list[str], 
 
 def test_a_worker_that_starts_changes_no_configuration() -> None:
     assert "connect-config-change" not in cluster().causes()
+
+
+def revoking(work: str) -> Story:
+    """A second worker comes; the first gives up work and rejoins as soon as it has stopped it."""
+    story = Story(group="kc", release=(3, 3))
+    leader, newcomer = member_id("connect-1", 1), member_id("connect-2", 1)
+    again = f"Leader {leader} re-joining group during Stable; client reason: "
+    reasons = [story.words.adding(leader), story.words.adding(newcomer), again]
+    for number, (at, reason) in enumerate(zip(("01:00:00", "01:10:00", "01:10:04"), reasons, strict=True)):
+        given = JOINED.format(n=number + 1, leader=leader)
+        if number == 1:
+            given = given.replace("revokedTaskIds=[]", f"revokedTaskIds=[{work}]")
+        if number < 2:
+            story.broker(f"{at}.000", story.words.introduced((leader, newcomer)[number]))
+        story.broker(f"{at}.010", story.words.preparing(number, reason))
+        worker_says(story, f"{at}.011", "Rebalance started")
+        story.broker(f"{at}.500", story.words.stabilized(number + 1, min(number + 1, 2)))
+        story.broker(f"{at}.510", story.words.assigned(number + 1, min(number + 1, 2), leader))
+        worker_says(story, f"{at}.520", given)
+    return story
+
+
+def test_a_worker_that_stopped_revoked_work_rejoins_to_hand_it_over() -> None:
+    story = revoking("sink-a-0")
+    assert [g.followup for g in story.history().generations] == [None, None, "cooperative"]
+    assert story.causes() == ["scale-out"]
+    assert story.the_incident().generations == (2, 3)
+
+
+def test_a_rejoin_for_which_nothing_was_revoked_is_unexplained_and_says_who_rejoined() -> None:
+    story = revoking("")
+    assert story.causes() == ["scale-out", "unexplained"]
+    assert f"its leader {member_id('connect-1', 1)} rejoined" in story.incidents()[1].summary
