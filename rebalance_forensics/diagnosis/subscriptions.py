@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rebalance_forensics.diagnosis.given_topics import given_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.membership import Subscribed
@@ -40,6 +41,15 @@ def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = BROKER_LEA
     begin = max(at - lead_ms, timeline.first + 1)
     changed = timeline.of(TopicChanged).between(begin, at + 1_000)
     return [e for e in changed if not e.topic.startswith("__") and not _is_internal(timeline, e.topic)]
+
+
+def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
+    """Those of the changed topics that the group reads, where its logs tell which it does."""
+    asked = timeline.of(Subscribed)
+    known = {topic for event in asked for topic in event.topics} | set(given_topics(timeline).partitions)
+    if not known or any(e.topic_pattern is not None for e in asked) or not all(a.has_log for a in timeline.actors()):
+        return changed
+    return [e for e in changed if isinstance(e, TopicChanged) and e.topic in known]
 
 
 def _is_internal(timeline: Timeline, topic: str) -> bool:

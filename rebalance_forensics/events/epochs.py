@@ -9,11 +9,15 @@ from rebalance_forensics.events.base import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupEpochBumped(Event):
-    """The coordinator bumped the group epoch. `member` is the one whose heartbeat did it, where named."""
+    """The coordinator bumped the group epoch. `member` is the one whose heartbeat did it, where named.
+
+    `metadata_hash` (from 4.1) is that of the topics the group reads: it stays as it was while none of them changes.
+    """
 
     epoch: int
     member: str | None = None
     topology_epoch: int | None = None
+    metadata_hash: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

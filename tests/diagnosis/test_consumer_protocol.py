@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.epochs import three_members
+from tests.epochs import EpochStory, three_members
 from tests.story import Side
 
 EVERY_SIDE = pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
@@ -52,3 +52,31 @@ def test_a_member_that_gives_its_partitions_up_before_others_take_them_is_not_go
     story.client("c-3", "01:10:00.000", "Revoke previously assigned partitions [orders-3]")
     story.client("c-1", "01:10:00.500", "Adding newly assigned partitions: [orders-3]")
     assert story.timeline().departures == []
+
+
+CREATED = "Created log for partition {topic}-4 in /var/kafka with properties {{}}."
+
+
+def bumped_after(topic: str, metadata_hash: int | None) -> EpochStory:
+    """A topic changes, a second later the group epoch rises and no line says why."""
+    story = three_members("brokers")
+    story.broker("01:10:00.000", CREATED.format(topic=topic), logger="kafka.log.LogManager")
+    told = "" if metadata_hash is None else f" with metadata hash {metadata_hash}"
+    story.group_says("01:10:01.000", f"Bumped group epoch to 4{told}.")
+    return story
+
+
+@pytest.mark.parametrize("metadata_hash", [None, 77])
+def test_an_epoch_that_rises_right_after_a_topic_changed_rose_for_it(metadata_hash: int | None) -> None:
+    assert bumped_after("orders", metadata_hash).causes() == ["topic-metadata-change"]
+
+
+def test_an_epoch_with_the_metadata_of_the_one_before_rose_for_no_topic() -> None:
+    assert "topic-metadata-change" not in bumped_after("orders", 8761535610101143541).causes()
+
+
+def test_a_topic_that_no_member_reads_bumps_no_epoch() -> None:
+    story = three_members()
+    story.broker("01:10:00.000", CREATED.format(topic="invoices"), logger="kafka.log.LogManager")
+    story.group_says("01:10:01.000", "Bumped group epoch to 4.")
+    assert "topic-metadata-change" not in story.causes()

@@ -32,6 +32,17 @@ def test_a_new_process_under_the_same_name_proves_the_crash() -> None:
     assert story.the_incident().generations == (2, 3)
 
 
+def test_the_expiry_that_comes_after_the_new_process_is_that_of_the_former_life() -> None:
+    story = Story(release=(1, 1)).formed("c-1", "c-2", "c-3")
+    old = story.id_of("c-3")
+    story.reborn("c-3").started("c-3", "01:10:01.000")
+    story.client("c-3", "01:10:01.300", "(Re-)joining group")
+    story.broker("01:10:01.310", story.words.preparing(1, ""))
+    story.says("01:10:07.400", f"Member {old} in group payments has failed, removing it from the group")
+    story.rebalanced("01:10:07.410", "", ["c-1", "c-2", "c-3"])
+    assert story.causes() == ["process-crash"]
+
+
 def test_the_return_of_a_crashed_member_is_no_scale_out() -> None:
     story = evicted()
     story.reborn("c-3").started("c-3", "01:10:05.000")

@@ -11,7 +11,12 @@ from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, Findin
 from rebalance_forensics.diagnosis.given_topics import given_topics
 from rebalance_forensics.diagnosis.growth import growths
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
-from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_under_pattern, wordless_rejoins
+from rebalance_forensics.diagnosis.subscriptions import (
+    of_the_group,
+    topics_changed_before,
+    topics_under_pattern,
+    wordless_rejoins,
+)
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
@@ -21,6 +26,8 @@ from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.told import time_of
 
 ONE_CHANGE_MS = 120_000
+NOTICED_MS = 10_000
+"""The coordinator of a KIP-848 group sees a changed topic at the next heartbeat of any member."""
 STORM = 3
 _TOPICS = re.compile(r"([^\s{},=()]+)=(\[[^\]]*\]|[^,}]*)")
 
@@ -106,19 +113,26 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[Finding]:
     """A KIP-848 epoch that no member caused, after a topic changed."""
     for rebalance in timeline.rebalances:
         bumps = [e for e in rebalance.events if isinstance(e, GroupEpochBumped)]
-        if not bumps or _member_did_it(timeline, rebalance):
+        if not bumps or _member_did_it(timeline, rebalance) or _same_metadata(timeline, bumps[0]):
             continue
-        topics = topics_changed_before(timeline, rebalance.started_at)
+        topics = of_the_group(timeline, topics_changed_before(timeline, rebalance.started_at))
         if topics:
+            prompt = rebalance.started_at - time_of(topics[-1]) <= NOTICED_MS
             yield Finding(
                 because=distinct_events([*bumps, *topics]),
                 culprits=_culprits(_names_of(topics)),
-                confidence=LIKELY,
+                confidence=LIKELY if prompt else GUESS,
                 severity="info",
                 claims=(rebalance,),
                 narrative=f"The group epoch rose after {', '.join(_names_of(topics))} changed.",
                 advice=_advice(len(_names_of(topics)), 1),
             )
+
+
+def _same_metadata(timeline: Timeline, bump: GroupEpochBumped) -> bool:
+    """From 4.1 on the coordinator tells a hash of the topics that the group reads: unchanged, they are not why."""
+    before = timeline.of(GroupEpochBumped).last((bump.at or 0) - 1)
+    return before is not None and bump.metadata_hash is not None and before.metadata_hash == bump.metadata_hash
 
 
 def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
