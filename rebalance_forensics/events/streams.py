@@ -164,7 +164,6 @@ class ThreadFenced(Event):
     """A thread missed a rebalance and dropped out of the group: it closes all its tasks and rejoins."""
 
     task: str | None = None
-    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
