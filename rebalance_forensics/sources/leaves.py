@@ -152,18 +152,25 @@ def pair_of(value: Mapping[str, object]) -> tuple[str, object] | None:
 
 def told(leaves: Leaves, names: Sequence[str], fits: Callable[[str], bool] = bool) -> str | None:
     """The first that goes by one of these names, by itself or at the end of its path."""
+    whole, ending = leaves.by_name, leaves.by_ending
     for name in names:
-        for text in [*leaves.by_name.get(name, []), *leaves.by_ending.get(name, [])]:
-            if fits(text):
-                return text
+        if name in whole or name in ending:
+            for text in (*whole.get(name, ()), *ending.get(name, ())):
+                if fits(text):
+                    return text
     return None
 
 
 def stamp_in(leaves: Leaves, names: Sequence[str] = TIMES) -> Stamp | None:
     """The time that an object gives."""
-    text = told(leaves, names, lambda text: (stamp := read_stamp(text)) is not None and stamp.form == "full")
-    if text is not None:
-        return read_stamp(text)
+    read: list[Stamp] = []
+
+    def is_full(text: str) -> bool:
+        read[:] = [stamp] if (stamp := read_stamp(text)) is not None and stamp.form == "full" else []
+        return bool(read)
+
+    if told(leaves, names, is_full) is not None:
+        return read[0]
     seconds = told(leaves, ("timestampseconds", "epochsecond"), str.isdigit)
     if seconds is None:
         return None

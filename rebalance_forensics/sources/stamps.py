@@ -56,6 +56,7 @@ _SHAPES = tuple(
 _WEEKDAY_FIRST = re.compile(rf"{_WEEKDAY[:-1]}(?=\d{{4}}-)")
 _LOG4J = len("2026-11-20 10:15:30,123")
 _LOG4J_SHAPE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}\Z")
+_ISO_SHAPE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +170,13 @@ def _clock_ms(clock: str) -> int:
 
 def read_stamp(text: str) -> Stamp | None:
     """Read the time at the start of a text; None where there is none."""
-    if len(text) == _LOG4J and _LOG4J_SHAPE.match(text):  # by far the commonest, and worth a shortcut
+    # By far the commonest, and worth a shortcut: Log4j's own, and what stores write.
+    if len(text) == _LOG4J and _LOG4J_SHAPE.match(text):
         day = _day_ms(text[:10])
         return None if day is None else Stamp(day + _clock_ms(text[11:19]) + int(text[20:]), None)
+    if _ISO_SHAPE.match(text):
+        day = _day_ms(text[:10])
+        return None if day is None else Stamp(day + _clock_ms(text[11:19]) + _milliseconds(text[20:-1]), 0)
     if weekday := _WEEKDAY_FIRST.match(text):
         text = text[weekday.end() :]
     for shape in _SHAPES:
