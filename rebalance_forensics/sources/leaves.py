@@ -155,7 +155,7 @@ def told(leaves: Leaves, names: Sequence[str], fits: Callable[[str], bool] = boo
     whole, ending = leaves.by_name, leaves.by_ending
     for name in names:
         if name in whole or name in ending:
-            for text in (*whole.get(name, ()), *ending.get(name, ())):
+            for text in [*whole.get(name, []), *ending.get(name, [])]:
                 if fits(text):
                     return text
     return None
