@@ -12,13 +12,44 @@ from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import MemberRefused
+from rebalance_forensics.events.membership import AuthorizationFailed, MemberRefused
+from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.rebalancing import JoinFailed, SyncFailed
+from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 
 AFTER_MS = 60_000
+DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+_DENYING = (
+    AuthorizationFailed, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed, OffsetCommitFailed,
+    MemberRefused, ExceptionLogged,
+)  # fmt: skip
+
+
+def denied(timeline: Timeline) -> dict[Actor, list[Event]]:
+    """Clients that were denied the group or its topics, and the lines that say so."""
+    return timeline.remembered(_denied)
+
+
+def _denied(timeline: Timeline) -> dict[Actor, list[Event]]:
+    by_actor: dict[Actor, list[Event]] = defaultdict(list)
+    for event in timeline.of(*_DENYING):
+        if not _is_denial(event, timeline.group):
+            continue
+        speaker = timeline.cast.of_speaker(event)
+        here = [a for a in timeline.cast.at_place(event) if a.has_log] if isinstance(event, ExceptionLogged) else []
+        for actor in [speaker] if speaker is not None else here:
+            by_actor[actor].append(event)
+    return dict(by_actor)
+
+
+def _is_denial(event: Event, group: str) -> bool:
+    if isinstance(event, ExceptionLogged):
+        if (event.exception or "").endswith("GroupAuthorizationException"):
+            return (event.detail or "").rpartition("group: ")[2] in (group, event.detail)
+        return (event.exception or "").endswith("TopicAuthorizationException")
+    return isinstance(event, AuthorizationFailed) or getattr(event, "error", None) in DENIALS
 
 
 def refused(

@@ -3,6 +3,7 @@ from __future__ import annotations
 from tests.story import Story
 
 DENIED = "Topic authorization failed for topics [orders]"
+DENIED_GROUP = "Not authorized to access group: payments"
 
 
 def test_a_member_that_may_not_read_the_topic_is_blamed() -> None:
@@ -21,3 +22,25 @@ def test_a_group_that_is_denied_in_the_heartbeat_thread_is_a_refusal_too() -> No
 
 def test_nobody_is_denied_in_a_healthy_group() -> None:
     assert Story().formed("c-1", "c-2").causes() == []
+
+
+def test_a_group_that_loses_its_rights_is_neither_silent_nor_without_a_coordinator() -> None:
+    story = Story(release=(2, 4)).formed("c-1", "c-2")
+    for client in ("c-1", "c-2"):
+        commit = "Offset commit failed on partition orders-1 at offset 64: Not authorized to access group: "
+        story.client(client, "01:10:00.000", commit + "Group authorization failed.", level="ERROR")
+        lost = "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid, will attempt "
+        story.client(client, "01:10:05.000", lost + "rediscovery")
+        thrown = f"Stopping\norg.apache.kafka.common.errors.GroupAuthorizationException: {DENIED_GROUP}"
+        story.line(f"{client}/app.log", "01:10:05.050", thrown, level="ERROR", logger="com.acme.Worker")
+        expired = f"Member {story.id_of(client)} in group payments has failed, removing it from the group"
+        story.says("01:10:09.000", expired)
+    assert story.causes() == ["authorization-failure"]
+    assert story.the_incident().severity == "critical"
+
+
+def test_the_denial_of_another_group_in_the_same_process_is_not_this_groups() -> None:
+    story = Story().formed("c-1", "c-2")
+    thrown = "Stopping\norg.apache.kafka.common.errors.GroupAuthorizationException: " + DENIED_GROUP
+    story.line("c-1/app.log", "01:10:00.000", thrown.replace("payments", "reports"), level="ERROR", logger="com.acme.W")
+    assert story.causes() == []

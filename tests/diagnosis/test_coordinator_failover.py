@@ -73,3 +73,22 @@ def test_processes_that_look_for_the_coordinator_before_they_join_move_nothing()
         story.client(client, "01:00:07.000", FOUND.replace("broker-3", "broker-2"))
     story.rebalanced("01:00:09.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3", "c-4"])
     assert "coordinator-failover" not in story.causes()
+
+
+def test_members_that_give_their_coordinator_up_one_after_another_have_not_lost_the_broker() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
+    for second, client in ((0, "c-1"), (8, "c-2"), (16, "c-3")):
+        story.client(client, f"01:10:{second:02}.000", LOST)
+        story.client(
+            client, f"01:10:{second:02}.100", FOUND.replace("3:9092 (id: 2147483644", "2:9092 (id: 2147483645")
+        )
+    assert "coordinator-failover" not in story.causes()
+
+
+def test_a_frozen_coordinator_that_wakes_up_expires_sessions_of_a_group_it_has_lost() -> None:
+    story = moved()
+    for client in ("c-1", "c-2"):
+        expired = f"Member {story.id_of(client)} in group payments has failed, removing it from the group"
+        story.broker("01:10:40.000", f"[GroupCoordinator 2]: {expired}", 2, GC)
+    assert story.causes() == ["coordinator-failover"]
+    assert story.the_incident().severity == "warning"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rebalance_forensics.diagnosis.culprits import broker
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, setting
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.presence import times_with_members
+from rebalance_forensics.diagnosis.refusals import denied
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
@@ -18,10 +20,13 @@ from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
 
 TOGETHER_MS = 15_000
+ALL_AT_ONCE_MS = 5_000
+DENIED_MS = 10_000
 ONE_BOUNCE_MS = 300_000
 EFFECT_MS = 20_000
 ONE_SHUTDOWN_MS = 60_000
@@ -106,13 +111,13 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[_Move]:
     lost = [
         e
         for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed)
-        if _is_loss(e) and (e.at or 0) > settled and not _still_starting(timeline, e)
+        if _is_loss(e) and (e.at or 0) > settled and not _still_starting(timeline, e) and not _is_denied(timeline, e)
     ]
     heard = [a for a in timeline.actors() if a.has_log]
     for run in runs(lost, time_of, TOGETHER_MS):
         actors = {timeline.cast.of_speaker(e) for e in run} - {None}
         brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
-        if not brokers or len(actors) < 2 or 2 * len(actors) <= len(heard):
+        if not brokers or len(actors) < 2 or 2 * len(actors) <= len(heard) or _one_by_one_lost(timeline, run):
             continue
         yield _Move(
             at=time_of(run[0]),
@@ -121,6 +126,21 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[_Move]:
             certain=False,
             until=time_of(run[-1]),
         )
+
+
+def _one_by_one_lost(timeline: Timeline, run: list[Event]) -> bool:
+    """Whoever is kept from its heartbeats loses the coordinator alone; one that dies is lost by all at a heartbeat."""
+    first = {timeline.cast.of_speaker(e): time_of(e) for e in reversed(run)}
+    times = sorted(first.values())
+    reach = max(ALL_AT_ONCE_MS, 2 * setting(timeline, "heartbeat.interval.ms", 3_000))
+    return min(later - earlier for earlier, later in pairwise(times)) > reach
+
+
+def _is_denied(timeline: Timeline, event: Event) -> bool:
+    """A client that may no longer use the group gives its coordinator up as well."""
+    actor, at = timeline.cast.of_speaker(event), time_of(event)
+    told = denied(timeline).get(actor, []) if actor is not None else []
+    return any(at - DENIED_MS < time_of(e) < at + DENIED_MS for e in told)
 
 
 def _still_starting(timeline: Timeline, event: Event) -> bool:
@@ -202,10 +222,20 @@ def _effects(timeline: Timeline, chain: list[_Move]) -> tuple[Fact, ...]:
         found += [r for r in asked if r.why in ("other", "member-rejoined", "leader-rejoined")]
         gone = timeline.departures.between(begin, end)
         found += [d for d in gone if d.why in SILENT and d.returned is not None]
+        found += [d for d in timeline.departures.since(begin) if _told_by_the_former(timeline, d, move)]
         found += [a for a in timeline.arrivals.between(begin, end) if not a.first and a.start is None]
         following = timeline.rebalances.between(begin, end)
         found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
     return tuple(dict.fromkeys(found))
+
+
+def _told_by_the_former(timeline: Timeline, departure: Departure, move: _Move) -> bool:
+    """A broker that stood still expires every session when it wakes up, until it learns that it lost the group."""
+    if departure.why not in SILENT or not all(f"broker-{e.speaker.broker}" == move.broker for e in departure.events):
+        return False
+    loads = timeline.of(GroupLoaded).between(move.at - TOGETHER_MS, departure.at)
+    last = next((e for e in reversed(loads) if e.group == timeline.group), None)
+    return last is not None and f"broker-{last.speaker.broker}" != move.broker
 
 
 def _has_own_cause(timeline: Timeline, at: int) -> bool:
