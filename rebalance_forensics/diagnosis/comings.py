@@ -23,6 +23,7 @@ from rebalance_forensics.timeline.told import time_of
 STARTUP_GAP_MS = 20_000
 ONE_SHUTDOWN_MS = 20_000
 STARTUP_SLACK_MS = 10_000
+ADDED_MS = 2_000
 RESTART_PAIR_MS = 90_000
 VOLUNTARY = ("closed", "left")
 
@@ -48,8 +49,16 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
         if _into_an_empty_group(run) and _nobody_before(timeline, run[0]) and not _others_in(timeline, run):
             settled = _settled_after(timeline, run[0].at)
-            found.append([a for a in run if (a.after is None or a.after.at < run[0].at) and _of_the_start(a, settled)])
+            born = [a for a in run if (a.after is None or a.after.at < run[0].at) and _of_the_start(a, settled)]
+            found.append([a for a in born if not _added_to_its_process(a, born, settled)])
     return found
+
+
+def _added_to_its_process(arrival: Arrival, born: list[Arrival], settled: int) -> bool:
+    """A thread added to a running instance (KIP-663) has the process start of the threads that formed the group."""
+    if arrival.actor.kind != "instance" or arrival.at <= settled + ADDED_MS:
+        return False
+    return any(a.actor is arrival.actor and a.start is arrival.start and a.at <= settled for a in born)
 
 
 def _into_an_empty_group(run: list[Arrival]) -> bool:

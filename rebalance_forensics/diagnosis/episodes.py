@@ -185,7 +185,10 @@ def _session_told_ms(timeline: Timeline) -> int | None:
         assert isinstance(event, MemberLoaded | MemberLeft)
         if event.session_timeout_ms is not None:
             return event.session_timeout_ms
-    return setting(timeline, "session.timeout.ms", 0) or None
+    # From KIP-848 on the broker sets it: what a client prints is not used.
+    own = timeline.protocol in ("classic", "unknown")
+    name = "session.timeout.ms" if own else f"group.{timeline.protocol}.session.timeout.ms"
+    return setting(timeline, name, 0) or None
 
 
 def setting(timeline: Timeline, name: str, default: int) -> int:

@@ -32,7 +32,7 @@ from rebalance_forensics.timeline.model import (
     RebalanceMode,
 )
 from rebalance_forensics.timeline.pauses import pauses_of
-from rebalance_forensics.timeline.processes import starts_of, stops_of
+from rebalance_forensics.timeline.processes import closed_at_last, starts_of, stops_of
 from rebalance_forensics.timeline.requests import requests_of
 from rebalance_forensics.timeline.roles import with_roles
 from rebalance_forensics.timeline.shared import adopted, concerning
@@ -173,6 +173,8 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     starts = starts_of(cast, events)
     lives, rebalances, generations = _replayed(cast, starts, events)
     stops = stops_of(cast, events)
+    for stop in closed_at_last(cast, stops, events) if kind == "streams" else ():
+        lives.close(stop)
     close_for_good(lives.departures, stops)
     return Timeline(
         group=group,

@@ -36,7 +36,7 @@ from rebalance_forensics.events.rebalancing import (
 )
 from rebalance_forensics.timeline.absentees import Missed
 from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
-from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
+from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.leaving import why_left
 from rebalance_forensics.timeline.names import name_in_member_id
 from rebalance_forensics.timeline.register import FUSE_MS, Register
@@ -61,6 +61,11 @@ class Lives(Register):
         for member in self.live.of(missed.actor):
             if missed.actor.kind == "client" or self.cast.client_of(member) == missed.client_id:
                 self._write_off(member, missed.at, missed.why, missed.proof)
+
+    def close(self, stop: Stop) -> None:
+        """A Streams instance that closes sends no LeaveGroup: it is gone, though nobody is left to tell."""
+        for member in self.live.of(stop.actor):
+            self._write_off(member, stop.at, "closed", stop.events)
 
     def hear(self, event: Event) -> None:
         """Take in one event; they come oldest first."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
+from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import LeaveSent, Subscribed
 from rebalance_forensics.events.process import (
     ConsumerClosed,
@@ -15,6 +16,7 @@ from rebalance_forensics.events.process import (
     StartTimeReported,
     VersionReported,
 )
+from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Start, Stop
@@ -102,6 +104,21 @@ def stops_of(cast: Cast, events: Sequence[Event]) -> list[Stop]:
                 latest[actor] = Stop(actor, event.at, [event])
                 stops.append(latest[actor])
     return stops
+
+
+def closed_at_last(cast: Cast, stops: Sequence[Stop], events: Sequence[Event]) -> list[Stop]:
+    """The last stop of each Streams instance that took part in nothing afterwards."""
+    last = {stop.actor: stop for stop in stops if stop.actor.kind == "instance" and _of_the_process(stop)}
+    for event in reversed(events) if last else ():
+        if isinstance(event, JoinStarted | JoinSucceeded | SyncSucceeded | MemberTransitioned):
+            actor = cast.of_speaker(event)
+            if actor in last and (event.at or 0) > (last[actor].events[-1].at or 0):
+                del last[actor]
+    return sorted(last.values(), key=lambda s: (s.at, s.actor.name))
+
+
+def _of_the_process(stop: Stop) -> bool:
+    return any(isinstance(e, StreamsStateChanged) for e in stop.events)
 
 
 def _stopping(cast: Cast, event: Event) -> list[Actor]:

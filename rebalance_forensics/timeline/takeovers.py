@@ -24,6 +24,7 @@ from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigne
 from rebalance_forensics.timeline.absentees import Missed
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Start
+from rebalance_forensics.timeline.names import streams_thread
 
 GIVING_UP = (
     PartitionsRevoked, PartitionsLost, OwnershipGivenUp, TasksAssigned, TasksRevoked, TasksLost, LeaveSent,
@@ -42,7 +43,7 @@ def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> 
         return []
     given_up, anew = _times(cast, events, GIVING_UP), _times(cast, events, (MemberTransitioned,))
     for start in starts:
-        insort(anew[start.actor], start.at)
+        insort(anew[start.actor, None], start.at)
     held: dict[str, tuple[_Client, int]] = {}
     found = []
     for event in events:
@@ -53,8 +54,9 @@ def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> 
         client = (actor, event.speaker.client_id)
         robbed = dict.fromkeys(held[p] for p in given if p in held and held[p][0] != client)
         for other, since in robbed:
-            gave = _between(given_up[other[0]], since, event.at + GIVEN_UP_LATE_MS)
-            if not gave and not _between(anew[other[0]], since, event.at):
+            own, process = _hands(other), (other[0], None)
+            gave = any(_between(given_up[k], since, event.at + GIVEN_UP_LATE_MS) for k in (own, process))
+            if not gave and not any(_between(anew[k], since, event.at) for k in (own, process)):
                 found.append(Missed(*other, event.at, event.at, "vanished", (event,)))
         held |= dict.fromkeys(given, (client, event.at + 1))
     return found
@@ -67,15 +69,20 @@ def _given(event: Event) -> tuple[str, ...]:
     return event.partitions if isinstance(event, PartitionsAssigned) else ()
 
 
-def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) -> dict[Actor, list[int]]:
+def _hands(client: _Client) -> _Client:
+    """Whose partitions they are: of an instance each thread holds its own."""
+    return client[0], streams_thread(client[1] or "") if client[0].kind == "instance" else None
+
+
+def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) -> dict[_Client, list[int]]:
     """When each of them gave partitions back or lost them; or joined anew and had none."""
-    times: dict[Actor, list[int]] = defaultdict(list)
+    times: dict[_Client, list[int]] = defaultdict(list)
     for event in events:
         if event.at is None or not isinstance(event, kinds):
             continue
         actor = cast.of_speaker(event)
         if actor is not None and getattr(event, "after", "JOINING") in EMPTY_HANDED:
-            times[actor].append(event.at)
+            times[_hands((actor, event.speaker.client_id or event.speaker.thread))].append(event.at)
     return times
 
 

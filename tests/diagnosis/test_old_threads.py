@@ -52,3 +52,36 @@ def test_a_session_timeout_that_no_log_tells_is_not_guessed() -> None:
         expired(story, "01:10:00.000", 2, number)
     joined(story, "01:10:00.001", ((1, 1), (1, 2)))
     assert "its session expired and" in story.the_incident().summary
+
+
+def test_a_whole_application_that_closes_is_shut_down_though_nobody_is_left_to_tell() -> None:
+    story = closed(closed(old_shop("clients"), "01:10:00.000", 1), "01:10:00.100", 2)
+    cases = [i for i in story.case().incidents if i.root_causes[0].cause == "shutdown"]
+    assert [i.severity for i in cases] == ["info"]
+
+
+def test_an_instance_that_closes_and_comes_back_before_anybody_missed_it_is_still_a_member() -> None:
+    story = closed(old_shop("clients"), "01:10:00.000", 2)
+    joined(story, "01:10:05.000", EVERYBODY)
+    assert all(d.returned is not None for d in story.timeline().departures)
+
+
+@pytest.mark.parametrize(("others", "severity"), [(True, "warning"), (False, "critical")])
+def test_instances_that_die_of_one_record_are_one_incident_and_critical_when_none_is_left(
+    *, others: bool, severity: str
+) -> None:
+    story = old_shop("clients")
+    for node, second in ((1, 2),) if others else ((1, 2), (2, 10)):
+        for number in (1, 2):
+            at = f"01:10:{second:02}.00{number}"
+            story.by_thread(node, number, at, f"Encountered the following error during processing:{EXCEPTION}", "ERROR")
+        closed(story, f"01:10:{second:02}.100", node)
+    if others:
+        joined(story, "01:10:10.000", ((2, 1), (2, 2)))
+    assert story.causes() == ["member-left"]
+    assert story.the_incident().severity == severity
+
+
+def test_a_thread_added_to_a_running_instance_scales_out() -> None:
+    story = joined(old_shop(), "01:00:15.000", (*EVERYBODY, (1, 3)))
+    assert story.causes() == ["scale-out"]

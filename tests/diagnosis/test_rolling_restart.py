@@ -9,9 +9,9 @@ from tests.story import Side, Story
 ALL = ["c-1", "c-2", "c-3"]
 
 
-def deployed(release: Release = (3, 9), seen: Side = "both") -> Story:
+def deployed(release: Release = (3, 9), seen: Side = "both", bounces: int = 1) -> Story:
     story = Story(release=release, seen=seen).formed(*ALL)
-    for minute, client in ((10, "c-1"), (11, "c-2"), (12, "c-3")):
+    for minute, client in enumerate(ALL * bounces, 10):
         stay = [c for c in ALL if c != client]
         closes(story, client, f"01:{minute}:00.000", stay)
         comes(story, client, f"01:{minute}:08.000", [*stay, client])
@@ -39,3 +39,10 @@ def test_one_member_that_restarts_for_ever_is_no_deployment() -> None:
         closes(story, "c-3", f"01:{minute}:00.000", ["c-1", "c-2"])
         comes(story, "c-3", f"01:{minute}:08.000", ALL)
     assert "rolling-restart" not in story.causes() or story.blamed() == ["c-3"]
+
+
+@pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+def test_two_deployments_in_a_row_are_deployments_still(seen: Side) -> None:
+    story = deployed(seen=seen, bounces=2)
+    assert set(story.causes()) == {"rolling-restart"}
+    assert {i.severity for i in story.incidents()} == {"info"}

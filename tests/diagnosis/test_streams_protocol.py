@@ -40,3 +40,10 @@ def test_nodes_that_close_and_come_one_after_another_are_a_deployment(seen: Side
         story.reborn(node)
         story.comes(node, f"01:{minute}:10.000")
     assert story.causes() == ["rolling-restart"]
+
+
+@EVERY_SIDE
+def test_a_thread_that_is_given_tasks_after_its_neighbour_takes_none_of_them(seen: Side) -> None:
+    story = two_nodes(seen)
+    story.given("node-2", 2, "01:05:00.000", "0_4")
+    assert story.dies("node-2", "01:10:00.000", "node-1").causes() == ["process-crash"]

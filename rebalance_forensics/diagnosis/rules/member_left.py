@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.comings import closings
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import Away, distinct_events, seconds, touched
+from rebalance_forensics.diagnosis.episodes import TOGETHER_MS, Away, distinct_events, seconds, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
@@ -34,9 +34,10 @@ def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
         because=distinct_events([*errors[:6], *away.events()]),
         culprits=culprits_of(timeline, [away.actor]),
         confidence=CERTAIN if errors else PROBABLE,
-        severity="warning" if errors else "info",
+        severity="info" if not errors else "critical" if _left_nobody(timeline, away) else "warning",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
+        struck_at=away.stop.at if errors and away.stop is not None else None,
         narrative=f"{name} closed its consumer after {words}."
         if errors
         else f"{name} closed its consumer and came back.",
@@ -51,6 +52,15 @@ def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
         if errors
         else (),
     )
+
+
+def _left_nobody(timeline: Timeline, away: Away) -> bool:
+    """Whether it was the last: everybody else had gone, too, and nobody came back."""
+    for actor in timeline.actors():
+        came, went = timeline.arrivals.of(actor).last(timeline.last), timeline.departures.of(actor).last(timeline.last)
+        if went is None or (came is not None and came.at > went.at) or went.at > away.at + TOGETHER_MS:
+            return False
+    return True
 
 
 def _gone(away: Away) -> str:

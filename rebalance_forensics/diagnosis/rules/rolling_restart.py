@@ -22,18 +22,28 @@ from rebalance_forensics.timeline.build import Timeline
 
 STEP_MS = 240_000
 AT_ONCE_MS = 10_000
+ENOUGH_TO_WALK = 3
+"""Of two members that go by turns nobody can tell a deployment from a flap."""
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Restarts that walk over at least two members and most of the group."""
     clean = [r for r in restarts(timeline) if not exception_before(timeline, r.away)]
-    for group in runs(clean, lambda r: r.away.at, STEP_MS):
+    for group in (g for run in runs(clean, lambda r: r.away.at, STEP_MS) for g in _bounces(run)):
         actors = _replaced(group)
         replacing = {x.actor for r in group for x in r.arrivals} - set(actors)
         settled = max(sum(a not in replacing for a in timeline.actors()), members_counted(timeline, group[0].away.at))
         walks = len(actors) >= 2 and len(group) < 2 * len(actors) and not _all_at_once(group)
         if walks and 2 * len(actors) > settled:
             yield _finding(timeline, group, everyone=len(actors) >= settled)
+
+
+def _bounces(run: list[Restart]) -> list[list[Restart]]:
+    """Two deployments in a row, as Streams' upgrade.from asks for, walk over the same members twice."""
+    half = len(run) // 2
+    first, second = {r.by for r in run[:half]}, {r.by for r in run[half:]}
+    twice = half >= ENOUGH_TO_WALK and len(run) % 2 == 0 and first == second and len(first) == half
+    return [run[:half], run[half:]] if twice else [run]
 
 
 def _replaced(group: list[Restart]) -> list[Actor]:

@@ -10,15 +10,19 @@ from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touche
 from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Arrival
 
 ONE_SCALING_MS = 120_000
+NO_SWAP_MS = 15_000
+ONE_PROCESS_MS = 10_000
+"""The threads of a process that starts ask to join within this time of each other."""
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Members never seen before that came while others were in."""
     born = {id(a) for run in startup_arrivals(timeline) for a in run}
     born |= {id(a) for arrivals in successors(timeline).values() for a in arrivals}
-    new = [a for a in timeline.arrivals if a.first and id(a) not in born]
+    new = [a for a in timeline.arrivals if id(a) not in born and (a.first or _is_added_thread(timeline, a))]
     for group in runs(new, lambda a: a.at, ONE_SCALING_MS):
         actors = [a.actor for a in group]
         yield Finding(
@@ -33,6 +37,15 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             narrative=f"{len(set(actors))} new members joined a group that already had some.",
             ruled_out=(RuledOut(cause="rolling-restart", why="nobody left for them"),),
         )
+
+
+def _is_added_thread(timeline: Timeline, arrival: Arrival) -> bool:
+    """One more member of an instance that has been in for a while and of which none has ever gone (KIP-663)."""
+    if arrival.actor.kind != "instance" or arrival.after is not None:
+        return False
+    if not timeline.arrivals.of(arrival.actor).any_between(0, arrival.at - ONE_PROCESS_MS):
+        return False
+    return timeline.departures.of(arrival.actor).last(arrival.at + NO_SWAP_MS) is None
 
 
 RULE = Rule(

@@ -43,7 +43,7 @@ def _swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
     found: dict[Actor, list[Event]] = {}
     if timeline.kind != "streams":
         return found
-    born = {id(a) for run in startup_arrivals(timeline) for a in run}
+    born = _born(timeline)
     for departure in timeline.departures:
         if departure.actor.has_log or departure.why not in ("unsubscribed", "closed", "left"):
             continue
@@ -53,9 +53,16 @@ def _swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
     return {actor: events for actor, events in found.items() if len(events) > 1}
 
 
+def _born(timeline: Timeline) -> set[int]:
+    """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
+    return {id(a) for run in startup_arrivals(timeline) for a in run}
+
+
 def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: float) -> Finding:
     times = InTime([time_of(e) for e in events], at=int)
     moves = timeline.moves(times[0] - AROUND_MS, times[-1] + AROUND_MS, actor)
+    born = _born(timeline)
+    moves = [m for m in moves if id(m) not in born]
     facts: list[Fact] = [m for m in moves if times.any_between(m.at - AROUND_MS, m.at + AROUND_MS)]
     errors = [
         e
