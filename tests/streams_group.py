@@ -9,6 +9,7 @@ from tests.story import Side, Story, clock, ms
 MEMBERSHIP = "org.apache.kafka.clients.consumer.internals.StreamsMembershipManager"
 KAFKA_STREAMS = "org.apache.kafka.streams.KafkaStreams"
 CONFIG = "org.apache.kafka.streams.StreamsConfig"
+TASK_MANAGER = "org.apache.kafka.streams.processor.internals.TaskManager"
 THREADS = (1, 2)
 PADDED = (
     "Member:                       ", "Assigned active tasks:        ", "Owned active tasks:           ",
@@ -69,7 +70,12 @@ class StreamsStory(Story):
         told = [self.member(node, thread), f"[{', '.join(tasks)}]", *["[]"] * 6]
         picture = "".join(f"\n\t{label} {value}" for label, value in zip(PADDED, told, strict=True))
         message = f"Assigned tasks with local epoch {self.generation} and group is ready{picture}\n"
-        return self.thread_says(node, thread, time, message)
+        self.thread_says(node, thread, time, message)
+        echo = f"Handle new assignment with:\n\tNew active tasks: {told[1]}\n\tNew standby tasks: []\n"
+        echo += "\tExisting active tasks: []\n\tExisting standby tasks: []"
+        name = f"{self.process(node)}-StreamThread-{thread}"
+        self.line(f"{node}/app.log", clock(ms(time) + 5), f"stream-thread [{name}] {echo}", logger=TASK_MANAGER)
+        return self
 
     def closes(self, node: str, time: str, other: str) -> StreamsStory:
         """A process shuts down in good order."""

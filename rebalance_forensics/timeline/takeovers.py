@@ -78,12 +78,17 @@ def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) 
     """When each of them gave partitions back or lost them; or joined anew and had none."""
     times: dict[_Client, list[int]] = defaultdict(list)
     for event in events:
-        if event.at is None or not isinstance(event, kinds):
+        if event.at is None or not isinstance(event, kinds) or _is_echo(event):
             continue
         actor = cast.of_speaker(event)
         if actor is not None and getattr(event, "after", "JOINING") in EMPTY_HANDED:
             times[_hands((actor, event.speaker.client_id or event.speaker.thread))].append(event.at)
     return times
+
+
+def _is_echo(event: Event) -> bool:
+    """A stream thread repeats, without an epoch, what its consumer has just been given."""
+    return isinstance(event, TasksAssigned) and event.epoch is None
 
 
 def _between(times: Sequence[int], begin: int, end: int) -> bool:
