@@ -67,3 +67,28 @@ def test_the_round_trip_for_a_member_id_fails_no_assignment(release: tuple[int, 
     )
     story.client("c-1", "01:10:01.000", SAYS[release].format(thrown))
     assert "assignment-failure" not in story.causes()
+
+
+def test_a_leader_that_assigns_for_longer_than_its_session_is_slow_to_assign_and_no_frozen_process() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    old = story.id_of("c-1")
+    story.broker("01:10:00.000", story.words.preparing(1, story.words.adding("c-4-77aa")))
+    story.broker("01:10:00.990", story.words.stabilized(2, 4))
+    story.generation = 2
+    story.client("c-1", "01:10:01.000", f"Successfully joined group with generation {generation(2, old)}")
+    given = ", ".join(f"{story.id_of(c)}=Assignment(partitions=[orders-{c[-1]}])" for c in ("c-1", "c-2", "c-3"))
+    expired = f"Member {old} in group payments has failed, removing it from the group"
+    story.says("01:10:46.000", expired)
+    story.client("c-1", "01:10:55.000", f"Finished assignment for group at generation 2: {{{given}}}")
+    unknown = (
+        "SyncGroup failed: The coordinator is not aware of this member. Need to re-join the group. Sent generation "
+    )
+    story.client("c-1", "01:10:55.010", unknown + f"was {generation(2, old)}")
+    story.reborn("c-1")
+    story.rebalanced("01:10:55.100", story.words.adding(story.id_of("c-1")), ["c-1", "c-2", "c-3"])
+    assert "assignment-failure" in story.causes()
+    assert "process-pause" not in story.causes()
+
+
+def generation(number: int, member: str) -> str:
+    return f"Generation{{generationId={number}, memberId='{member}', protocol='range'}}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, span, times
-from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, span, times
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.silence import SILENT
+from rebalance_forensics.diagnosis.slow_assignments import SlowAssignment, slow_assignments
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinFailed, JoinRequested, RebalanceStarted
 from rebalance_forensics.events.streams import SourceTopicsMissing
@@ -34,7 +36,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     told = [e for e in told if not _for_want_of_topics(timeline, e)]
     for run in runs(told, time_of, ONE_FAILURE_MS):
         yield _finding(timeline, run, CERTAIN)
-    if not told:
+    slow = slow_assignments(timeline)
+    for late in runs(slow, lambda s: s.computed.at or 0, ONE_FAILURE_MS):
+        yield _too_slow(timeline, late)
+    if not told and not slow:
         yield from _never_assigned(timeline)
 
 
@@ -111,6 +116,42 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
                 action="Mend the assignor that throws, or take it out of partition.assignment.strategy.",
                 why=f"{words} (failed {times(len(run))}{span(run)})",
                 cost="Taking it out needs a rolling restart, and another assignor that all members have in common.",
+            ),
+        ),
+    )
+
+
+def _too_slow(timeline: Timeline, late: list[SlowAssignment]) -> Finding:
+    """While the leader assigns, the coordinator's lock of the client is held and its heartbeat thread waits for it."""
+    begin, end = late[0].joined.at or 0, late[-1].computed.at or 0
+    longest = max(late, key=lambda s: s.took_ms)
+    culprits = culprits_of(timeline, list(dict.fromkeys(s.leader for s in late)))
+    # Whoever waits in SyncGroup meanwhile is expelled as well.
+    facts: list[Fact] = [d for d in timeline.departures.between(begin, end + 5_000) if d.why in SILENT]
+    facts += [a for a in timeline.arrivals.between(begin, end + 5_000) if not a.first]
+    facts += timeline.rebalances.between(begin - 1_000, end + 5_000)
+    return Finding(
+        because=distinct_events(
+            e for s in late for e in (s.joined, s.computed, *(e for d in s.lost for e in d.events))
+        ),
+        culprits=culprits,
+        confidence=LIKELY,
+        severity="critical" if len(late) > 2 else "warning",
+        onset=begin,
+        claims=tuple(facts),
+        core=tuple(d for s in late for d in s.lost),
+        narrative=(
+            f"{', '.join(c.name for c in culprits)} led the group and took up to {seconds(longest.took_ms)} to assign: "
+            "longer than a session lasts, so the group lost its leader before it could deliver."
+        ),
+        ruled_out=(
+            RuledOut(cause="process-pause", why="each silence begins with a lead and ends with its assignment"),
+        ),
+        advice=(
+            Advice(
+                action="Make the assignor faster: no calls to other systems, no waiting inside assign().",
+                why=f"One assignment took {seconds(longest.took_ms)}; session.timeout.ms is all that the group waits.",
+                cost="An assignor that knows less distributes less evenly.",
             ),
         ),
     )
