@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from tests.diagnosis.statics import replaced, static_group
+from tests.epochs import HEARTBEAT, three_members
 from tests.story import Story
 
 
@@ -42,3 +43,20 @@ def test_a_fence_names_no_group_and_concerns_only_the_one_that_knows_the_member(
     stranger = next(e for e in fenced().events if "is fenced by" in e.text)
     other.events.append(stranger)
     assert "static-member-fenced" not in other.causes()
+
+
+def test_under_the_consumer_protocol_the_second_process_is_turned_away() -> None:
+    story = three_members("clients")
+    told = (
+        "ConsumerGroupHeartbeatRequest failed due to unreleased instance id pod-3: Static member 1zF6bZ with instance "
+    )
+    story.line(
+        "node-9/app.log",
+        "01:10:01.000",
+        f"[Consumer instanceId=pod-3, clientId=c-9, groupId=payments] {told}id pod-3 cannot join the group because the "
+        "instance id is owned by woqDiIxwQne7mo1TkppoLQ member.",
+        level="ERROR",
+        logger=HEARTBEAT,
+    )
+    assert story.causes() == ["static-member-fenced"]
+    assert story.blamed() == ["pod-3"]

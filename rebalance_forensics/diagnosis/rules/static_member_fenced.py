@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes import distinct_events, span, times,
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
 from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
 from rebalance_forensics.timeline.actors import Actor
@@ -18,12 +19,13 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import name_in_member_id
 
 AROUND_MS = 20_000
+_FENCING = (StaticMemberFenced, InstanceFenced, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed)
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Every instance id of which one member fenced another."""
     fenced: dict[str, list[Event]] = defaultdict(list)
-    for event in timeline.of(StaticMemberFenced, InstanceFenced, JoinFailed, SyncFailed, HeartbeatFailed):
+    for event in timeline.of(*_FENCING):
         instance = _fenced_instance(event)
         if instance is not None:
             fenced[instance].append(event)
@@ -43,6 +45,8 @@ def _fenced_instance(event: Event) -> str | None:
             | HeartbeatFailed(error="FENCED_INSTANCE_ID")
         ):
             return getattr(event, "instance_id", None) or event.speaker.instance_id
+        case GroupHeartbeatFailed(error="UNRELEASED_INSTANCE_ID"):
+            return event.speaker.instance_id
     return None
 
 
