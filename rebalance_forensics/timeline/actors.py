@@ -86,6 +86,7 @@ class Cast:
         self._by_client: dict[str, list[Actor]] = defaultdict(list)
         self._by_instance: dict[str, Actor] = {}
         self._client_of: dict[str, str] = {}
+        self._thread_of: dict[str, str] = {}
         self._by_place: dict[str, list[Actor]] = defaultdict(list)
 
     def of_member(self, member_id: str | None) -> Actor | None:
@@ -153,6 +154,8 @@ class Cast:
         if speaker.instance_id:
             actor.instance_ids.add(speaker.instance_id)
             self._by_instance.setdefault(speaker.instance_id, actor)
+            if actor.kind == "instance" and speaker.client_id:
+                self._thread_of[speaker.instance_id] = speaker.client_id
         thread = streams_thread(speaker.client_id or speaker.thread or "")
         if thread:
             actor.threads.add(thread)
@@ -169,10 +172,14 @@ class Cast:
                 self._client_of[member] = speaker.client_id
 
     def client_of(self, member_id: str) -> str | None:
-        """The client id of a member: classic ids begin with it, of others only the client's own log tells it."""
+        """The client id of a member: classic ids begin with it, of others only the client's own log tells it.
+
+        A static thread's member id begins with its group.instance.id instead (`{instance}-{number of the thread}`).
+        """
         if member_id.startswith("?"):
             return member_id[1:]
-        return name_in_member_id(member_id) or self._client_of.get(member_id)
+        name = name_in_member_id(member_id)
+        return self._client_of.get(member_id) if name is None else self._thread_of.get(name, name)
 
     def _speaking(self, event: Event) -> Actor | None:
         place = place_name(event)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnosis.old_threads import EVERYBODY, Threads, closed, expired, joined, old_shop
+from tests.kafka_words import member_id
 from tests.story import Side
 
 BUT_ONE: Threads = ((1, 1), (2, 1), (2, 2))
@@ -85,3 +86,14 @@ def test_instances_that_die_of_one_record_are_one_incident_and_critical_when_non
 def test_a_thread_added_to_a_running_instance_scales_out() -> None:
     story = joined(old_shop(), "01:00:15.000", (*EVERYBODY, (1, 3)))
     assert story.causes() == ["scale-out"]
+
+
+def test_a_static_thread_is_one_member_though_its_id_names_its_instance() -> None:
+    story = old_shop()
+    for number in (1, 2):
+        static = f"[Consumer instanceId=shop-2-{number}, clientId={story.consumer(2, number)}, groupId=shop]"
+        story.line("node-2/app.log", "01:00:00.500", f"{static} Subscribed to topic(s): orders")
+        story.broker("01:10:00.000", story.words.failed(member_id(f"shop-2-{number}")))
+    joined(story, "01:10:00.001", ((1, 1), (1, 2)))
+    assert story.causes() == ["static-member-expired"]
+    assert len(story.timeline().departures) == 2
