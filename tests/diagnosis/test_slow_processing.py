@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.epochs import three_members
 from tests.kafka_words import Release
 from tests.story import Side, Story
 
@@ -134,3 +135,14 @@ def test_two_slow_members_of_four_are_no_deployment() -> None:
         story.rebalanced(f"01:{minute}:00.001", story.words.leaving(old), stay)
         story.reborn(client).rebalanced(f"01:{minute}:12.000", story.words.adding(story.id_of(client)), [*stay, client])
     assert set(story.causes()) == {"slow-processing"}
+
+
+def test_members_that_leave_and_return_under_the_ids_of_their_processes_were_not_restarted() -> None:
+    story = three_members("brokers")
+    for second, client in ((0, "c-1"), (3, "c-2"), (6, "c-3")):
+        story.group_says(f"01:10:0{second}.000", f"Member {story.member(client)} left the consumer group.")
+        story.bumped(f"01:10:0{second}.001")
+    for second, client in ((10, "c-1"), (13, "c-2"), (16, "c-3")):
+        joined = f"Member {story.member(client)} joins the consumer group using the consumer protocol."
+        story.group_says(f"01:10:{second}.000", joined).bumped(f"01:10:{second}.001")
+    assert story.causes() == ["slow-processing"]

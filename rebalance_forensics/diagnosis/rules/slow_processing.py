@@ -15,12 +15,13 @@ from rebalance_forensics.diagnosis.episodes import (
     setting,
     touched,
 )
-from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import PollTimeoutExpired
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.names import is_bare_member_id
 
 STORM_GAP_MS = 120_000
 UNSURE = 0.55
@@ -33,7 +34,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     for group in runs(told, lambda a: a.at, STORM_GAP_MS):
         yield _finding(timeline, group, CERTAIN)
     for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
-        if _like_poll_timeouts(timeline, group):
+        if all(_same_process(a) for a in group):
+            yield _finding(timeline, group, PROBABLE)
+        elif _like_poll_timeouts(timeline, group):
             yield _finding(timeline, group, UNSURE)
     unheard = [s.away for s in silences(timeline) if s.verdict == "slow"]
     for group in runs(unheard, lambda a: a.at, STORM_GAP_MS):
@@ -44,6 +47,12 @@ def _left_and_came_back(away: Away) -> bool:
     """An old broker names no reason: a client that leaves and rejoins by itself was most likely slow."""
     by_itself = not away.actor.has_log or (away.start is None and away.stop is None)
     return by_itself and away.back_at is not None and away.actor.kind != "worker"
+
+
+def _same_process(away: Away) -> bool:
+    """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted."""
+    left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
+    return any(a.member in left for a in away.arrivals)
 
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Away]) -> bool:
