@@ -18,7 +18,13 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import LeaveSent, MemberFailed
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded, SyncFailed, SyncSucceeded
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    JoinSucceeded,
+    RebalanceStarted,
+    SyncFailed,
+    SyncSucceeded,
+)
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.told import time_of
@@ -26,6 +32,7 @@ from rebalance_forensics.timeline.told import time_of
 Verdict = Literal["crash", "pause", "partition", "slow", "closed", "static"]
 ALONE_MS = 4_000
 """A process that wakes up finds its coordinator again within this; one that is cut off does not."""
+SAME_REBALANCE_MS = 500
 SILENT = ("session-expired", "expelled", "vanished")
 
 
@@ -68,8 +75,15 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
         return Silence(away=away, verdict="crash", confidence=PROBABLE)
     if away.back_at is None:
         # A Streams instance that closes sends no LeaveGroup either; only its own log tells the two apart.
-        return Silence(away=away, verdict="crash", confidence=GUESS if away.actor.kind == "instance" else PROBABLE)
+        unsure = away.actor.kind == "instance" or _may_be_back(timeline, away)
+        return Silence(away=away, verdict="crash", confidence=GUESS if unsure else PROBABLE)
     return Silence(away=away, verdict="pause", confidence=GUESS)
+
+
+def _may_be_back(timeline: Timeline, away: Away) -> bool:
+    """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
+    later = timeline.rebalances.between(max(d.at for d in away.departures) + SAME_REBALANCE_MS, timeline.last)
+    return any(isinstance(e, RebalanceStarted) and e.trigger is None and not e.reason for r in later for e in r.events)
 
 
 def _by_its_log(timeline: Timeline, away: Away) -> Silence:

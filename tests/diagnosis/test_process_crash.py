@@ -24,6 +24,15 @@ def test_brokers_alone_are_less_sure_that_it_died() -> None:
     assert alone.confidence < both.confidence
 
 
+def test_a_coordinator_of_1_x_names_nobody_who_comes_back_so_a_later_rebalance_leaves_doubt() -> None:
+    story = evicted((1, 1), "brokers")
+    assert story.the_incident().root_causes[0].confidence > 0.6
+    story.rebalanced("01:10:20.000", "", ["c-1", "c-2", "c-3"])
+    crash = next(i for i in story.incidents() if i.root_causes[0].cause == "process-crash")
+    assert crash.root_causes[0].confidence < 0.6
+    assert crash.severity == "warning"
+
+
 def test_a_new_process_under_the_same_name_proves_the_crash() -> None:
     story = evicted()
     story.reborn("c-3").started("c-3", "01:10:05.000")

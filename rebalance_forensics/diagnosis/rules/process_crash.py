@@ -35,6 +35,8 @@ def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...
     back = away.back_at is not None or bool(successor)
     after = "a new process of it started afterwards" if away.start else "nothing more came from it"
     after = "a newcomer took its place" if successor else after
+    if not back and silence.confidence <= GUESS and not silence.own_lines:
+        after = "no line tells whether it came back"
     facts = (*away.facts(), *successor)
     return Finding(
         because=distinct_events([*(e for d in away.departures for e in d.events), *silence.own_lines, *away.events()]),
