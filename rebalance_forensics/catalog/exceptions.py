@@ -19,6 +19,7 @@ _KAFKAS = re.compile(r"(?:org\.apache\.(?:kafka|zookeeper)|o\.a\.(?:k|kafka|z)|k
 _SPOKEN = re.compile(
     r"\[(?:[A-Z][A-Za-z]+ )+(?:[^\s\]=]+ )*?[A-Za-z]+=|(?:stream|standby|task|state-updater)[a-z-]* \["
 )
+_ASSIGNING = re.compile(r"\n\s*at [\w.$/]*(?:Consumer|Worker)Coordinator\.performAssignment\(")
 LONGEST_DETAIL = 300
 
 
@@ -35,7 +36,11 @@ def exception_in(record: LogRecord, component: str | None) -> Match | None:
     return Match(
         pattern=PATTERN,
         event="ExceptionLogged",
-        fields={"exception": thrown[1] if thrown else None, "detail": detail[:LONGEST_DETAIL]},
+        fields={
+            "exception": thrown[1] if thrown else None,
+            "detail": detail[:LONGEST_DETAIL],
+            "assigning": _ASSIGNING.search(record.message) is not None,
+        },
         group=None,
         speaker=SpeakerWords(),
     )

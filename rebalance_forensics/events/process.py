@@ -79,10 +79,14 @@ class ProcessStopping(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExceptionLogged(Event):
-    """An error with an exception that is nobody's typed event. `exception` is the class, `detail` its message."""
+    """An error with an exception that is nobody's typed event. `exception` is the class, `detail` its message.
+
+    `assigning`: its stack trace passes through the leader's assignment, which clients before 2.5 log in no other way.
+    """
 
     exception: str | None = None
     detail: str | None = None
+    assigning: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,3 +92,18 @@ def test_a_leader_that_assigns_for_longer_than_its_session_is_slow_to_assign_and
 
 def generation(number: int, member: str) -> str:
     return f"Generation{{generationId={number}, memberId='{member}', protocol='range'}}"
+
+
+def test_before_2_5_only_the_application_tells_that_the_assignor_threw() -> None:
+    story = Story(release=(1, 1)).formed("c-1", "c-2", "c-3")
+    story.broker("01:10:00.000", story.words.preparing(1, ""))
+    story.broker("01:10:01.000", story.words.stabilized(2, 4))
+    thrown = "Stopping\njava.lang.IllegalArgumentException: no weight\n\tat com.acme.Weighted.assign(Weighted.java:10)"
+    thrown += (
+        "\n\tat org.apache.kafka.clients.consumer.internals.ConsumerCoordinator.performAssignment(Consumer.java:358)"
+    )
+    story.line("c-1/app.log", "01:10:01.010", thrown, level="ERROR", logger="com.acme.Worker")
+    expired = f"Member {story.id_of('c-1')} in group payments has failed, removing it from the group"
+    story.says("01:10:09.000", expired)
+    assert story.causes() == ["assignment-failure"]
+    assert story.blamed() == ["c-1"]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, span, times
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, session_timeout_ms, span, times
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.diagnosis.slow_assignments import SlowAssignment, slow_assignments
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinFailed, JoinRequested, RebalanceStarted
 from rebalance_forensics.events.streams import SourceTopicsMissing
+from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.told import time_of
@@ -34,6 +36,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Assignor exceptions at the leader; without its log, generations that never get an assignment."""
     told = [e for e in timeline.of(AssignmentFailed, JoinFailed, JoinRequested) if _is_assignor_exception(e)]
     told = [e for e in told if not _for_want_of_topics(timeline, e)]
+    told = told or [e for e in timeline.of(ExceptionLogged) if e.assigning]
     for run in runs(told, time_of, ONE_FAILURE_MS):
         yield _finding(timeline, run, CERTAIN)
     slow = slow_assignments(timeline)
@@ -86,7 +89,7 @@ def _never_assigned(timeline: Timeline) -> Iterator[Finding]:
 
 def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding:
     begin, end = run[0].at or 0, run[-1].at or 0
-    actors = [a for a in dict.fromkeys(timeline.cast.of_speaker(e) for e in run) if a is not None]
+    actors = list(dict.fromkeys(a for e in run for a in _leaders(timeline, e)))
     if not actors:
         actors = [
             a
@@ -98,6 +101,10 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
     asked = timeline.requests.between(begin - 1_000, end + 2_000)
     facts: list[Fact] = [r for r in asked if r.why in ("member-rejoined", "leader-rejoined", "other")]
     facts += [r for r in timeline.rebalances.between(begin - 1_000, end + 5_000) if r.completed_at is None]
+    if any(isinstance(e, ExceptionLogged) for e in run):
+        until = end + session_timeout_ms(timeline) + 5_000
+        facts += [r for r in timeline.rebalances.touching(begin - 1_000, begin) if r.completed_at is None]
+        facts += [d for a in actors for d in timeline.departures.of(a).between(begin, until)]
     names = ", ".join(c.name for c in culprits_of(timeline, actors)) or "The leader"
     words = next(
         (w for k in ("detail", "reason", "error") if (w := getattr(run[0], k, None))), "no assignment ever arrived"
@@ -109,7 +116,7 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
         severity="critical" if len(run) > 2 else "warning",
         onset=begin,
         claims=tuple(facts),
-        narrative=f"{names} could not assign or deliver the assignment {len(run)} times: {words}",
+        narrative=f"{names} could not assign or deliver the assignment {times(len(run))}: {words}",
         ruled_out=(RuledOut(cause="offsets-topic-unavailable", why="no write to __consumer_offsets was refused"),),
         advice=(
             Advice(
@@ -119,6 +126,13 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
             ),
         ),
     )
+
+
+def _leaders(timeline: Timeline, event: Event) -> list[Actor]:
+    speaker = timeline.cast.of_speaker(event)
+    if speaker is not None:
+        return [speaker]
+    return list(timeline.cast.at_place(event)) if isinstance(event, ExceptionLogged) else []
 
 
 def _too_slow(timeline: Timeline, late: list[SlowAssignment]) -> Finding:
