@@ -34,7 +34,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             severity="info",
             claims=(*group, *touched(timeline, group)),
             core=tuple(group),
-            narrative=f"{len(set(actors))} new members joined a group that already had some.",
+            narrative=f"{_counted(len(set(actors)))} joined a group that already had some.",
             ruled_out=(RuledOut(cause="rolling-restart", why="nobody left for them"),),
         )
 
@@ -46,6 +46,10 @@ def _is_added_thread(timeline: Timeline, arrival: Arrival) -> bool:
     if not timeline.arrivals.of(arrival.actor).any_between(0, arrival.at - ONE_PROCESS_MS):
         return False
     return timeline.departures.of(arrival.actor).last(arrival.at + NO_SWAP_MS) is None
+
+
+def _counted(number: int) -> str:
+    return "A new member" if number == 1 else f"{number} new members"
 
 
 RULE = Rule(

@@ -22,8 +22,12 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             severity="info",
             claims=(*run, *(r for r in touched(timeline, run) if r.started_at <= run[-1].at + 5_000)),
             core=tuple(run),
-            narrative=f"The group formed from empty: {len(set(actors))} members arrived.",
+            narrative=f"The group formed from empty: {_counted(len(set(actors)))} arrived.",
         )
+
+
+def _counted(number: int) -> str:
+    return "one member" if number == 1 else f"{number} members"
 
 
 RULE = Rule(
