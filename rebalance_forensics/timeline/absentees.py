@@ -64,7 +64,12 @@ def missed(cast: Cast, events: Sequence[Event]) -> list[Missed]:
         if actor is not None and event.at is not None:
             tries[actor, event.speaker.client_id].append(event.at)
     rounds = [r for r in _rounds(cast, events) if r.joined]
-    found = [m for before, after in pairwise(rounds) if not after.exact for m in _absent(before, after, tries)]
+    found: list[Missed] = []
+    waiting: set[_Client] = set()
+    for before, after in pairwise(rounds):
+        gone = list(_absent(before, after, tries, waiting))
+        waiting = (before.joined.keys() | waiting) - after.joined.keys() - {(m.actor, m.client_id) for m in gone}
+        found += gone if not after.exact else []
     return sorted(found, key=lambda m: (m.joined_at, m.actor.name, m.client_id or ""))
 
 
@@ -100,12 +105,13 @@ def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
     return rounds[-1]
 
 
-def _absent(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> Iterator[Missed]:
+def _absent(before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]) -> Iterator[Missed]:
+    """Members that took no step; `waiting` had asked to join the generation before and never heard of it."""
     until = after.last_at() + LATE_LINE_MS
     joined_at = min(e.at or 0 for e in after.joined.values())
     began = after.began if after.began is not None else _first_try(before, after, tries)
     since = before.last_at()
-    for client in before.joined.keys() - after.joined.keys():
+    for client in (before.joined.keys() | waiting) - after.joined.keys():
         tried = tries.get(client, [])
         if bisect_right(tried, since) >= bisect_right(tried, until):
             yield Missed(client[0], client[1], began, joined_at, _why(after), tuple(after.joined.values())[:2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
@@ -36,7 +36,7 @@ from rebalance_forensics.events.rebalancing import (
 )
 from rebalance_forensics.timeline.absentees import Missed
 from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
-from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.leaving import why_left
 from rebalance_forensics.timeline.names import name_in_member_id
 from rebalance_forensics.timeline.register import FUSE_MS, Register
@@ -58,9 +58,24 @@ class Lives(Register):
 
     def miss(self, missed: Missed) -> None:
         """Write off a member that did not take part, if nothing else has told that it went."""
+        nameless = self._nameless(missed)
+        if nameless is not None:
+            nameless.actor = missed.actor
+            self._last_departure[missed.actor] = nameless
+            nameless.events += missed.proof
+            self._named(missed.actor, nameless.member or "")
+            return
         for member in self.live.of(missed.actor):
-            if missed.actor.kind == "client" or self.cast.client_of(member) == missed.client_id:
+            if missed.actor.kind != "instance" or self.cast.client_of(member) == missed.client_id:
                 self._write_off(member, missed.at, missed.why, missed.proof)
+
+    def _nameless(self, missed: Missed) -> Departure | None:
+        """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
+        for departure in islice(reversed(self.departures), 10):
+            known = departure.actor.has_log or missed.client_id not in departure.actor.client_ids
+            if not known and missed.at - FUSE_MS <= departure.at <= missed.joined_at:
+                return departure
+        return None
 
     def close(self, stop: Stop) -> None:
         """A Streams instance that closes sends no LeaveGroup: it is gone, though nobody is left to tell."""

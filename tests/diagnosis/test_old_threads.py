@@ -36,6 +36,7 @@ def test_a_thread_that_dies_of_an_exception_has_left_though_its_instance_goes_on
     joined(expired(story, "01:10:00.000", 1, 2), "01:10:00.001", BUT_ONE)
     assert story.causes() == ["member-left"]
     assert story.the_incident().severity == "warning"
+    assert "StreamThread-2 of node-1 is gone, the instance goes on without it" in story.the_incident().summary
 
 
 @pytest.mark.parametrize("seen", ["both", "clients"])

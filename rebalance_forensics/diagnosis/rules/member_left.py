@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Ru
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.streams import StreamThreadStateChanged
 from rebalance_forensics.timeline.build import Timeline
 
 
@@ -38,13 +39,13 @@ def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(away.departures),
         struck_at=away.stop.at if errors and away.stop is not None else None,
-        narrative=f"{name} closed its consumer after {words}."
+        narrative=f"{_who_ended(away, name)} after {words}."
         if errors
         else f"{name} closed its consumer and came back.",
         ruled_out=(RuledOut(cause="scale-in", why="an exception stands just before the close"),) if errors else (),
         advice=(
             Advice(
-                action="Handle that exception in the poll loop, or let the process restart at once.",
+                action=_handling(away),
                 why=f"{words} ended it; {_gone(away)}.",
                 cost="A record that is skipped is lost unless it is kept elsewhere; each restart costs a rebalance.",
             ),
@@ -52,6 +53,26 @@ def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
         if errors
         else (),
     )
+
+
+def _who_ended(away: Away, name: str) -> str:
+    ended = away.stop.events if away.stop is not None else []
+    threads = sorted({e.thread or e.speaker.thread or "" for e in ended if isinstance(e, StreamThreadStateChanged)})
+    if not threads:
+        return f"{name} closed its consumer"
+
+    gone = (
+        "is gone, the instance goes on without it,"
+        if len(threads) == 1
+        else "are gone, the instance goes on without them,"
+    )
+    return f"{', '.join(threads)} of {name} {gone}"
+
+
+def _handling(away: Away) -> str:
+    if away.actor.kind == "instance":
+        return "Handle that exception in the topology or by an exception handler that skips the record (KIP-161)."
+    return "Handle that exception in the poll loop, or let the process restart at once."
 
 
 def _left_nobody(timeline: Timeline, away: Away) -> bool:

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.kafka_words import member_id
+from tests.story import Side, Story
+
+WORKERS = ("worker-1", "worker-2", "worker-3")
+
+
+def workers(seen: Side) -> Story:
+    """Connect 1.1: every worker has the client id connect-1 and prints no member id."""
+    story = Story(group="kc", release=(1, 1), seen=seen)
+    for generation, (at, joining) in enumerate((("01:00:00", WORKERS), ("01:10:00", WORKERS[:2])), 1):
+        if generation == 2:
+            story.broker(f"{at}.000", story.words.failed(member_id("connect-1", 2)))
+        story.broker(f"{at}.010", story.words.preparing(generation - 1, ""))
+        for worker in joining:
+            said = "[Worker clientId=connect-1, groupId=kc] "
+            story.line(f"{worker}/connect.log", f"{at}.020", f"{said}(Re-)joining group")
+            story.line(
+                f"{worker}/connect.log", f"{at}.510", f"{said}Successfully joined group with generation {generation}"
+            )
+        story.broker(f"{at}.500", story.words.stabilized(generation, len(joining)))
+    return story
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_the_worker_that_expired_is_the_one_that_did_not_rejoin(seen: Side) -> None:
+    (departure,) = workers(seen).timeline().departures
+    assert departure.actor.name == "worker-3"
+
+
+def test_a_worker_that_dies_while_it_waits_for_the_others_is_missed_in_the_generation_after() -> None:
+    story = Story(group="kc", release=(1, 1), seen="clients")
+    said = "[Worker clientId=connect-1, groupId=kc] "
+    for generation, at in enumerate(("01:00:00", "01:10:00", "01:10:20"), 1):
+        for worker in WORKERS if generation < 3 else WORKERS[:2]:
+            story.line(f"{worker}/connect.log", f"{at}.020", f"{said}(Re-)joining group")
+            if generation == 1 or worker != "worker-3":
+                joined = f"{said}Successfully joined group with generation {generation}"
+                story.line(f"{worker}/connect.log", f"{at}.510", joined)
+    (departure,) = story.timeline().departures
+    assert departure.actor.name == "worker-3"
