@@ -101,7 +101,8 @@ def _by_its_log(timeline: Timeline, away: Away) -> Silence:
     troubled = _troubled(timeline, away)
     if troubled:
         return Silence(away=away, verdict="partition", confidence=LIKELY, own_lines=tuple(troubled[:6]))
-    if sure == GUESS and not _lost_coordinator(timeline, away):
+    polls = away.actor.kind != "worker"  # nobody calls poll() on a Connect worker's membership
+    if sure == GUESS and polls and not _lost_coordinator(timeline, away):
         # A process that stood still gives up its coordinator when it wakes up; one that only did not poll keeps it.
         return Silence(away=away, verdict="slow", confidence=GUESS, own_lines=alive)
     return Silence(away=away, verdict="pause", confidence=sure, own_lines=alive)

@@ -42,3 +42,12 @@ def test_a_worker_that_dies_while_it_waits_for_the_others_is_missed_in_the_gener
                 story.line(f"{worker}/connect.log", f"{at}.510", joined)
     (departure,) = story.timeline().departures
     assert departure.actor.name == "worker-3"
+
+
+def test_a_worker_that_comes_back_by_itself_stood_still_for_it_has_no_poll_loop() -> None:
+    story = workers("clients")
+    said = "[Worker clientId=connect-1, groupId=kc] "
+    for worker in WORKERS:
+        story.line(f"{worker}/connect.log", "01:10:20.020", f"{said}(Re-)joining group")
+        story.line(f"{worker}/connect.log", "01:10:20.510", f"{said}Successfully joined group with generation 3")
+    assert story.causes() == ["process-pause"]
