@@ -39,6 +39,12 @@ def test_a_group_that_loses_its_rights_is_neither_silent_nor_without_a_coordinat
     assert story.the_incident().severity == "critical"
 
 
+def test_the_generation_in_which_the_group_formed_owes_nothing_to_a_later_denial() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.client("c-2", "01:00:40.000", "A group authorization error occurred in the heartbeat thread", level="ERROR")
+    assert story.the_incident().generations == ()
+
+
 def test_the_denial_of_another_group_in_the_same_process_is_not_this_groups() -> None:
     story = Story().formed("c-1", "c-2")
     thrown = "Stopping\norg.apache.kafka.common.errors.GroupAuthorizationException: " + DENIED_GROUP

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
@@ -14,13 +15,15 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 
 AROUND_MS = 60_000
+JUST_BEFORE_MS = 10_000
+_SENTENCE = re.compile(r"[A-Z][^\[\]]*[Aa]uthoriz.*")
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Blame clients that were denied the group or its topics."""
     for actor, events in sorted(denied(timeline).items(), key=lambda item: item[0].name):
         first, last = events[0].at or 0, events[-1].at or 0
-        facts: list[Fact] = [*timeline.moves(first - AROUND_MS, last + AROUND_MS, actor)]
+        facts: list[Fact] = [*timeline.moves(first - JUST_BEFORE_MS, last + AROUND_MS, actor)]
         name = culprits_of(timeline, [actor])[0].name
         yield Finding(
             because=distinct_events(events),
@@ -42,7 +45,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 
 def _words(event: Event) -> str:
     told: str | None = getattr(event, "detail", None) or getattr(event, "error", None)
-    return told or event.text[-160:]
+    sentence = _SENTENCE.search(event.text)
+    return told or (sentence[0] if sentence else event.text)[:160]
 
 
 def _is_out(timeline: Timeline, actor: Actor, last: int) -> bool:
