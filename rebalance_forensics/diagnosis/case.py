@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rebalance_forensics.diagnosis.gaps import gaps_of
+from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.incidents import Assigned, assign_rebalances, incident_of, unexplained
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.partition_of_group import told_partition
@@ -36,7 +36,8 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     """Rebuild the group's history and find out what disturbed it; the order of the events does not matter."""
     timeline = build(cluster, group, events, shared)
     mark_follow_ups(timeline.rebalances, timeline.of(*TELLING), timeline.mode)
-    drafts, explained = weigh(timeline, findings_of(timeline))
+    findings, broken = findings_of(timeline)
+    drafts, explained = weigh(timeline, findings)
     assigned = assign_rebalances(timeline, drafts, explained)
     unassigned = [r for r in timeline.rebalances if id(r) not in assigned and r.events]
     left = [unexplained(r) for r in unassigned if not _is_birth(timeline, r)]
@@ -48,7 +49,7 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     return GroupCase(
         history=replace(history_of(timeline), reading=tips(timeline), offsets_partition=told_partition(timeline.own)),
         incidents=tuple(incidents),
-        gaps=gaps_of(timeline, incidents),
+        gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),
         clocks=timeline.clocks,
     )
 

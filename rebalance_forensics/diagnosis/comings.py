@@ -51,7 +51,7 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
             settled = _settled_after(timeline, run[0].at)
             born = [a for a in run if (a.after is None or a.after.at < run[0].at) and _of_the_start(a, settled)]
             found.append([a for a in born if not _added_to_its_process(a, born, settled)])
-    return found
+    return [run for run in found if run]
 
 
 def _added_to_its_process(arrival: Arrival, born: list[Arrival], settled: int) -> bool:

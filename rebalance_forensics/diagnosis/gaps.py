@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.timeline.build import Timeline
@@ -14,6 +14,19 @@ UNSURE = 0.75
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
     """The gaps that matter to this group, widest first."""
     return (*_no_coordinator(timeline), *_no_client(timeline, incidents), *_unknown_zones(timeline))
+
+
+def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
+    """The causes whose rules broke off on this group's lines."""
+    return [
+        Gap(
+            what=f"Whether group {timeline.group} had a case of {cause} could not be asked: {error}",
+            started_at=timeline.first,
+            ended_at=timeline.last,
+            consequence=f"{cause} is neither found nor ruled out; please report it as a bug",
+        )
+        for cause, error in broken.items()
+    ]
 
 
 def _no_coordinator(timeline: Timeline) -> list[Gap]:

@@ -21,14 +21,22 @@ def all_rules() -> dict[str, Rule]:
     return dict(sorted(found.items()))
 
 
-def findings_of(timeline: Timeline) -> list[Finding]:
-    """What every rule has to say, from the root outwards."""
-    found = []
+def findings_of(timeline: Timeline) -> tuple[list[Finding], dict[str, str]]:
+    """What every rule has to say, from the root outwards; and by cause the errors of rules that broke off.
+
+    A rule that breaks off on lines nobody has seen before must not silence the others.
+    """
+    found, broken = [], {}
     for cause, rule in all_rules().items():
-        for finding in rule.diagnose(timeline):
+        try:
+            findings = list(rule.diagnose(timeline))
+        except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap
+            broken[cause] = f"{type(error).__name__}: {error}"
+            continue
+        for finding in findings:
             finding.cause, finding.rank = cause, rule.rank
-            found.append(finding)
-    return sorted(found, key=lambda f: (f.rank, f.started_at(), -f.confidence, f.cause, _names(f)))
+        found += findings
+    return sorted(found, key=lambda f: (f.rank, f.started_at(), -f.confidence, f.cause, _names(f))), broken
 
 
 def _names(finding: Finding) -> tuple[str, ...]:
