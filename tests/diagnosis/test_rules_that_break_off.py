@@ -1,0 +1,36 @@
+"""A rule that breaks off silences no other, and its cause is called neither found nor ruled out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from rebalance_forensics.diagnosis import registry
+from rebalance_forensics.diagnosis.finding import Finding
+from rebalance_forensics.timeline.build import Timeline
+from tests.diagnosis.closings import closes
+from tests.story import Story
+
+
+def breaks_off(_timeline: Timeline) -> Iterator[Finding]:
+    yield from ()
+    raise LookupError("no such member")
+
+
+@pytest.fixture
+def broken_scale_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = registry.all_rules()
+    monkeypatch.setattr(
+        registry, "all_rules", lambda: rules | {"scale-out": replace(rules["scale-out"], diagnose=breaks_off)}
+    )
+
+
+@pytest.mark.usefixtures("broken_scale_out")
+def test_the_other_causes_are_found_and_the_gap_is_told() -> None:
+    story = closes(Story().formed("c-1", "c-2"), "c-2", "01:10:00.000", ["c-1"])
+    assert [incident.root_causes[0].cause for incident in story.incidents()] == ["scale-in"]
+    (told,) = story.broken_off()
+    assert told.startswith(f"Whether group {story.group} had a case of scale-out could not be asked")
+    assert told.endswith("LookupError: no such member")
