@@ -104,7 +104,7 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[Finding]:
                 confidence=GUESS,
                 severity="info",
                 claims=(rebalance,),
-                narrative=_narrative(timeline, ", ".join(names)),
+                narrative=f"No line says why; {', '.join(names)} changed just before, which may be the reason.",
                 advice=_advice(len(names), 1),
             )
 
