@@ -52,10 +52,11 @@ def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> 
         if actor is None or event.at is None:
             continue
         client = (actor, event.speaker.client_id)
-        robbed = dict.fromkeys(held[p] for p in given if p in held and held[p][0] != client)
-        for other, since in robbed:
+        robbed = {held[p]: p for p in reversed(given) if p in held and held[p][0] != client}
+        for (other, since), partition in robbed.items():
             own, process = _hands(other), (other[0], None)
-            gave = any(_between(given_up[k], since, event.at + GIVEN_UP_LATE_MS) for k in (own, process))
+            until = event.at + GIVEN_UP_LATE_MS
+            gave = any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
             if not gave and not any(_between(anew[k], since, event.at) for k in (own, process)):
                 found.append(Missed(*other, event.at, event.at, "vanished", (event,)))
         held |= dict.fromkeys(given, (client, event.at + 1))
@@ -75,13 +76,21 @@ def _hands(client: _Client) -> _Client:
 
 
 def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) -> dict[_Client, list[int]]:
-    """When each of them gave partitions back or lost them; or joined anew and had none."""
+    """When each of them gave partitions back or lost them; or joined anew and had none.
+
+    A member that is asked for some of its partitions says which, and keeps the others.
+    """
     times: dict[_Client, list[int]] = defaultdict(list)
     for event in events:
         if event.at is None or not isinstance(event, kinds) or _is_echo(event):
             continue
         actor = cast.of_speaker(event)
-        if actor is not None and getattr(event, "after", "JOINING") in EMPTY_HANDED:
+        if actor is None or getattr(event, "after", "JOINING") not in EMPTY_HANDED:
+            continue
+        if isinstance(event, PartitionsRevoked) and event.partitions and actor.kind != "instance":
+            for partition in event.partitions:
+                times[actor, partition].append(event.at)
+        else:
             times[_hands((actor, event.speaker.client_id or event.speaker.thread))].append(event.at)
     return times
 

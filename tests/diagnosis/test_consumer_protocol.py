@@ -54,6 +54,16 @@ def test_a_member_that_gives_its_partitions_up_before_others_take_them_is_not_go
     assert story.timeline().departures == []
 
 
+def test_a_member_that_gave_some_partitions_up_and_died_is_known_by_those_it_had_left() -> None:
+    story = three_members("clients")
+    story.client("c-3", "01:05:00.000", "Adding newly assigned partitions: [orders-4, orders-5]")
+    story.client("c-3", "01:06:00.000", "Revoke previously assigned partitions [orders-5]")
+    story.client("c-2", "01:06:00.500", "Adding newly assigned partitions: [orders-5]")
+    story.expires("c-3", "01:10:00.000", "c-1", "c-2")
+    assert story.causes() == ["process-crash"]
+    assert story.blamed() == ["c-3"]
+
+
 CREATED = "Created log for partition {topic}-4 in /var/kafka with properties {{}}."
 
 
