@@ -43,6 +43,8 @@ from rebalance_forensics.timeline.register import FUSE_MS, Register
 
 EXPELLED = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
 HINT_MS = 2_000
+BACK_SOON = -2
+"""The epoch with which a static member of a KIP-848 group leaves: it keeps its partitions till its session expires."""
 
 
 class Lives(Register):
@@ -55,6 +57,8 @@ class Lives(Register):
         self._mapped = False
         self._known_as: dict[tuple[Actor, str | None], str] = {}
         self._begins = {id(s.events[0]): s for s in starts}
+        self._away: dict[Actor, tuple[str, Event]] = {}
+        self._epoch = 0
 
     def miss(self, missed: Missed) -> None:
         """Write off a member that did not take part, if nothing else has told that it went."""
@@ -218,7 +222,9 @@ class Lives(Register):
                 self._hints[actor].append(event)
                 self._explain_leave(actor, event)
             case MemberTransitioned():
-                self._transitioned(actor, event)
+                if not (actor.instance_ids and self._static_transitioned(actor, event)):
+                    self._transitioned(actor, event)
+                self._epoch = max(self._epoch, event.epoch or 0)
             case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
                 if event.error in EXPELLED and not _is_first_join(event):
                     self._expelled(actor, event)
@@ -240,6 +246,10 @@ class Lives(Register):
 
     def _explain_leave(self, actor: Actor, event: Unsubscribed) -> None:
         """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
+        away = self._away.get(actor)
+        if away is not None and (event.at or 0) - (away[1].at or 0) < HINT_MS:
+            del self._away[actor]
+            self._departed(away[0], away[1], "unsubscribed")
         last = self._last_departure.get(actor)
         if last is None or last.returned is not None or (event.at or 0) - last.at >= HINT_MS:
             return
@@ -265,6 +275,44 @@ class Lives(Register):
         """The last JoinGroup of a client that its own log shows."""
         return self._joining.get((actor, client_id)) if actor is not None else None
 
+    def _static_transitioned(self, actor: Actor, event: MemberTransitioned) -> bool:
+        """A static member that closes stays a member, and comes back under a new id; True when there is no more to it.
+
+        Only the epoch with which it leaves tells it from one that leaves for good.
+        """
+        away, _ = self._away.get(actor, (None, event))
+        member = event.member
+        if member is None:
+            return False
+        match event.after:
+            case "PREPARE_LEAVING":
+                return member in self.live and not self._hints_before(actor, event, FUSE_MS)
+            case "LEAVING" if member in self.live:
+                if event.epoch == BACK_SOON:
+                    self._away[actor] = member, event
+                else:
+                    self._departed(member, event, "closed")
+                return True
+            case "JOINING":
+                return away in self.live and away != member
+            case "RECONCILING" | "STABLE" if away is not None and away != member:
+                self._came_back(actor, away, member, event)
+        return False
+
+    def _came_back(self, actor: Actor, before: str, member: str, event: MemberTransitioned) -> None:
+        """In time when the group is still in the epoch it was in; a removal and a new member are an epoch each."""
+        del self._away[actor]
+        if before not in self.live or member in self.live:
+            return
+        if (event.epoch or 0) > self._epoch:
+            self._departed(before, event, "vanished")
+            self._arrived(member, event)
+            return
+        self.live.drop(before)
+        actor.member_ids.add(member)
+        self.live[member] = actor
+        self.returns.append(StaticReturn(actor, event.at or 0, [event]))
+
     def _transitioned(self, actor: Actor, event: MemberTransitioned) -> None:
         member = event.member or self._member_of(actor) or unnamed(actor, event.speaker.client_id)
         if event.after == "JOINING" and member not in self.live:
@@ -288,8 +336,10 @@ class Lives(Register):
         """A process that starts while its members are still in has lost them, whoever noticed."""
         if self._starts.of(start.actor)[0].at == start.at:
             return
+        away = self._away.get(start.actor, ("", event))[0]
         for member in self.live.of(start.actor):
-            self._departed(member, event, "vanished")
+            if member != away:
+                self._departed(member, event, "vanished")
 
     def _expelled(self, actor: Actor, event: Event) -> None:
         member = getattr(event, "member", None) or self._member_of(actor, event.speaker.client_id)

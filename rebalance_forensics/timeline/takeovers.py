@@ -34,6 +34,10 @@ EMPTY_HANDED = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
 GIVEN_UP_LATE_MS = 15_000
 """Clients' clocks differ, and a member may give up in the middle of its successor's start."""
 
+BACK_SOON = -2
+"""The epoch with which a static member leaves that may come back."""
+CLOSING_MS = 2_000
+
 _Client = tuple[Actor, str | None]
 
 
@@ -42,6 +46,7 @@ def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> 
     if not any(isinstance(e, MemberTransitioned) for e in events):
         return []
     given_up, anew = _times(cast, events, GIVING_UP), _times(cast, events, (MemberTransitioned,))
+    _keep_while_away(cast, events, given_up)
     for start in starts:
         insort(anew[start.actor, None], start.at)
     held: dict[str, tuple[_Client, int]] = {}
@@ -61,6 +66,18 @@ def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> 
                 found.append(Missed(*other, event.at, event.at, "vanished", (event,)))
         held |= dict.fromkeys(given, (client, event.at + 1))
     return found
+
+
+def _keep_while_away(cast: Cast, events: Sequence[Event], given_up: dict[_Client, list[int]]) -> None:
+    """A static member that closes stops reading its partitions, but they stay its own till its session expires."""
+    for event in events:
+        away = isinstance(event, MemberTransitioned) and event.after == "LEAVING" and event.epoch == BACK_SOON
+        actor = cast.of_speaker(event) if away else None
+        if actor is None or event.at is None:
+            continue
+        begin, end = event.at - CLOSING_MS, event.at + CLOSING_MS
+        for key in [k for k in given_up if k[0] is actor]:
+            given_up[key] = [at for at in given_up[key] if not begin <= at <= end]
 
 
 def _given(event: Event) -> tuple[str, ...]:

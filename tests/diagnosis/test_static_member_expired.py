@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from tests.diagnosis.expiries import evicted
+from tests.diagnosis.static_epochs import FORMED, OTHER, two_pods
 from tests.diagnosis.statics import static_group
 
 
@@ -18,3 +19,10 @@ def test_a_static_member_that_stays_away_too_long_is_removed() -> None:
 
 def test_the_expiry_of_a_dynamic_member_is_another_story() -> None:
     assert "static-member-expired" not in evicted().causes()
+
+
+def test_a_kip_848_member_whose_partitions_are_given_away_after_it_left_for_a_while_has_expired() -> None:
+    story = two_pods().closes("pod-1", FORMED, "01:10:00.000", 2, leaves_with=-2)
+    story.given("pod-2", OTHER, "01:10:46.000", 3, "orders-0, orders-1")
+    assert story.causes() == ["static-member-expired"]
+    assert story.blamed() == ["pod-1"]

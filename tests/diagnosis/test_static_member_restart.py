@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from tests.diagnosis.static_epochs import AGAIN, FORMED, OTHER, two_pods
 from tests.diagnosis.statics import replaced, static_group
 from tests.story import Story
 
@@ -23,3 +24,23 @@ def test_dynamic_members_have_no_static_restart() -> None:
     story = Story().formed("c-1", "c-2").reborn("c-2")
     story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
     assert "static-member-restart" not in story.causes()
+
+
+def test_a_kip_848_member_that_leaves_with_epoch_minus_two_and_is_back_in_the_same_epoch_costs_no_rebalance() -> None:
+    story = two_pods().closes("pod-1", FORMED, "01:10:00.000", 2, leaves_with=-2)
+    story.joins("pod-1", AGAIN, "01:10:04.000", 2, "orders-0, orders-1")
+    assert story.causes() == ["static-member-restart"]
+    assert story.blamed() == ["pod-1"]
+    assert story.the_incident().severity == "info"
+
+
+def test_a_kip_848_member_that_comes_back_in_a_later_epoch_had_been_removed() -> None:
+    story = two_pods().closes("pod-1", FORMED, "01:10:00.000", 2, leaves_with=-2)
+    story.joins("pod-1", AGAIN, "01:12:00.000", 4, "orders-0, orders-1")
+    assert "static-member-restart" not in story.causes()
+
+
+def test_a_kip_848_member_that_leaves_with_epoch_minus_one_leaves_for_good() -> None:
+    story = two_pods().closes("pod-1", FORMED, "01:10:00.000", 2, leaves_with=-1)
+    story.given("pod-2", OTHER, "01:10:00.500", 3, "orders-0, orders-1")
+    assert story.causes() == ["scale-in"]
