@@ -46,3 +46,67 @@ def test_two_deployments_in_a_row_are_deployments_still(seen: Side) -> None:
     story = deployed(seen=seen, bounces=2)
     assert set(story.causes()) == {"rolling-restart"}
     assert {i.severity for i in story.incidents()} == {"info"}
+
+
+OLD = ["pay-7c9f-aaa", "pay-7c9f-bbb", "pay-7c9f-ccc"]
+NEW = ["pay-5d4e-xxx", "pay-5d4e-yyy", "pay-5d4e-zzz"]
+
+
+def surged(story: Story, old: list[str], new: list[str]) -> Story:
+    """Each new pod joins first, then an old one goes."""
+    inside = list(old)
+    for minute, (goes, starts) in enumerate(zip(old, new, strict=True), 10):
+        inside.append(starts)
+        comes(story, starts, f"01:{minute}:00.000", inside)
+        inside.remove(goes)
+        closes(story, goes, f"01:{minute}:10.000", inside)
+    return story
+
+
+@pytest.mark.parametrize("release", [(2, 4), (3, 9)])
+@pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+def test_a_deployment_whose_new_pods_have_new_names_is_a_deployment(release: Release, seen: Side) -> None:
+    story = surged(Story(release=release, seen=seen).formed(*OLD), OLD, NEW)
+    assert story.causes() == ["rolling-restart"]
+    assert story.blamed() == ["payments"]
+    assert story.the_incident().generations == (2, 3, 4, 5, 6, 7)
+
+
+def test_newcomers_of_another_application_take_nobodys_place() -> None:
+    strangers = ["audit-1", "audit-2", "audit-3"]
+    assert "rolling-restart" not in surged(Story().formed(*OLD), OLD, strangers).causes()
+
+
+def test_new_pods_for_a_part_of_the_group_are_no_deployment() -> None:
+    story = Story().formed(*OLD)
+    comes(story, "pay-5d4e-xxx", "01:10:00.000", [*OLD, "pay-5d4e-xxx"])
+    comes(story, "pay-5d4e-yyy", "01:10:10.000", [*OLD, "pay-5d4e-xxx", "pay-5d4e-yyy"])
+    closes(story, OLD[0], "01:10:20.000", [*OLD[1:], "pay-5d4e-xxx", "pay-5d4e-yyy"])
+    assert "rolling-restart" not in story.causes()
+
+
+def test_as_many_members_that_go_long_after_others_came_are_removed() -> None:
+    story = Story().formed(*OLD)
+    inside = list(OLD)
+    for minute, client in enumerate(NEW, 10):
+        inside.append(client)
+        comes(story, client, f"01:{minute}:00.000", inside)
+    for minute, client in enumerate(OLD, 30):
+        inside.remove(client)
+        closes(story, client, f"01:{minute}:00.000", inside)
+    assert story.causes() == ["scale-out", "scale-in"]
+
+
+def test_a_crash_in_the_middle_leaves_a_deployment_a_deployment() -> None:
+    story = Story(release=(2, 4), seen="brokers").formed(*ALL, "c-4")
+    everyone = [*ALL, "c-4"]
+    for minute, client in enumerate(ALL, 10):
+        stay = [c for c in everyone if c != client]
+        closes(story, client, f"01:{minute}:00.000", stay)
+        comes(story, client, f"01:{minute}:08.000", [*stay, client])
+        if client == "c-2":
+            everyone.remove("c-4")
+            dead = story.id_of("c-4")
+            story.broker("01:11:30.000", story.words.failed(dead))
+            story.rebalanced("01:11:30.001", f"removing member {dead} on heartbeat expiration", ALL)
+    assert sorted(story.causes()) == ["process-crash", "rolling-restart"]

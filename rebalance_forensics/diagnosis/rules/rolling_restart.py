@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.episodes import (
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.replacements import replacements
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 
@@ -36,6 +37,20 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         walks = len(actors) >= 2 and len(group) < 2 * len(actors) and not _all_at_once(group)
         if walks and 2 * len(actors) > settled:
             yield _finding(timeline, group, everyone=len(actors) >= settled)
+    yield from _under_new_names(timeline)
+
+
+def _under_new_names(timeline: Timeline) -> Iterator[Finding]:
+    """Newcomers take the places of nearly all members by turns: whoever scales, keeps most of them."""
+    clean = [r for r in replacements(timeline) if not exception_before(timeline, r.away)]
+    for group in runs(clean, lambda r: r.away.at, STEP_MS):
+        actors = _replaced(group)
+        replacing = {x.actor for r in group for x in r.arrivals} - set(actors)
+        before = min(min(r.up_at, r.away.at) for r in group)
+        settled = max(sum(a not in replacing for a in timeline.actors()), members_counted(timeline, before - 1))
+        by_turns = min(r.away.at for r in group) < max(r.up_at for r in group) and not _all_at_once(group)
+        if len(actors) >= 2 and by_turns and 4 * len(actors) >= 3 * settled:
+            yield _finding(timeline, group, everyone=len(actors) >= settled, anew=True)
 
 
 def _bounces(run: list[Restart]) -> list[list[Restart]]:
@@ -63,12 +78,11 @@ def _all_at_once(group: list[Restart]) -> bool:
     return max(down) < min(r.up_at for r in group) and max(down) - min(down) <= AT_ONCE_MS
 
 
-def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Finding:
+def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool, anew: bool = False) -> Finding:
     actors = _replaced(group)
     facts: tuple[Fact, ...] = tuple(f for r in group for f in (*r.away.facts(), *r.arrivals))
     known = all(r.away.arrivals for r in group)
-    session = session_timeout_ms(timeline)
-    down = max((r.up_at - r.away.at for r in group), default=0)
+    times = [t for r in group for t in (r.away.at, r.up_at)]
     return Finding(
         because=distinct_events(
             e for r in group for e in (*r.away.events(), *(r.arrivals[0].events[:1] if r.arrivals else ()))
@@ -79,20 +93,33 @@ def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool) -> Fin
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(d for r in group for d in r.away.departures),
         narrative=(
-            f"{len(actors)} members were restarted one after another "
-            f"within {seconds(max(r.up_at for r in group) - group[0].away.at)}."
+            f"{len(actors)} members were restarted one after another{' under new names' if anew else ''} "
+            f"within {seconds(max(times) - (min(times) if anew else group[0].away.at))}."
         ),
         ruled_out=(
             RuledOut(cause="process-crash", why="the restarts walk over the members"),
             RuledOut(cause="scaling-flap", why="each member was away once"),
         ),
-        advice=(
-            Advice(
-                action="Give each member a group.instance.id (static membership).",
-                why=_enough(max(down, 0), session),
-                cost=f"A member that is really gone is noticed only after session.timeout.ms ({seconds(session)}).",
+        advice=(_advice(group, session_timeout_ms(timeline), anew=anew),),
+    )
+
+
+def _advice(group: list[Restart], session: int, *, anew: bool) -> Advice:
+    cost = f"A member that is really gone is noticed only after session.timeout.ms ({seconds(session)})."
+    if anew:
+        return Advice(
+            action=(
+                "Let each new process take over the group.instance.id of an old one (a StatefulSet's pod name), "
+                "and start it only when the old one is gone."
             ),
-        ),
+            why=f"Under new names every member costs a join and a leave: here {len(group)} of each.",
+            cost=cost,
+        )
+    down = max((r.up_at - r.away.at for r in group), default=0)
+    return Advice(
+        action="Give each member a group.instance.id (static membership).",
+        why=_enough(max(down, 0), session),
+        cost=cost,
     )
 
 

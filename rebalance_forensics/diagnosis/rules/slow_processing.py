@@ -20,11 +20,14 @@ from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import PollTimeoutExpired
+from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import is_bare_member_id
 
 STORM_GAP_MS = 120_000
 UNSURE = 0.55
+ENOUGH_TO_WALK = 3
+"""Two members that leave and return while a third dies may as well have been slow."""
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -58,8 +61,17 @@ def _same_process(away: Away) -> bool:
 def _like_poll_timeouts(timeline: Timeline, group: list[Away]) -> bool:
     actors = {a.actor for a in group}
     everybody = max(len(timeline.actors()), members_counted(timeline, group[0].at))
+    if len(actors) >= ENOUGH_TO_WALK:
+        everybody -= len(_died_meanwhile(timeline, group) - actors)
     walks = len(group) == len(actors) and len(actors) > 1 and len(actors) >= everybody
     return not walks
+
+
+def _died_meanwhile(timeline: Timeline, group: list[Away]) -> set[Actor]:
+    """Who fell silent for good while the others went by turns: no deployment gets round to the dead."""
+    until = max(a.back_at or a.at for a in group)
+    died = (s.away for s in silences(timeline) if s.verdict == "crash")
+    return {a.actor for a in died if a.back_at is None and group[0].at <= a.at <= until}
 
 
 def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Finding:

@@ -1,0 +1,60 @@
+"""Members whose place others took under new names, as a deployment does whose processes are named anew."""
+
+from __future__ import annotations
+
+import re
+
+from rebalance_forensics.diagnosis.comings import Restart, closings, restarts, startup_arrivals
+from rebalance_forensics.diagnosis.episodes import Away
+from rebalance_forensics.diagnosis.silence import silences
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.names import is_bare_member_id
+
+SUCCESSION_MS = 90_000
+_RANDOM = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
+_DEPLOYMENT = re.compile(r"[^\W\d_]+")
+
+
+def replacements(timeline: Timeline) -> list[Restart]:
+    """Each member that went for good with the newcomer nearest in time, whether that one came before or after."""
+    return timeline.remembered(_replacements)
+
+
+def _replacements(timeline: Timeline) -> list[Restart]:
+    known = restarts(timeline)
+    used = {id(a) for r in known for a in r.arrivals} | {id(a) for run in startup_arrivals(timeline) for a in run}
+    newcomers = InTime(a for a in timeline.arrivals if a.first and id(a) not in used)
+    found = []
+    for away in _gone(timeline, {id(r.away) for r in known}):
+        near = newcomers.between(away.at - SUCCESSION_MS, away.at + SUCCESSION_MS)
+        near = [a for a in near if id(a) not in used and _may_succeed(timeline, a, away)]
+        if near:
+            taken = min(near, key=lambda a: abs(a.at - away.at))
+            used |= {id(a) for a in newcomers.of(taken.actor)}
+            found.append(Restart(away, away.actor, taken.at, tuple(newcomers.of(taken.actor))))
+    return found
+
+
+def _gone(timeline: Timeline, restarted: set[int]) -> list[Away]:
+    died = [s.away for s in silences(timeline) if s.verdict == "crash"]
+    gone = {id(a.departures[0]): a for a in (*died, *closings(timeline)) if a.back_at is None}
+    return sorted((a for a in gone.values() if id(a) not in restarted), key=lambda a: a.at)
+
+
+def _may_succeed(timeline: Timeline, newcomer: Arrival, away: Away) -> bool:
+    """Another one of the same deployment that came later than the one that goes."""
+    own = timeline.arrivals.of(away.actor).first(0)
+    if newcomer.actor is away.actor or (own is not None and own.at >= newcomer.at):
+        return False
+    old, new = deployment_of(away.actor.name), deployment_of(newcomer.actor.name)
+    return old is None or new is None or old == new
+
+
+def deployment_of(name: str) -> str | None:
+    """The word a name begins with, as all names of one deployment do; generated ids tell none."""
+    word = _DEPLOYMENT.match(name)
+    if word is None or is_bare_member_id(name) or _RANDOM.fullmatch(re.split(r"[-._]", name)[0]):
+        return None
+    return word[0].lower()
