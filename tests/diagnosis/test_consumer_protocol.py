@@ -46,6 +46,31 @@ def test_one_place_that_is_left_and_taken_again_and_again_flaps(seen: Side) -> N
     assert story.causes() == ["scaling-flap"]
 
 
+def come_and_go(story: EpochStory, minute: int, *members: str) -> EpochStory:
+    """Members come together and close together five seconds later; the coordinator names their ids alone."""
+    for member in members:
+        story.group_says(
+            f"01:{minute}:00.000", f"Member {member} joins the consumer group using the consumer protocol."
+        )
+        story.bumped(f"01:{minute}:00.001")
+    for member in members:
+        story.group_says(f"01:{minute}:05.000", f"Member {member} left the consumer group.")
+        story.bumped(f"01:{minute}:05.001")
+    return story
+
+
+def test_two_that_come_and_go_together_under_ever_new_ids_flap() -> None:
+    story = come_and_go(three_members("brokers"), 10, "NumIrqd5TvuRVPCyRltyEg", "5hglwW8QScGiAxlEWGacWQ")
+    come_and_go(story, 11, "CTOH0dPORqak1OuRuD7lKg", "ucwjzGZFTGmnbhdwtotZlA")
+    come_and_go(story, 12, "gkG3yO_SQfiI2zSX3zZGIw", "aEFaMZvXT3OngdSBS_5LrA")
+    assert story.causes() == ["scaling-flap"]
+
+
+def test_two_that_come_and_go_once_do_not_flap() -> None:
+    story = come_and_go(three_members("brokers"), 10, "NumIrqd5TvuRVPCyRltyEg", "5hglwW8QScGiAxlEWGacWQ")
+    assert "scaling-flap" not in story.causes()
+
+
 @EVERY_SIDE
 def test_a_member_that_gives_its_partitions_up_before_others_take_them_is_not_gone(seen: Side) -> None:
     story = three_members(seen)

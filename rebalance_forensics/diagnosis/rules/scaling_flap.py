@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.names import is_bare_member_id
 
 CYCLES = 2
 UNSURE = 0.55
@@ -41,16 +42,46 @@ def _nameless(timeline: Timeline) -> Iterator[Finding]:
     """Members whose ids name nobody: one leaves, another comes in its place, leaves as well, and so on."""
     chain_of: dict[Actor, list[Restart]] = {}
     for restart in restarts(timeline):
-        if restart.away.departures[0].why in VOLUNTARY and all(a.actor is not restart.by for a in restart.arrivals):
+        came_after = all(a.actor is not restart.by and a.at > restart.away.at for a in restart.arrivals)
+        if came_after and restart.away.departures[0].why in VOLUNTARY:
             chain = [*chain_of.pop(restart.by, ()), restart]
             chain_of |= {a.actor: chain for a in restart.arrivals}
     chains = [c for c in chain_of.values() if len(c) >= CYCLES]
     replacing = {a.actor for c in chain_of.values() for r in c for a in r.arrivals}
     if not chains or 2 * len(chains) > sum(a not in replacing for a in timeline.actors()):
+        yield from _waves(timeline)
         return
     links = sorted((r for c in chains for r in c), key=lambda r: r.away.at)
     actors = list(dict.fromkeys(x for r in links for x in (r.by, *(a.actor for a in r.arrivals))))
     yield _finding(timeline, actors, [r.away for r in links], [a for r in links for a in r.arrivals], UNSURE)
+
+
+def _waves(timeline: Timeline) -> Iterator[Finding]:
+    """Members whose ids name nobody: as many come as went the last time, go together, and others stay throughout."""
+    left = {a.actor: a for a in closings(timeline) if a.back_at is None}
+    born = {id(a) for run in startup_arrivals(timeline) for a in run}
+    came = [a for a in timeline.arrivals if a.actor in left and id(a) not in born and _is_nameless(a)]
+    waves: list[list[Arrival]] = []
+    gone_at = 0
+    for arrival in came:
+        if not waves or arrival.at > gone_at:
+            waves.append([])
+        waves[-1].append(arrival)
+        gone_at = max(gone_at, left[arrival.actor].at)
+    alike = len(waves) >= CYCLES and len({len(wave) for wave in waves}) == 1
+    if alike and _others_stayed(timeline, came[0].at):
+        actors = list(dict.fromkeys(a.actor for a in came))
+        yield _finding(timeline, actors, [left[a] for a in actors], came, UNSURE)
+
+
+def _is_nameless(arrival: Arrival) -> bool:
+    return not arrival.actor.has_log and is_bare_member_id(arrival.member or "")
+
+
+def _others_stayed(timeline: Timeline, since: int) -> bool:
+    """Whether anybody was in before the first of them came and never went."""
+    stayed = (a for a in timeline.actors() if not timeline.departures.of(a))
+    return any(not timeline.arrivals.of(a).between(since, timeline.last) for a in stayed)
 
 
 def _joined_before(timeline: Timeline, aways: list[Away]) -> int:
