@@ -42,3 +42,24 @@ def test_where_no_line_tells_the_subscription_what_each_is_given_does(release: R
 def test_a_topic_too_narrow_for_everybody_sets_nobody_apart() -> None:
     story = Story(release=(2, 5), reads={"pay-3": "refunds"}).formed("pay-1", "pay-2")
     assert "shared-group-id" not in comes(story, "pay-3", "01:10:00.000", ["pay-1", "pay-2", "pay-3"]).causes()
+
+
+def narrow(strategy: str) -> Story:
+    """The group has more members than the intruder's topic has partitions, so that some would be given none of it."""
+    reads = {"export-1": "invoices", "export-2": "invoices"}
+    story = Story(release=(1, 1), seen="clients", reads=reads)
+    for client in ("pay-1", "pay-2"):
+        story.started(client, "00:59:57.000", partition_assignment_strategy=strategy)
+    story.rebalanced("01:00:00.000", "", ["pay-1", "pay-2"], takes_ms=3_000).started("export-1", "01:09:57.000")
+    return comes(story, "export-1", "01:10:00.000", ["pay-1", "pay-2", "export-1"])
+
+
+def test_who_is_given_two_partitions_of_a_topic_before_others_have_one_reads_it_alone() -> None:
+    story = narrow("[class org.apache.kafka.clients.consumer.RangeAssignor]")
+    assert story.causes() == ["shared-group-id"]
+    assert story.blamed() == ["export-1"]
+
+
+def test_a_sticky_assignor_may_leave_one_member_all_partitions_of_a_topic() -> None:
+    story = narrow("[class org.apache.kafka.clients.consumer.StickyAssignor]")
+    assert "shared-group-id" not in story.causes()

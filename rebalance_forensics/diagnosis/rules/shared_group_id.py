@@ -13,8 +13,10 @@ from rebalance_forensics.diagnosis.given_topics import GivenTopics, given_topics
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
+from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.told import time_of
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -24,7 +26,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     asked, lines = _subscriptions(timeline)
     given = given_topics(timeline)
     families = _families({**given.topics, **asked})
-    if len(families) < 2 or not all(_surely_apart(f, asked, given) for f in families):
+    if len(families) < 2 or not (
+        all(_surely_apart(f, asked, given) for f in families) or _dealt_apart(timeline, families, given)
+    ):
         yield from _by_names(timeline)
         return
     home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f)))
@@ -40,6 +44,36 @@ def _surely_apart(family: list[Actor], asked: dict[Actor, frozenset[str]], given
         return True
     members = len(asked.keys() | given.topics.keys())
     return any(given.width(topic) >= members for a in family for topic in given.topics.get(a, ()))
+
+
+def _dealt_apart(timeline: Timeline, families: list[list[Actor]], given: GivenTopics) -> bool:
+    """Range and round-robin give nobody a second partition of a topic before each of its readers has one.
+
+    Whoever has two while all families are there reads it alone; a sticky assignor keeps no such order.
+    """
+    assignor = timeline.settings.get("partition.assignment.strategy", "").split(",")[0]
+    if timeline.mode != "eager" or "sticky" in assignor.lower():
+        return False
+    told = [[e for a in family for e in given.lines.get(a, ())] for family in families]
+    if not all(told):
+        return False
+    since = max(_begun(timeline, lines[0]) for lines in (sorted(t, key=time_of) for t in told))
+    gone = timeline.departures.first(since)
+    until = gone.at if gone is not None else timeline.last + 1
+    return all(any(since <= time_of(e) < until and _doubles(e) for e in lines) for lines in told)
+
+
+def _begun(timeline: Timeline, event: Event) -> int:
+    """When the rebalance began that ended with this assignment."""
+    rebalance = timeline.rebalances.last(time_of(event))
+    return rebalance.started_at if rebalance is not None else time_of(event)
+
+
+def _doubles(event: Event) -> bool:
+    if not isinstance(event, PartitionsAssigned):
+        return False
+    topics = [p.rpartition("-")[0] for p in event.partitions]
+    return len(topics) > len(set(topics))
 
 
 def _subscriptions(timeline: Timeline) -> tuple[dict[Actor, frozenset[str]], dict[Actor, list[Event]]]:
