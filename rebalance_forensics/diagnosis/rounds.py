@@ -116,7 +116,7 @@ def _members_of(generation: Generation | None) -> tuple[tuple[str, str | None], 
         return None
     named = {
         (m.instance_id or m.client_id or (member_name(m.member_id) if m.member_id else "?"), m.member_id)
-        for m in generation.members
+        for m in {m.instance_id or m: m for m in generation.members}.values()
     }
     return tuple(sorted(named, key=lambda m: (m[0], m[1] or "")))
 

@@ -202,7 +202,14 @@ def members_of(slot: Slot, cast: Cast) -> tuple[Member, ...]:
     """Who was in the generation: the leader's map if there is one, else what the count agrees with."""
     ids = _member_ids(slot)
     members = {_member(m, slot.joined.get(m) or cast.of_member(m), m) for m in ids}
-    return tuple(sorted(members, key=lambda m: (m.client_id or "", m.member_id or "")))
+    return tuple(sorted(members | _successors(slot, members), key=lambda m: (m.client_id or "", m.member_id or "")))
+
+
+def _successors(slot: Slot, members: Collection[Member]) -> set[Member]:
+    """Clients of other names that took a static member's place: they are given its assignment in this generation."""
+    clients, instances = {m.client_id for m in members}, {m.instance_id for m in members if m.instance_id}
+    joined = (_member(m, actor, m) for m, actor in slot.joined.items()) if instances else ()
+    return {m for m in joined if m.instance_id in instances and m.client_id not in clients}
 
 
 def _member_ids(slot: Slot) -> set[str]:

@@ -54,6 +54,11 @@ class Generation:
     failures: tuple[str, ...] = ()
     """Join and sync failures on the way to it, as sentences."""
 
+    @property
+    def size(self) -> int:
+        """How many members it has: a static member counts once, whatever clients took its place."""
+        return len({m.instance_id or m for m in self.members})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:

@@ -42,3 +42,10 @@ def replaced(story: Story, pod: str, time: str) -> Story:
         "Static member which joins during Stable stage and doesn't affect selectProtocol will not trigger rebalance.",
     )
     return story.reborn(pod)
+
+
+def said_by_static(story: Story, client: str, pod: str, time: str, message: str) -> Story:
+    """A consumer with a group.instance.id says something in its own app.log."""
+    return story.line(
+        f"{client}/app.log", time, f"[Consumer instanceId={pod}, clientId={client}, groupId=payments] {message}"
+    )

@@ -4,6 +4,7 @@ import pytest
 
 from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
+from tests.diagnosis.statics import replaced, said_by_static, static_group
 from tests.kafka_words import Release, member_id
 from tests.story import Side, Story
 
@@ -80,3 +81,16 @@ def test_brokers_before_3_0_do_not_name_the_leader() -> None:
 
 def test_the_trigger_is_the_cause_of_the_incident_it_belongs_to() -> None:
     assert [g.trigger for g in evicted().history().generations] == ["startup", "process-crash"]
+
+
+def test_a_client_that_takes_a_static_members_place_is_listed_beside_it_and_counted_once() -> None:
+    story = static_group("pod-1", "pod-2")
+    taken = "Generation{generationId=1, memberId='pod-2-00000002-0000-4000-8000-00000000cafe', protocol='range'}"
+    for client, pod, time in (("c-1", "pod-1", "01:00:03.000"), ("c-2", "pod-2", "01:00:03.000")):
+        first = f"Generation{{generationId=1, memberId='{member_id(pod)}', protocol='range'}}"
+        said_by_static(story, client, pod, time, f"Successfully synced group in generation {first}")
+    replaced(story, "pod-2", "01:10:00.000")
+    said_by_static(story, "c-9", "pod-2", "01:10:00.010", f"Successfully joined group with generation {taken}")
+    (generation,) = story.history().generations
+    assert [m.client_id for m in generation.members] == ["c-1", "c-2", "c-9"]
+    assert generation.size == 2

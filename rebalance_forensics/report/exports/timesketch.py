@@ -47,7 +47,7 @@ def _group(history: GroupHistory) -> Iterator[Document]:
             reason = f": {one.reason}" if one.reason else ""
             yield _row(one.started_at, "Rebalance started", f"{history.group} leaves its generation{reason}", history)
         if one.completed_at is not None:
-            message = f"{history.group} generation {one.generation} {one.outcome} with {len(one.members)} members"
+            message = f"{history.group} generation {one.generation} {one.outcome} with {one.size} members"
             yield _row(one.completed_at, "Generation completed", message, history)
     for pause in history.pauses:
         who = pause.client_id or pause.member_id or "unnamed member"

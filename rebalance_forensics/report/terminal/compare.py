@@ -114,7 +114,7 @@ def _group_facts(history: GroupHistory) -> Facts:
         "protocol": history.protocol,
         "rebalance mode": history.rebalance_mode,
         "generations": thousands(len(history.generations)),
-        "last members": "-" if last is None else thousands(len(last.members)),
+        "last members": "-" if last is None else thousands(last.size),
         "pauses": f"{len(pauses)}, {duration(sum(pauses))}",
         "longest pause": duration(max(pauses, default=0)),
     }
