@@ -54,6 +54,7 @@ class FileProfile:
     starts: tuple[bytes, ...] = ()
     header_marks: tuple[bytes, ...] | None = None
     dated: bool = True
+    partly_dated: bool = False
     suffixed: bool = False
     continued: bool = False
     continues_in: tuple[InputFile, ...] = ()
@@ -82,7 +83,7 @@ class FileProfile:
     @property
     def splittable(self) -> bool:
         """Whether a part can be read without what stands before it."""
-        return self.document is None and not self.newest_first and self.dated
+        return self.document is None and not self.newest_first and self.dated and not self.partly_dated
 
 
 def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
@@ -95,7 +96,10 @@ def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[F
     looks = [_look(file, tz or ZoneRules()) for file in files]
     found = _chained(files, [look.found for look in looks], [look.first for look in looks])
     known = [each for look in looks if (each := look.own)] + [each for look in looks if (each := look.tied)]
-    return tuple(_dated(file, look.sample, each, known) for file, look, each in zip(files, looks, found, strict=True))
+    return tuple(
+        _dated(file, look.sample, each, [look.own] if look.own and each.partly_dated else known)
+        for file, look, each in zip(files, looks, found, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
         starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
+        partly_dated=_is_partly_dated(headers),
         suffixed=suffixes.are_appended([line.parsed.message for line in headers if line.parsed]),
     )
 
@@ -226,6 +231,14 @@ def _is_dated(headers: Sequence[Sampled]) -> bool:
     stamps = [line.parsed.stamp for line in headers if line.parsed and line.parsed.stamp]
     undated = sum(stamp.form == "time-only" for stamp in stamps)
     return undated * 2 <= len(stamps) or not stamps
+
+
+def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
+    """Whether some records show no date of their own and no time around them, as one service of a stream may."""
+    return any(
+        line.line.at is None and line.parsed and line.parsed.stamp and line.parsed.stamp.form == "time-only"
+        for line in headers
+    )
 
 
 def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:

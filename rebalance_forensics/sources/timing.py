@@ -17,11 +17,15 @@ _SEASON_SLACK_MS = 60_000
 
 @dataclass(slots=True)
 class Clock:
-    """Reads the stamps of one split in file order; without dates it counts the midnights that pass, host by host."""
+    """Reads the stamps of one split in file order; without dates it counts the midnights that pass, host by host.
+
+    Where only some of the records have dates, the others are near to them.
+    """
 
     profile: FileProfile
     _zones: dict[str, str] = field(init=False)
     _last: dict[str | None, tuple[int, int]] = field(default_factory=dict)
+    _dated: EpochMs | None = None
 
     def __post_init__(self) -> None:  # noqa: D105
         self._zones = dict(self.profile.zones)
@@ -40,14 +44,23 @@ class Clock:
         local = self._local(stamp, near, host)
         if local is None:
             return envelope_at, envelope_at is not None
+        at, zoned = self._instant(stamp, local, envelope_at, host)
+        if stamp.form == "full":
+            self._dated = at
+        return at, zoned
+
+    def _instant(self, stamp: Stamp, local: int, envelope_at: EpochMs | None, host: str | None) -> tuple[EpochMs, bool]:
         if stamp.offset_minutes is not None:
             return EpochMs(local - stamp.offset_minutes * 60_000), True
-        zone = self._zones.get(host or "") or (
-            self.profile.zone if host in (None, self.profile.host) or not self._zones else None
-        )
+        zone = self._zone_of(host)
         if zone is None:
             return EpochMs(local), False
         return _in_season(zones.to_utc(local, zone), envelope_at), True
+
+    def _zone_of(self, host: str | None) -> str | None:
+        return self._zones.get(host or "") or (
+            self.profile.zone if host in (None, self.profile.host) or not self._zones else None
+        )
 
     def _local(self, stamp: Stamp, near: int | None, host: str | None) -> int | None:
         """The stamp with its date, as near to another time as may be."""
@@ -55,9 +68,18 @@ class Clock:
             return stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
         if stamp.form == "no-year":
             return self._with_year(stamp.local_ms, near)
+        if near is None and self.profile.midnight_ms is None:
+            near = self._beside_dated(host)
         if near is not None:
             return round((near - stamp.local_ms) / DAY_MS) * DAY_MS + stamp.local_ms
         return self._with_date(stamp.local_ms, host)
+
+    def _beside_dated(self, host: str | None) -> int | None:
+        """About the local time of a host that prints no dates, from what was read just before it."""
+        if self._dated is None:
+            return self.profile.near_ms
+        zone = self._zone_of(host)
+        return self._dated if zone is None else 2 * self._dated - zones.to_utc(self._dated, zone)
 
     def _with_date(self, time_of_day: int, host: str | None) -> int | None:
         if self.profile.midnight_ms is None:

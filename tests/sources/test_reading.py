@@ -101,6 +101,25 @@ def test_midnight_passes_in_a_log_without_dates(tmp_path: Path) -> None:
     assert times == [TENTH - 12 * HOUR - 930_123, *(TENTH - 36_930_123 + late for late in (-1, 500, -2)), TENTH]
 
 
+def test_a_service_that_prints_no_dates_is_dated_by_those_it_shares_a_stream_with(tmp_path: Path) -> None:
+    noisy = "".join(f"broker-1  | {kafka(time, 'Said')}" for time in ("23:59:30,000", "23:59:40,000"))
+    lines = [
+        f"orders-1  | {LOGBACK.format(time='23:59:29.000', message='first')}",
+        noisy,
+        f"orders-1  | {LOGBACK.format(time='00:00:00.500', message='past midnight')}",
+        f"broker-1  | {kafka('23:59:59,900', 'a little late')}",
+        f"orders-1  | {LOGBACK.format(time='23:59:59.800', message='before midnight')}",
+    ]
+    read = Read(tmp_path, {"stack.log": "".join(lines)})
+    midnight = TENTH - (10 * HOUR + 15 * 60_000 + 30_123) + 24 * HOUR
+    times = {record.message: record.at for record in read.records["stack.log"]}
+    assert [times[name] for name in ("first", "past midnight", "before midnight")] == [
+        midnight - 31_000,
+        midnight + 500,
+        midnight - 200,
+    ]
+
+
 def test_a_record_goes_on_in_the_next_file_of_a_rolled_log(tmp_path: Path) -> None:
     whole = kafka("10:15:30,100", "Kafka version: 3.9.1") + (
         "[2026-11-20 10:15:30,123] INFO ConsumerConfig values: \n\ta = 1\n\tb = 2\n\tc = 3\n "
