@@ -1,22 +1,25 @@
-"""Cases as rows: each log line, member and moment of a picture stands once, however often the case shows it."""
+"""Cases as rows: each line, member, advice and moment of a picture stands once, however often the case shows it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from sys import intern
 from typing import Any
 
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut, WhatIf
 from rebalance_forensics.pipeline.rows import Codec, dumps, fields_of
 from rebalance_forensics.timeline.model import Evidence, Mark, Member
 
+_TOLD_OFTEN = (Evidence, Member, Culprit, Advice, WhatIf, RuledOut)
+"""What a case says again and again; none of them holds another."""
+
 
 def payload_of(case: GroupCase) -> str:
-    """A case as JSON; lines, members and marks by their numbers in lists of their own."""
-    lines: dict[object, int] = {}
-    members: dict[object, int] = {}
-    numbered = {Evidence: lines, Member: members}
+    """A case as JSON; what it says often by numbers in lists of their own."""
+    numbered: dict[type, dict[object, int]] = {cls: {} for cls in _TOLD_OFTEN}
 
     def encoded(value: object) -> object:
         numbers = numbered.get(type(value))
@@ -27,7 +30,8 @@ def payload_of(case: GroupCase) -> str:
         return fields_of(value)
 
     told = json.JSONEncoder(default=encoded, separators=(",", ":")).encode(case)
-    return f'{{"case":{told},"lines":{dumps(tuple(lines))},"members":{dumps(tuple(members))}}}'
+    often = {cls.__name__: tuple(numbers) for cls, numbers in numbered.items()}
+    return f'{{"case":{told},"often":{dumps(often)}}}'
 
 
 class CaseReader:
@@ -36,27 +40,24 @@ class CaseReader:
     def __init__(self, adapt: Callable[[Evidence], Evidence]) -> None:
         self._adapt = adapt
         self._plain = Codec()
-        self._lines: list[Evidence] = []
-        self._members: list[Member] = []
-        self._codec = Codec(
-            known={
-                Evidence: lambda number: self._lines[number],
-                Member: lambda number: self._members[number],
-                Mark: self._mark,
-            }
-        )
+        self._often: dict[type, list[Any]] = {}
+        by_number: dict[type, Callable[[Any], Any]] = {cls: partial(self._numbered, cls) for cls in _TOLD_OFTEN}
+        self._codec = Codec(known={**by_number, Mark: self._mark})
 
     def read(self, payload: str) -> GroupCase:
         """The case that a row holds."""
         held: dict[str, Any] = json.loads(payload)
-        self._lines = [self._line(line) for line in held["lines"]]
-        self._members = [self._plain.read(Member, member) for member in held["members"]]
+        self._often = {
+            cls: [self._plain.read(cls, told) for told in held["often"][cls.__name__]] for cls in _TOLD_OFTEN
+        }
+        self._often[Evidence] = [self._adapt(line) for line in self._often[Evidence]]
         return self._codec.read(GroupCase, held["case"])
 
-    def _line(self, told: dict[str, Any]) -> Evidence:
-        told["path"] = intern(told["path"])
-        return self._adapt(Evidence(**told))
+    def _numbered(self, cls: type, number: int) -> object:
+        return self._often[cls][number]
 
     def _mark(self, told: list[Any]) -> Mark:
         at, kind, label, severity, line = told
-        return Mark(at=at, kind=intern(kind), label=intern(label), severity=severity, evidence=self._lines[line])
+        return Mark(
+            at=at, kind=intern(kind), label=intern(label), severity=severity, evidence=self._often[Evidence][line]
+        )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import accumulate
+from sys import intern
 
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.timeline.model import Evidence
@@ -34,4 +34,10 @@ class LinesBefore:
     def corrected(self, evidence: Evidence) -> Evidence:
         """The same line, numbered as an editor numbers it."""
         before = self.at(evidence.path, evidence.byte_offset)
-        return replace(evidence, line=evidence.line + before) if before else evidence
+        return Evidence(
+            path=intern(evidence.path),
+            line=evidence.line + before,
+            byte_offset=evidence.byte_offset,
+            timestamp=evidence.timestamp,
+            text=evidence.text,
+        )

@@ -17,11 +17,20 @@ def moment(ms: int) -> datetime | None:
         return None
 
 
-@lru_cache(maxsize=1 << 16)
 def iso(ms: int | None) -> str | None:
     """`2026-03-01T10:02:11.123Z`."""
-    at = None if ms is None else moment(ms)
-    return None if at is None else at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+    if ms is None:
+        return None
+    minutes, rest = divmod(ms, MINUTE)
+    minute = _minute(minutes)
+    return None if minute is None else f"{minute}{rest // SECOND:02d}.{rest % SECOND:03d}Z"
+
+
+@lru_cache(maxsize=1 << 14)
+def _minute(minutes: int) -> str | None:
+    """`2026-03-01T10:02:`, for minutes since the epoch: formatting a date costs more than the rest of a document."""
+    at = moment(minutes * MINUTE)
+    return None if at is None else at.strftime("%Y-%m-%dT%H:%M:")
 
 
 def utc(ms: int | None, unknown: str = "unknown") -> str:
