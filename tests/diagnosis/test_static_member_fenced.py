@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from tests.diagnosis.statics import replaced, static_group
+from tests.diagnosis.statics import replaced, said_by_static, static_group
 from tests.epochs import HEARTBEAT, three_members
+from tests.kafka_words import member_id
 from tests.story import Story
 
 
@@ -32,6 +33,24 @@ def test_the_client_alone_says_it_too() -> None:
         level="ERROR",
     )
     assert story.causes() == ["static-member-fenced"]
+
+
+def test_the_second_process_that_is_given_the_old_assignment_is_no_restart_of_the_first() -> None:
+    story = static_group("pod-1", "pod-2")
+    said_by_static(story, "c-2", "pod-2", "01:00:03.020", f"Successfully synced group in {first_of(story, 'pod-2')}")
+    story.started("c-9", "01:09:58.000", group_instance_id="pod-2")
+    replaced(story, "pod-2", "01:10:00.000")
+    said_by_static(story, "c-9", "pod-2", "01:10:00.010", f"Successfully joined group with {first_of(story, 'pod-2')}")
+    story.says(
+        "01:10:01.000",
+        f"given member.id {member_id('pod-2')} is identified as a known static member pod-2, but not matching the "
+        f"expected member.id {story.id_of('pod-2')} during commit-offsets, will respond with instance fenced error",
+    )
+    assert story.causes() == ["static-member-fenced"]
+
+
+def first_of(story: Story, pod: str) -> str:
+    return f"generation Generation{{generationId=1, memberId='{story.id_of(pod)}', protocol='range'}}"
 
 
 def test_a_return_alone_fences_nobody() -> None:

@@ -30,13 +30,14 @@ class _Return:
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Static members replaced by themselves, told by the coordinator or by a rejoin of the same generation."""
     fenced = {
-        timeline.cast.of_instance(e.instance_id)
+        e.instance_id or e.speaker.instance_id
         for e in timeline.of(StaticMemberFenced, InstanceFenced)
         if isinstance(e, StaticMemberFenced | InstanceFenced)
     }
-    found = [_Return(r.actor, r.at, tuple(r.events), r) for r in timeline.returns if r.actor not in fenced]
+    returns = [_Return(r.actor, r.at, tuple(r.events), r) for r in timeline.returns]
+    found = [r for r in returns if fenced.isdisjoint(r.actor.instance_ids)]
     told = {(r.actor, r.at // 60_000) for r in found}
-    again = [r for r in _same_generation_again(timeline) if r.actor not in fenced]
+    again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.actor.instance_ids)]
     found += [r for r in again if (r.actor, r.at // 60_000) not in told]
     for group in runs(found, lambda r: r.at, ONE_ROUND_MS):
         yield _finding(timeline, group)
