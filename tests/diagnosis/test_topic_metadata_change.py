@@ -38,6 +38,20 @@ def test_the_group_leader_sees_the_topic_change(release: Release, seen: Side) ->
     assert story.the_incident().severity == "info"
 
 
+def test_a_leader_that_repeats_the_change_until_it_is_heard_makes_one_rebalance_of_it() -> None:
+    story = Story(release=(2, 8)).formed("c-1", "c-2")
+    for time in ("01:10:00.000", "01:10:00.001", "01:10:00.200", "01:10:00.201", "01:10:00.400", "01:10:00.401"):
+        change = "(version2: {orders=2}) to (version4: {orders=3})"
+        story.client(
+            "c-1",
+            time,
+            "Requesting to re-join the group and trigger rebalance since the assignment metadata has changed from "
+            + change,
+        )
+    story.rebalanced("01:10:00.010", f"leader {member_id('c-1')} re-joining group during Stable", ["c-1", "c-2"])
+    assert story.the_incident().severity == "info"
+
+
 def test_the_client_reason_on_the_broker_is_enough() -> None:
     assert more_partitions((3, 9), "brokers").causes() == ["topic-metadata-change"]
 

@@ -144,17 +144,18 @@ def _finding(timeline: Timeline, group: list[Request], confidence: float, topics
     seen = {t for r in group for e in r.events for t in changed_topics(e)}
     seen |= {t for r in group for t in topics_under_pattern(timeline, r) or ()}
     names = sorted(seen) or _names_of(topics) or _grown_names(timeline, group) or _made_before(timeline, group)
-    storm = len(group) > STORM
+    rounds = touched(timeline, group)
+    times = len(rounds) or len(group)
     return Finding(
         because=distinct_events([*(e for r in group for e in r.events), *topics]),
         culprits=_culprits(names),
         confidence=confidence,
-        severity="warning" if storm and confidence > GUESS else "info",
-        claims=(*group, *touched(timeline, group)),
+        severity="warning" if times > STORM and confidence > GUESS else "info",
+        claims=(*group, *rounds),
         core=tuple(group),
         narrative=_narrative(timeline, ", ".join(names) or "which ones, no line says"),
         ruled_out=(RuledOut(cause="subscription-change", why="the members asked for the same topics as before"),),
-        advice=_advice(len(names), max(len(group), 1), span(r.events[0] for r in group if r.events)),
+        advice=_advice(len(names), max(times, 1), span(r.events[0] for r in group if r.events)),
     )
 
 
