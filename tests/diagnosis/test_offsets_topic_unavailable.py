@@ -36,6 +36,26 @@ def test_an_assignment_that_cannot_be_stored_is_the_fault_of_the_offsets_topic()
     assert set(story.the_incident().generations) >= {2, 3, 4, 5}
 
 
+def test_a_broker_that_refuses_the_write_leads_the_partition_so_another_one_is_missing() -> None:
+    story = cannot_write()
+    for second in range(3):
+        story.client(
+            "c-1",
+            f"01:09:{50 + second}.000",
+            "Connection to node 3 (/10.0.0.3:9092) could not be established. Broker may not be available.",
+            level="WARN",
+            logger="org.apache.kafka.clients.NetworkClient",
+        )
+    for second in range(5):
+        story.client(
+            "c-1",
+            f"01:10:0{second}.111",
+            "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: error "
+            "response COORDINATOR_NOT_AVAILABLE. isDisconnected: false. Rediscovery will be attempted.",
+        )
+    assert story.blamed() == ["broker-3"]
+
+
 def test_it_is_not_called_an_assignment_failure() -> None:
     assert "assignment-failure" not in cannot_write().causes()
 

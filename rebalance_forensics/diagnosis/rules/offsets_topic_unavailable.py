@@ -105,7 +105,8 @@ def _culprits(
         return tuple(broker(b) for b in both)
     nodes = [e.node for e in timeline.of(NodeDisconnected).since(begin - 60_000)]
     lost = [e.coordinator for e in timeline.of(CoordinatorLost).since(begin - 60_000)]
-    known = [n for n in (*lost, *nodes) if n is not None and 0 <= n < 2**30]
+    refusing = {e.speaker.broker for e in timeline.of(ReplicasInsufficient).since(begin - 60_000)}
+    known = [n for n in (*lost, *nodes) if n is not None and 0 <= n < 2**30 and n not in refusing]
     return (broker(max(set(known), key=known.count)),) if known else ()
 
 
