@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, span, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.replaced_threads import (
+    AROUND_MS,
+    born_with_the_group,
+    expiries_of,
+    replaced_by_its_handler,
+    swapped,
+)
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed
+from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed, ThreadRemoved
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
 
-AROUND_MS = 15_000
 UNSURE = 0.55
 
 
@@ -33,52 +38,38 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             told.setdefault(actor, []).append(event)
     for actor, events in told.items():
         yield _finding(timeline, actor, events, CERTAIN)
-    for actor, events in _swapped(timeline).items():
-        if actor not in told:
+    wordless = {a: e for a, e in replaced_by_its_handler(timeline).items() if a not in told}
+    for actor, events in wordless.items():
+        yield _finding(timeline, actor, events, LIKELY)
+    for actor, events in swapped(timeline).items():
+        if actor not in told and actor not in wordless:
             yield _finding(timeline, actor, events, UNSURE)
-
-
-def _swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
-    """From brokers alone: a thread leaves while another thread of the same process joins, and that more than once."""
-    found: dict[Actor, list[Event]] = {}
-    if timeline.kind != "streams":
-        return found
-    born = _born(timeline)
-    for departure in timeline.departures:
-        if departure.actor.has_log or departure.why not in ("unsubscribed", "closed", "left"):
-            continue
-        near = timeline.arrivals.of(departure.actor).between(departure.at - AROUND_MS, departure.at + AROUND_MS)
-        if any(a.member != departure.member and id(a) not in born for a in near):
-            found.setdefault(departure.actor, []).append(departure.events[0])
-    return {actor: events for actor, events in found.items() if len(events) > 1}
-
-
-def _born(timeline: Timeline) -> set[int]:
-    """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
-    return {id(a) for run in startup_arrivals(timeline) for a in run}
 
 
 def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: float) -> Finding:
     times = InTime([time_of(e) for e in events], at=int)
     moves = timeline.moves(times[0] - AROUND_MS, times[-1] + AROUND_MS, actor)
-    born = _born(timeline)
+    born = born_with_the_group(timeline)
     moves = [m for m in moves if id(m) not in born]
     facts: list[Fact] = [m for m in moves if times.any_between(m.at - AROUND_MS, m.at + AROUND_MS)]
+    facts += [d for d in expiries_of(timeline, actor, events) if d not in facts]
     errors = [
         e
         for e in timeline.of(ThreadFailed, ExceptionLogged).between(times[0] - AROUND_MS, times[-1] + 500)
         if actor in timeline.cast.at_place(e) and times.any_between(time_of(e) - 500, time_of(e) + AROUND_MS)
     ]
     name = culprits_of(timeline, [actor])[0].name
+    replaced = sum(not isinstance(e, ThreadRemoved) for e in events)
+    often = "once" if replaced == 1 else f"{replaced} times"
     return Finding(
         because=distinct_events(
             [*errors[:3], *events, *errors[3:], *(e for f in facts for e in getattr(f, "events", [])[:2])]
         ),
         culprits=culprits_of(timeline, [actor]),
         confidence=confidence,
-        severity="critical" if len(events) > 2 else "warning",
+        severity="critical" if replaced > 2 else "warning",
         claims=(*facts, *touched(timeline, facts)),
-        narrative=f"{name} replaced a dying stream thread {len(events)} times; each replacement is a leave and a join.",
+        narrative=f"{name} replaced a dying stream thread {often}; each replacement is a leave and a join.",
         ruled_out=(RuledOut(cause="member-left", why="the handler started a new thread in the same process"),),
         advice=(
             Advice(
@@ -86,7 +77,7 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: 
                     "Handle the record that kills the thread: a processing or deserialization exception "
                     "handler that goes on."
                 ),
-                why=f"A poison record kills the next thread too: {len(events)} were replaced{span(events)}.",
+                why=f"A poison record kills the next thread too: {replaced} were replaced{span(events)}.",
                 cost="Skipped records need a dead letter topic.",
             ),
         ),

@@ -1,0 +1,89 @@
+"""Stream threads that another one replaced, where no line says REPLACE_THREAD."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.comings import startup_arrivals
+from rebalance_forensics.diagnosis.episodes import session_timeout_ms
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.streams import ThreadAdded, ThreadRemoved
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Arrival, Departure
+from rebalance_forensics.timeline.names import streams_thread
+from rebalance_forensics.timeline.told import time_of
+
+AROUND_MS = 15_000
+AT_ONCE_MS = 2_000
+BY_HAND_MS = 10_000
+HEARTBEAT_MS = 3_000
+SLACK_MS = 5_000
+
+
+def replaced_by_its_handler(timeline: Timeline) -> dict[Actor, list[Event]]:
+    """A thread is told to stop and adds its successor at once: all that 2.8 to 3.0 write of REPLACE_THREAD."""
+    found: dict[Actor, list[Event]] = {}
+    for added in timeline.of(ThreadAdded):
+        actor = timeline.cast.of_speaker(added)
+        assert isinstance(added, ThreadAdded)
+        if actor is None or added.replacing:
+            continue
+        at = time_of(added)
+        ended = [e for e in _ends(timeline, at - BY_HAND_MS, at) if timeline.cast.of_speaker(e) is actor]
+        stopped = [e for e in ended if e.phase == "stopping" and time_of(e) >= at - AT_ONCE_MS]
+        if stopped and not any(e.phase == "removing" for e in ended):
+            found.setdefault(actor, []).extend((stopped[-1], added))
+    return found
+
+
+def _ends(timeline: Timeline, since: int, until: int) -> list[ThreadRemoved]:
+    return [e for e in timeline.of(ThreadRemoved).between(since, until) if isinstance(e, ThreadRemoved)]
+
+
+def swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
+    """From brokers alone: a thread goes while another thread of the same process joins, and that more than once."""
+    found: dict[Actor, list[Event]] = {}
+    if timeline.kind != "streams":
+        return found
+    born = born_with_the_group(timeline)
+    for departure in timeline.departures:
+        if departure.actor.has_log:
+            continue
+        near = _successors(timeline, departure)
+        if any(a.member != departure.member and id(a) not in born for a in near):
+            found.setdefault(departure.actor, []).append(departure.events[0])
+    return {actor: events for actor, events in found.items() if len(events) > 1}
+
+
+def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
+    came = timeline.arrivals.of(departure.actor)
+    if departure.why in ("unsubscribed", "closed", "left"):
+        return came.between(departure.at - AROUND_MS, departure.at + AROUND_MS)
+    if departure.why != "session-expired":
+        return []
+    # Nothing joins for a process that stands still, and everything for one that is started anew.
+    since = departure.at - session_timeout_ms(timeline) - SLACK_MS
+    joined = max((a.at for a in came.between(0, departure.at) if a.member == departure.member), default=0)
+    heirs = came.between(max(since, joined + 1), departure.at - HEARTBEAT_MS)
+    return heirs if heirs and all(_other_thread(a, departure) for a in heirs) else []
+
+
+def _other_thread(arrival: Arrival, departure: Departure) -> bool:
+    came, gone = (streams_thread(m or "") for m in (arrival.member, departure.member))
+    return came is not None and gone is not None and came != gone
+
+
+def born_with_the_group(timeline: Timeline) -> set[int]:
+    """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
+    return {id(a) for run in startup_arrivals(timeline) for a in run}
+
+
+def expiries_of(timeline: Timeline, actor: Actor, events: list[Event]) -> list[Departure]:
+    """The expiries, a whole session later, of threads that ended in these events: they sent no LeaveGroup."""
+    ended: dict[str, int] = {}
+    for event in events:
+        name = getattr(event, "thread", None) or event.speaker.thread
+        if name is not None and not (isinstance(event, ThreadAdded) and not event.replacing):
+            ended[name] = time_of(event)
+    reach = session_timeout_ms(timeline) + SLACK_MS
+    gone = [d for d in timeline.departures if d.actor is actor and d.why == "session-expired"]
+    return [d for d in gone if 0 <= d.at - ended.get(streams_thread(d.member or "") or "", d.at + 1) <= reach]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from tests.diagnosis.threads import Application, shop
+from tests.kafka_words import member_id
+
+ADDED = "Adding StreamThread-3, there will now be 2 live threads and the new cache size per thread is 5242880"
+
+
+def a_thread_makes_room(*, removed: bool = False) -> Application:
+    story = shop()
+    if removed:
+        story.by_instance(2, "01:10:59.900", f"Removing StreamThread {story.thread(2, 1)}")
+    story.by_thread(2, 1, "01:11:00.000", "Informed to shut down")
+    story.by_instance(2, "01:11:00.000", ADDED)
+    return story.round("01:11:00.100", story.words.adding(member_id(story.consumer(2, 3))))
+
+
+def test_a_thread_that_ends_and_adds_another_is_replaced_where_2_8_says_no_more() -> None:
+    story = a_thread_makes_room()
+    story.broker("01:11:45.000", story.words.failed(member_id(story.consumer(2, 1))))
+    assert story.causes() == ["thread-replacement"]
+
+
+def test_a_thread_that_the_application_removed_before_it_added_one_is_not_replaced() -> None:
+    assert "thread-replacement" not in a_thread_makes_room(removed=True).causes()
+
+
+def seen_by_brokers() -> Application:
+    story = Application(group="shop", seen="brokers")
+    for node in (1, 2):
+        story.broker("00:59:59.980", story.words.introduced(member_id(story.consumer(node, 1))))
+    return story.round("01:00:00.000", story.words.adding(member_id(story.consumer(1, 1))))
+
+
+def test_a_thread_that_joins_while_another_of_its_process_falls_silent_takes_its_place() -> None:
+    story = seen_by_brokers()
+    for minute, came, gone in ((11, 2, 1), (13, 1, 2)):
+        member = member_id(story.consumer(2, came), minute)
+        story.broker(f"01:{minute}:00.000", story.words.introduced(member))
+        story.round(f"01:{minute}:00.100", story.words.adding(member))
+        life = 1 if minute == 11 else 11
+        story.broker(f"01:{minute}:40.000", story.words.failed(member_id(story.consumer(2, gone), life)))
+    assert "thread-replacement" in story.causes()
+
+
+def test_threads_of_a_process_that_stood_still_come_back_and_replace_nobody() -> None:
+    story = seen_by_brokers()
+    for minute in (11, 15):
+        story.broker(f"01:{minute}:40.000", story.words.failed(member_id(story.consumer(2, 1), minute - 10)))
+        back = member_id(story.consumer(2, 1), minute + 1)
+        story.broker(f"01:{minute}:50.000", story.words.introduced(back))
+        story.round(f"01:{minute}:50.100", story.words.adding(back))
+    assert "thread-replacement" not in story.causes()
+
+
+def test_threads_of_a_process_that_was_started_anew_replace_nobody() -> None:
+    story = seen_by_brokers()
+    for minute, life in ((11, 1), (15, 2)):
+        for number in (2, 1):
+            back = member_id(story.consumer(2, number), life + 1)
+            story.broker(f"01:{minute}:0{number}.000", story.words.introduced(back))
+            story.round(f"01:{minute}:0{number}.100", story.words.adding(back))
+        story.broker(f"01:{minute}:40.000", story.words.failed(member_id(story.consumer(2, 1), life)))
+    assert "thread-replacement" not in story.causes()
