@@ -232,16 +232,15 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             found.append(Restart(away, away.actor, first.at, tuple(away.arrivals)))
             used |= {id(a) for a in away.arrivals}
     used |= {id(a) for run in startup_arrivals(timeline) for a in run}
-    newcomers = (a for a in timeline.arrivals if a.first and not a.actor.has_log and _is_anonymous(a))
-    anonymous = InTime(a for a in newcomers if id(a) not in used)
+    newcomers = InTime(a for a in timeline.arrivals if a.first and not a.actor.has_log and id(a) not in used)
     for away in [*downs, *(s.away for s in silences(timeline) if not s.away.actor.has_log and s.away.back_at is None)]:
         if away.arrivals:
             continue
-        near = anonymous.between(away.at - RESTART_PAIR_MS, away.at + RESTART_PAIR_MS)
-        near = [a for a in near if id(a) not in used and a.actor is not away.actor]
+        near = newcomers.between(away.at - RESTART_PAIR_MS, away.at + RESTART_PAIR_MS)
+        near = [a for a in near if id(a) not in used and a.actor is not away.actor and _may_be(away, a)]
         if near:
             taken = min(near, key=lambda a: abs(a.at - away.at))
-            mine = tuple(anonymous.of(taken.actor))
+            mine = tuple(newcomers.of(taken.actor))
             used |= {id(a) for a in mine}
             found.append(Restart(away, away.actor, taken.at, mine))
     return sorted(found, key=lambda r: r.away.at)
@@ -255,6 +254,11 @@ def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
 
 def _is_back(away: Away) -> bool:
     return away.start is not None or (bool(away.arrivals) and not away.actor.has_log)
+
+
+def _may_be(away: Away, arrival: Arrival) -> bool:
+    """One of them has no name; a KIP-848 member that had none has one when the group is back on the old protocol."""
+    return _is_anonymous(arrival) or is_bare_member_id(away.departures[0].member or "")
 
 
 def _is_anonymous(arrival: Arrival) -> bool:

@@ -31,6 +31,7 @@ from rebalance_forensics.timeline.model import (
     ProtocolTerm,
     RebalanceMode,
 )
+from rebalance_forensics.timeline.nameless import with_client_ids
 from rebalance_forensics.timeline.pauses import pauses_of
 from rebalance_forensics.timeline.processes import closed_at_last, starts_of, stops_of
 from rebalance_forensics.timeline.requests import requests_of
@@ -161,6 +162,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     unknown = [e for e in spoken if e.speaker.role == "unknown"]
     mine = with_roles(spoken, around.in_logs_of(unknown))
     beside = with_roles(around.beside(group, spoken), spoken)
+    mine, beside = with_client_ids(mine, beside)
     local = [*mine, *adopted(group, mine, distinct(concerning(group, mine, beside)))]
     clocks = read_clocks([*local, *around.witnesses])
     timed = with_times(local, around.by_brokers_in_logs_of(e for e in local if e.at is None))
@@ -213,7 +215,7 @@ def _replayed(
         if event.group is not None or isinstance(event, StreamsParticipants):
             classic.hear(event, lives.live)
             epochs.hear(event, lives.live)
-    slots = classic.finished()
+    slots = [s for s in classic.finished() if not epochs.takes_in(s)]
     generations: list[Generation] = []
     for index, slot in enumerate(slots):
         following = slots[index + 1] if index + 1 < len(slots) else None

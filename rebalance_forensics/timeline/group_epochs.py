@@ -15,7 +15,10 @@ from rebalance_forensics.events.epochs import (
 from rebalance_forensics.events.partitions import AssignmentUpdated
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.generations import Slot
 from rebalance_forensics.timeline.model import Generation, Member
+
+ONE_EPOCH_MS = 60_000
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +75,17 @@ class GroupEpochs:
         if event.at is not None:
             slot.first_at = event.at if slot.first_at is None else min(slot.first_at, event.at)
         return slot
+
+    def takes_in(self, slot: Slot) -> bool:
+        """Whether it is an epoch that classic members of a consumer group reached: they call it a generation."""
+        epoch = self.slots.get(slot.number)
+        if epoch is None or slot.prepared or slot.stabilized or slot.received or slot.emptied:
+            return False
+        if abs(slot.first_at() - (epoch.first_at or 0)) > ONE_EPOCH_MS:
+            return False
+        epoch.members.update({m: a for m, a in slot.joined.items() if not m.startswith("?")})
+        epoch.stable_times += slot.sync_times
+        return True
 
     def finished(self) -> list[EpochSlot]:
         """All epochs, in order."""

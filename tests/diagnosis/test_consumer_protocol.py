@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.epochs import EpochStory, three_members
-from tests.story import Side
+from tests.story import Side, Story
 
 EVERY_SIDE = pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
 
@@ -35,6 +35,28 @@ def test_closes_and_restarts_that_walk_over_the_members_are_a_deployment(seen: S
         others = [c for c in ("c-1", "c-2", "c-3") if c != client]
         story.closes(client, f"01:{minute}:00.000", *others).restarts(client, f"01:{minute}:10.000", *others)
     assert story.causes() == ["rolling-restart"]
+
+
+def back_to_the_classic_protocol() -> Story:
+    """Three members are restarted with group.protocol=classic; with the last one the group is converted."""
+    story = three_members("brokers")
+    for minute, client, newcomer in ((10, "c-1", "AmLpbxkxSp2tnYJrWNCOCA"), (11, "c-2", "laZNEwfWTk6WdVL4mp7Klw")):
+        story.closes(client, f"01:{minute}:00.000")
+        at = f"01:{minute}:16.000"
+        story.group_says(at, f"Member {newcomer} joins the consumer group using the classic protocol.").bumped(at)
+    story.group_says("01:12:00.000", f"Member {story.member('c-3')} left the consumer group.")
+    words, leader = story.words, "AmLpbxkxSp2tnYJrWNCOCA"
+    reason = f"Downgrade group {story.group} from consumer to classic for member leaving."
+    for second, why, members in ((0, reason, 2), (10, words.adding(story.id_of("c-3")), 3)):
+        story.broker(f"01:12:{second:02}.010", words.preparing(story.generation, why))
+        story.generation += 1
+        story.broker(f"01:12:{second:02}.900", words.stabilized(story.generation, members))
+        story.broker(f"01:12:{second:02}.950", words.assigned(story.generation, members, leader))
+    return story
+
+
+def test_a_deployment_that_goes_back_to_the_classic_protocol_fails_no_assignment() -> None:
+    assert back_to_the_classic_protocol().causes() == ["rolling-restart"]
 
 
 @EVERY_SIDE

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from tests.diagnosis.closings import closes
 from tests.epochs import HEARTBEAT, IDS, EpochStory, three_members
+from tests.kafka_words import generation_of, member_id
 from tests.story import Story
 
 
@@ -15,6 +16,17 @@ def test_each_epoch_is_a_generation_of_the_consumer_protocol() -> None:
     history = three_members().history()
     assert (history.protocol, history.rebalance_mode) == ("consumer", "server-side")
     assert [g.generation for g in history.generations] == [1, 2, 3]
+
+
+def test_the_generation_that_a_classic_member_reaches_in_a_consumer_group_is_the_epoch() -> None:
+    reached = generation_of(3, member_id("c-9"))
+    story = three_members()
+    story.client("c-9", "01:00:02.500", f"Successfully joined group with generation {reached}")
+    story.client("c-9", "01:00:02.510", f"Successfully synced group in generation {reached}")
+    generations = story.history().generations
+    assert [g.generation for g in generations] == [1, 2, 3]
+    assert {m.client_id for m in generations[-1].members} == {"c-1", "c-2", "c-3", "c-9"}
+    assert "unexplained" not in story.causes()
 
 
 def test_nobody_leads() -> None:

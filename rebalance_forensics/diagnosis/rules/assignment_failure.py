@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.diagnosis.slow_assignments import SlowAssignment, slow_assignments
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import GroupEpochBumped, TargetAssignmentComputed
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinFailed, JoinRequested, RebalanceStarted
 from rebalance_forensics.events.streams import SourceTopicsMissing
@@ -69,11 +70,13 @@ def _is_foreign(text: str) -> bool:
 
 
 def _never_assigned(timeline: Timeline) -> Iterator[Finding]:
-    """Several generations in a row are created and none becomes Stable."""
+    """Several generations in a row are created and none becomes Stable; of an epoch no broker says that it is."""
     row: list[Rebalance] = []
     if timeline.protocol != "classic" or not timeline.has_coordinator_log:
         return
     for rebalance in timeline.rebalances:
+        if any(isinstance(e, GroupEpochBumped | TargetAssignmentComputed) for e in rebalance.events):
+            continue
         if rebalance.stabilized_at is not None and rebalance.completed_at is None:
             row.append(rebalance)
             continue
