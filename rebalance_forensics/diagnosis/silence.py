@@ -13,6 +13,7 @@ from typing import Literal
 from rebalance_forensics.diagnosis.episodes import Away, absences, session_timeout_ms
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE
 from rebalance_forensics.diagnosis.last_words import exception_before
+from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.releases import Release, release_range
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
@@ -33,6 +34,7 @@ Verdict = Literal["crash", "pause", "partition", "slow", "closed", "static"]
 ALONE_MS = 4_000
 """A process that wakes up finds its coordinator again within this; one that is cut off does not."""
 SAME_REBALANCE_MS = 500
+UNSURE = 0.55
 SILENT = ("session-expired", "expelled", "vanished")
 
 
@@ -77,6 +79,9 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
         # A Streams instance that closes sends no LeaveGroup either; only its own log tells the two apart.
         unsure = away.actor.kind == "instance" or _may_be_back(timeline, away)
         return Silence(away=away, verdict="crash", confidence=GUESS if unsure else PROBABLE)
+    if process_lived(timeline, away):
+        # A Streams thread of 4.1 whose poll timeout expired sends no LeaveGroup; other threads of it heartbeat on.
+        return Silence(away=away, verdict="slow", confidence=UNSURE)
     return Silence(away=away, verdict="pause", confidence=GUESS)
 
 

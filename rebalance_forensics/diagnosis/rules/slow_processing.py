@@ -15,7 +15,8 @@ from rebalance_forensics.diagnosis.episodes import (
     setting,
     touched,
 )
-from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
@@ -41,9 +42,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             yield _finding(timeline, group, PROBABLE)
         elif _like_poll_timeouts(timeline, group):
             yield _finding(timeline, group, UNSURE)
-    unheard = [s.away for s in silences(timeline) if s.verdict == "slow"]
-    for group in runs(unheard, lambda a: a.at, STORM_GAP_MS):
-        yield _finding(timeline, group, GUESS)
+    unheard = [s for s in silences(timeline) if s.verdict == "slow"]
+    for silent_ones in runs(unheard, lambda s: s.away.at, STORM_GAP_MS):
+        yield _finding(timeline, [s.away for s in silent_ones], min(s.confidence for s in silent_ones))
 
 
 def _left_and_came_back(away: Away) -> bool:
@@ -99,11 +100,17 @@ def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Findin
             "and left the group" + (f"; the longest absence took {seconds(away_ms)}." if away_ms else ".")
         ),
         ruled_out=(
-            RuledOut(cause="process-pause", why="the heartbeat thread lived: the client itself sent LeaveGroup"),
+            RuledOut(cause="process-pause", why=_why_no_pause(timeline, group)),
             RuledOut(cause="member-left", why="the leave reason is the poll timeout, not a close"),
         ),
         advice=_advice(limit, away_ms, timeline.settings.get("max.poll.records", "")),
     )
+
+
+def _why_no_pause(timeline: Timeline, group: list[Away]) -> str:
+    if any(process_lived(timeline, a) for a in group):
+        return "other threads of the same process stayed in the group"
+    return "the heartbeat thread lived: the client itself sent LeaveGroup"
 
 
 def _advice(limit: int, away_ms: int, records: str) -> tuple[Advice, ...]:

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from tests.diagnosis.threads import Application
+from tests.kafka_words import member_id
+
+
+def two_threads_each() -> Application:
+    """Two instances with two threads each, as brokers alone tell."""
+    story = Application(group="shop", seen="brokers")
+    for node in (1, 2):
+        for number in (1, 2):
+            story.broker("00:59:59.980", story.words.introduced(member_id(story.consumer(node, number))))
+    return story.round("01:00:00.000", story.words.adding(member_id(story.consumer(1, 1))))
+
+
+def silent(story: Application, *threads: int) -> Application:
+    """These threads of node 2 miss their sessions and are back ten seconds later."""
+    for number in threads:
+        story.broker(f"01:10:0{number}.000", story.words.failed(member_id(story.consumer(2, number))))
+    for number in threads:
+        back = member_id(story.consumer(2, number), 2)
+        story.broker(f"01:10:1{number}.000", story.words.introduced(back))
+        story.round(f"01:10:1{number}.100", story.words.adding(back))
+    return story
+
+
+def test_a_thread_that_misses_its_session_while_the_other_stays_was_slow() -> None:
+    story = silent(two_threads_each(), 1)
+    assert "slow-processing" in story.causes()
+    assert "process-pause" not in story.causes()
+
+
+def test_threads_that_miss_their_sessions_together_stood_still_with_their_process() -> None:
+    story = silent(two_threads_each(), 1, 2)
+    assert "process-pause" in story.causes()
+    assert "slow-processing" not in story.causes()
