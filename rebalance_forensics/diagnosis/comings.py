@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from rebalance_forensics.diagnosis.episodes import Away, absences, runs
 from rebalance_forensics.diagnosis.last_words import exception_before
@@ -22,6 +22,7 @@ from rebalance_forensics.timeline.told import time_of
 
 STARTUP_GAP_MS = 20_000
 ONE_SHUTDOWN_MS = 20_000
+LONG_BEFORE_MS = 10_000
 STARTUP_SLACK_MS = 10_000
 ADDED_MS = 2_000
 RESTART_PAIR_MS = 90_000
@@ -154,9 +155,19 @@ def _shutdowns(timeline: Timeline) -> list[list[Away]]:
     static = [s.away for s in silences(timeline) if s.verdict == "static"]
     unheard = {id(a) for a in static if a.stop is None}
     gone = [a for a in (*closings(timeline), *static) if a.back_at is None or _later(timeline, a)]
-    found = [group for group in runs(gone, lambda a: a.at, ONE_SHUTDOWN_MS) if _all_left(timeline, group)]
+    ends = (_end_of(run) for run in runs(gone, lambda a: a.at, ONE_SHUTDOWN_MS))
+    found = [group for group in ends if _all_left(timeline, group)]
     # A static member closes without a word before 2.7: one that expires was away too long, all of them were stopped.
     return [g for g in found if len({a.actor for a in g}) > 1 or not any(id(a) in unheard for a in g)]
+
+
+def _end_of(run: list[Away]) -> list[Away]:
+    """Whoever went long before the others, who then went in a row, was removed; the others were shut down."""
+    gaps = [b.at - a.at for a, b in pairwise(run)]
+    for place, gap in enumerate(gaps[:-1]):
+        if gap >= LONG_BEFORE_MS and gap >= 4 * max(gaps[place + 1 :]):
+            return _end_of(run[place + 1 :])
+    return run
 
 
 def _last_with_members(timeline: Timeline) -> int:

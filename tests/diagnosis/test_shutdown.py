@@ -19,6 +19,25 @@ def test_all_members_that_close_shut_the_group_down(release: Release) -> None:
     assert story.causes() == []
 
 
+def test_who_went_long_before_the_others_went_in_a_row_was_removed() -> None:
+    story = Story().formed("c-1", "c-2", "c-3", "c-4")
+    closes(story, "c-4", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    for second, client, stay in ((19, "c-3", ["c-1", "c-2"]), (20, "c-2", ["c-1"]), (21, "c-1", [])):
+        closes(story, client, f"01:10:{second}.000", stay)
+    assert story.causes() == ["scale-in"]
+    assert story.blamed() == ["c-4"]
+    assert story.case().incidents[-1].root_causes[0].cause == "shutdown"
+
+
+def test_members_that_go_at_an_even_pace_are_one_shutdown() -> None:
+    story = Story().formed("c-1", "c-2", "c-3", "c-4")
+    members = ["c-1", "c-2", "c-3", "c-4"]
+    for second in (0, 12, 24, 36):
+        client = members.pop()
+        closes(story, client, f"01:10:{second:02}.000", list(members))
+    assert story.causes() == []
+
+
 def test_the_group_ends_empty() -> None:
     story = Story().formed("c-1", "c-2")
     closes(story, "c-2", "01:10:00.000", ["c-1"])
