@@ -60,7 +60,8 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
         for partition, _ in fresh:
             highest[_topic(partition)] = max(highest[_topic(partition)], _number(partition))
         topics = tuple(sorted({_topic(p) for p, _ in told}))
-        if told and _all_known(timeline, ordered[index - 1]) and not _explained(timeline, rebalance, topics):
+        before = ordered[index - 1]
+        if told and _all_known(timeline, before) and not _explained(timeline, before, rebalance, topics):
             yield Growth(
                 rebalance=rebalance,
                 topics=topics,
@@ -100,14 +101,13 @@ def _all_known(timeline: Timeline, before: Rebalance) -> bool:
     return not timeline.of(AssignmentComputed, SyncSucceeded) and all(a.has_log for a in timeline.actors())
 
 
-def _explained(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
+def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
+    """Whether members moved, or one asked for these topics too late to be given them by the rebalance before."""
     begin, end = rebalance.started_at - NEAR_MS, (rebalance.stabilized_at or rebalance.ended_at()) + 200
     if timeline.moves(begin, end):
         return True
-    return any(
-        isinstance(e, Subscribed) and begin - SUBSCRIBED_MS <= (e.at or 0) <= end and set(topics) & set(e.topics)
-        for e in timeline.of(Subscribed)
-    )
+    since = max(begin - SUBSCRIBED_MS, before.started_at)
+    return any(set(topics) & set(e.topics) for e in timeline.of(Subscribed).between(since, end))
 
 
 def _topic(partition: str) -> str:

@@ -114,6 +114,17 @@ def test_a_member_that_gave_some_partitions_up_and_died_is_known_by_those_it_had
 CREATED = "Created log for partition {topic}-4 in /var/kafka with properties {{}}."
 
 
+def test_what_a_member_asked_for_when_it_joined_does_not_explain_partitions_that_come_later() -> None:
+    story = EpochStory(release=(4, 1), seen="clients")
+    for second, client in enumerate(("c-1", "c-2", "c-3")):
+        story.client(client, f"00:59:59.{second}00", "Subscribed to topic(s): orders")
+        story.joins(client, f"01:00:0{second}.000")
+    story.bumped("01:00:14.000").others_reconcile("01:00:14.000", "c-1")
+    story.client("c-1", "01:00:14.360", "Adding newly assigned partitions: [orders-4]")
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.blamed() == ["orders"]
+
+
 def bumped_after(topic: str, metadata_hash: int | None) -> EpochStory:
     """A topic changes, a second later the group epoch rises and no line says why."""
     story = three_members("brokers")
