@@ -14,6 +14,9 @@ from rebalance_forensics.records import LogRecord
 PATTERN = "process/exception"
 _THROWN = re.compile(r"(?:^|[\s\"])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error|Throwable))(?::[ \t]*([^\n]*))?")
 _TRACE = re.compile(r"\n\s*at [\w.$/<>]+\(")
+_RAISED = re.compile(
+    r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n)+([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
+)
 # Kafka's packages, spelled out or shortened (`k.s.ReplicaManager`), and how its classes begin what they say.
 _KAFKAS = re.compile(r"(?:org\.apache\.(?:kafka|zookeeper)|o\.a\.(?:k|kafka|z)|kafka)\.|k\.[a-z]{1,2}\.")
 _SPOKEN = re.compile(
@@ -29,8 +32,9 @@ def exception_in(record: LogRecord, component: str | None) -> Match | None:
     if component == "broker" or _KAFKAS.match(logger) or ("." not in logger and _SPOKEN.match(record.message)):
         return None
     loud = record.level in ("ERROR", "FATAL", "SEVERE", "CRITICAL")
-    thrown = _THROWN.search(record.message)
-    if not (loud or (thrown and _TRACE.search(record.message))):
+    raised = _RAISED.search(record.message)
+    thrown = raised or _THROWN.search(record.message)
+    if not (loud or raised or (thrown and _TRACE.search(record.message))):
         return None
     detail = (thrown[2] if thrown and thrown[2] else record.message.partition("\n")[0]).strip()
     return Match(

@@ -29,5 +29,7 @@ def simple_name(logger: str) -> str:
     return logger.strip().rpartition(".")[2].partition("$")[0].partition(":")[0]
 
 
-EXCEPTION_WORDS = frozenset({"Exception", "OutOfMemoryError", "NoClassDefFoundError", "StackOverflowError"})
+EXCEPTION_WORDS = frozenset(
+    {"Exception", "OutOfMemoryError", "NoClassDefFoundError", "StackOverflowError", "Traceback (most recent call last)"}
+)
 """What the prefilter looks for so that an application's own errors are seen at all."""

@@ -9,7 +9,7 @@ _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
 _STREAM_THREAD = re.compile(r"(?P<client>.+)-StreamThread-(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-.*)?")
 _STREAM_SUFFIX = re.compile(r"-StreamThread-\d+.*")
-_BARE_ID = re.compile(rf"[A-Za-z0-9_-]{{22}}|{_UUID}")
+_BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 _CONNECTOR_CLIENT = re.compile(
     r"connector-(?:consumer|producer|adminclient|dlq-producer)-(?P<connector>.+)-(?P<task>\d+)"
 )
@@ -27,7 +27,7 @@ def name_in_member_id(member_id: str) -> str | None:
 
 @lru_cache(maxsize=1 << 14)
 def is_bare_member_id(member_id: str) -> bool:
-    """True for ids that name nobody: base64url uuids (KIP-848, -932, -1071) and plain uuids."""
+    """True for ids that name nobody: base64 uuids (KIP-848, -932, -1071; librdkafka's have `+` and `/`), plain ones."""
     return bool(_BARE_ID.fullmatch(member_id))
 
 

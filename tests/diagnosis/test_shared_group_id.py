@@ -63,3 +63,23 @@ def test_who_is_given_two_partitions_of_a_topic_before_others_have_one_reads_it_
 def test_a_sticky_assignor_may_leave_one_member_all_partitions_of_a_topic() -> None:
     story = narrow("[class org.apache.kafka.clients.consumer.StickyAssignor]")
     assert "shared-group-id" not in story.causes()
+
+
+def in_two_languages(seen: Side) -> Story:
+    """Clients in Python log nothing by default."""
+    story = Story(seen=seen).formed("pay-1", "pay-2")
+    for client in ("py-1", "py-2"):
+        story.says("01:10:00.000", story.words.introduced(story.id_of(client)))
+    reason = story.words.adding(story.id_of("py-1"))
+    story.rebalanced("01:10:00.000", reason, ["pay-1", "pay-2", "py-1", "py-2"])
+    story.events = [e for e in story.events if not e.speaker.file.startswith("py-")]
+    return story
+
+
+def test_unlike_names_alone_are_a_hint_that_alarms_nobody() -> None:
+    (incident,) = [i for i in in_two_languages("brokers").incidents() if i.root_causes[0].cause == "shared-group-id"]
+    assert incident.severity == "info"
+
+
+def test_where_some_clients_log_unlike_names_say_nothing() -> None:
+    assert "shared-group-id" not in in_two_languages("both").causes()

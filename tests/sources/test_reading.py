@@ -248,6 +248,21 @@ def test_a_raw_line_is_read_without_its_file() -> None:
     assert record.message == "[Consumer clientId=c] x"
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "[2026-11-20 10:15:30,123] INFO in group_coordinator: {}",
+        "INFO:     2026-11-20 10:15:30,123 {}",
+        "2026-11-20T10:15:30.123Z INFO aiokafka.consumer.group_coordinator {}",
+        "2026-11-20T10:15:30.123000Z [info     ] {}            [kafka.coordinator] worker=orders-1",
+    ],
+    ids=["Flask", "uvicorn", "module before message", "structlog"],
+)
+def test_a_python_client_speaks_in_any_usual_configuration(head: str) -> None:
+    record = parse_line(head.format("(Re-)joining group payments"))
+    assert (record.at, record.level, record.message) == (TENTH, "INFO", "(Re-)joining group payments")
+
+
 def test_a_raw_line_of_no_layout_is_its_own_message() -> None:
     record = parse_line("Dear team")
     assert (record.message, record.at, record.level) == ("Dear team", None, None)

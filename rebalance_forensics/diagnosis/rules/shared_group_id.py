@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, times, touched
@@ -103,16 +104,17 @@ def _first_seen(timeline: Timeline, family: list[Actor]) -> int:
 
 
 def _by_names(timeline: Timeline) -> Iterator[Finding]:
-    """From brokers alone: late newcomers whose client ids are built unlike everybody else's."""
-    first = [a for a in timeline.arrivals if a.first and not a.actor.has_log]
-    if not first:
+    """From brokers alone: late newcomers whose client ids are built unlike everybody else's.
+
+    Names are a hint only: one application may be written in two languages.
+    """
+    first = [a for a in timeline.arrivals if a.first]
+    if not first or any(actor.has_log for actor in timeline.actors()):
         return
     stems: dict[str, list[Actor]] = defaultdict(list)
     for actor in timeline.actors():
         stems[_stem(actor.name)].append(actor)
     if len(stems) != 2 or any(len(actors) < 2 for actors in stems.values()):
-        return
-    if any(len({a.has_log for a in actors}) > 1 for actors in stems.values()):
         return
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
     intruders = [a for stem, actors in stems.items() if stem != home for a in actors]
@@ -120,7 +122,8 @@ def _by_names(timeline: Timeline) -> Iterator[Finding]:
     came = [a for a in first if a.actor in strange and not a.while_empty]
     if came:
         told = [e for a in came for e in a.events[:2]]
-        yield _finding(timeline, intruders, told, PROBABLE - 0.2, "their client ids are built unlike all the others'")
+        found = _finding(timeline, intruders, told, PROBABLE - 0.2, "their client ids are built unlike all the others'")
+        yield replace(found, severity="info")
 
 
 def _stem(name: str) -> str:

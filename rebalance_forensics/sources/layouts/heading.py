@@ -16,7 +16,10 @@ OPENING = (
 )
 _MESSAGE = re.compile(OPENING)
 _QUALIFIED = r"(?:[A-Za-z_][\w$]*\.)+[A-Za-z_][\w$]*"
-_CLASS = re.compile(r"(?P<name>(?:[a-z_]\w*\.){2,}[A-Z][\w$]*)(?:\.[a-z_]\w*)?\Z")
+# A Java class, the method behind it; a module of the clients in Python.
+_CLASS = re.compile(
+    r"(?P<name>(?:[a-z_]\w*\.){2,}[A-Z][\w$]*)(?:\.[a-z_]\w*)?\Z|(?P<module>(?:aio)?kafka(?:\.[a-z_]\w*)+)\Z"
+)
 _SIMPLE = r"[A-Z][a-z0-9]+[A-Z][\w$]*"
 _NESTED = r"\((?:[^()\n]|\([^()\n]*\))*\)"
 _TOKEN = re.compile(
@@ -131,7 +134,7 @@ class _Heading:
         level_next = self.level is None and _LEVEL_NEXT.match(self.text, self.at)
         if not (ended or full or token["place"] or level_next):
             return self._word(name)
-        self.logger, self.named = full["name"] if full else name.removesuffix("()"), True
+        self.logger, self.named = full["name"] or full["module"] if full else name.removesuffix("()"), True
         second = _SECOND_LINE.match(self.text, self.at) if self.level is None else None
         if second:
             self.at = second.end()

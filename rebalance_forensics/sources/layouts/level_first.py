@@ -12,7 +12,7 @@ REJECT = "[INFO] [main] [Consumer clientId=c, groupId=g] (Re-)joining group"
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"\[?(?P<level>{LEVEL})\s*\]?\s+\[?(?P<time>{DATED})\]?\s+"
+        rf"\[?(?P<level>{LEVEL})\s*\]?:?\s+\[?(?P<time>{DATED})\]?\s+"
         rf"(?:\[(?P<thread>[^\]\n]*)\]\s+(?P<logger>{LOGGER})(?::\d+)?(?: \w+)?(?: [-:]| - \w+=[^\n]*? -) "
         rf"(?:[\w.]+=[^\n]*? - )?"
         rf"|(?P<logger2>{LOGGER}) (?:\d+ )+|(?P<logger3>{LOGGER}\.{LOGGER}): |)(?P<message>.*)"

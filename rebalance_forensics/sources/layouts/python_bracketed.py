@@ -1,4 +1,4 @@
-"""Python's `[time: LEVEL]: msg`, as aiokafka's examples and Celery write it."""
+"""Python's `[time: LEVEL]: msg`, as aiokafka's examples and Celery write it; Flask's `[time] LEVEL in module: msg`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ REJECT = "[2026-11-20 10:15:30,123] WARNING Heartbeat failed"
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"\[(?P<time>{DATED}):? \s*(?P<level>{LEVEL})(?:/(?P<thread>[^\]\n]*))?\]:? (?:"
-        rf"(?P<logger>{LOGGER}): )?(?P<message>.*)"
+        rf"\[(?P<time>{DATED})(?::? \s*(?P<level>{LEVEL})(?:/(?P<thread>[^\]\n]*))?\]:? (?:(?P<logger>{LOGGER}): )?"
+        rf"|\] (?P<level2>{LEVEL}) in (?P<logger2>[a-z_]\w*): )(?P<message>.*)"
     ),
     starts=(b"[20",),
     finish=unwrapped,
