@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.kafka_words import Release, member_id
+from tests.kafka_words import Release, generation_of, member_id
 from tests.story import Side, Story
 
 
@@ -31,3 +31,26 @@ def test_the_broker_alone_passes_the_reason_on() -> None:
 def test_a_changed_subscription_was_not_enforced() -> None:
     story = enforced("subscription has changed from [a] at the beginning of the rebalance to [a, b]", seen="clients")
     assert "enforced-rebalance" not in story.causes()
+
+
+def joined_again(generation: int, *between: str) -> Story:
+    """A follower of 2.8 joins anew without a word of why."""
+    story = Story(release=(2, 8)).formed("c-1", "c-2")
+    for told in between:
+        story.client("c-2", "01:09:59.000", told)
+    story.client("c-2", "01:10:00.000", "Revoke previously assigned partitions orders-2, orders-3")
+    story.client("c-2", "01:10:00.010", "(Re-)joining group")
+    reached = generation_of(generation, member_id("c-2"))
+    story.client("c-2", "01:10:00.020", f"Successfully joined group with generation {reached}")
+    return story
+
+
+def test_whoever_joins_again_unasked_and_is_given_the_generation_it_had_enforced_a_rebalance_in_vain() -> None:
+    assert joined_again(1).causes() == ["enforced-rebalance"]
+    assert joined_again(1).blamed() == ["c-2"]
+    assert joined_again(1).the_incident().generations == ()
+
+
+def test_whoever_was_told_to_join_again_enforced_nothing() -> None:
+    assert joined_again(1, "Attempt to heartbeat failed since group is rebalancing").causes() == []
+    assert "enforced-rebalance" not in joined_again(2).causes()

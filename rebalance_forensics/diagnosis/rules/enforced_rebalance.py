@@ -9,9 +9,28 @@ from rebalance_forensics.diagnosis.episodes import distinct_events, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.membership import InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed
+from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.events.rebalancing import (
+    HeartbeatFailed,
+    JoinFailed,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    RebalanceStarted,
+    SyncFailed,
+)
+from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Request
+from rebalance_forensics.timeline.told import time_of
+
+_DRIVEN = (
+    CoordinatorLost, InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed, ConsumerClosed, HeartbeatFailed,
+    JoinFailed, JoinRequested, SyncFailed,
+)  # fmt: skip
+"""What makes a member join again, or ends its membership; each has a line of its own."""
 
 KAFKAS_OWN_WORDS = (
     "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
@@ -43,6 +62,56 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
                 ),
             ),
         )
+    for rejoined in _rejoined_as_they_were(timeline):
+        yield _in_vain(timeline, rejoined)
+
+
+def _rejoined_as_they_were(timeline: Timeline) -> list[tuple[JoinStarted, JoinSucceeded]]:
+    """Members that nothing drove out joined again and were answered with the generation they were in already.
+
+    Before 3.0 enforceRebalance is the one reason to join that no client logs, and the coordinator starts a
+    rebalance for the leader alone: to any other member with the same metadata it repeats the assignment.
+    """
+    found: list[tuple[JoinStarted, JoinSucceeded]] = []
+    joined: dict[Actor, JoinSucceeded] = {}
+    asked: dict[Actor, JoinStarted] = {}
+    for event in timeline.of(JoinStarted, JoinSucceeded, *_DRIVEN) if timeline.kind == "consumer" else ():
+        actor = timeline.cast.of_speaker(event)
+        if actor is None:
+            continue
+        if isinstance(event, JoinStarted):
+            asked[actor] = event
+        elif isinstance(event, JoinSucceeded):
+            before, start = joined.get(actor), asked.pop(actor, None)
+            if before is not None and start is not None and _is_again(timeline, actor, before, event):
+                found.append((start, event))
+            joined[actor] = event
+        else:
+            joined.pop(actor, None)
+    return found
+
+
+def _is_again(timeline: Timeline, actor: Actor, before: JoinSucceeded, now: JoinSucceeded) -> bool:
+    same = (before.generation, before.member, before.speaker) == (now.generation, now.member, now.speaker)
+    restarted = timeline.starts.of(actor).any_between(time_of(before), time_of(now))
+    return same and now.pattern.startswith("consumer/") and not restarted
+
+
+def _in_vain(timeline: Timeline, rejoined: tuple[JoinStarted, JoinSucceeded]) -> Finding:
+    culprits = culprits_of(timeline, [a for a in [timeline.cast.of_speaker(rejoined[1])] if a is not None])
+    return Finding(
+        because=rejoined,
+        culprits=culprits,
+        confidence=PROBABLE,
+        severity="info",
+        onset=time_of(rejoined[0]),
+        claims=(),
+        narrative=(
+            f"{culprits[0].name} joined again though nothing made it, as enforceRebalance does, and was given its "
+            f"old assignment: no rebalance, the group stayed in generation {rejoined[1].generation}."
+        ),
+        ruled_out=(RuledOut(cause="subscription-change", why="the coordinator would have rebalanced for it"),),
+    )
 
 
 def _own_words(timeline: Timeline, request: Request) -> bool:
