@@ -20,6 +20,7 @@ from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, S
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Start, Stop
+from rebalance_forensics.timeline.names import connector_of
 
 ONE_START_MS = 45_000
 """Lines of one start come within this time: a slow machine takes seconds between config dump and subscription."""
@@ -129,7 +130,9 @@ def _stopping(cast: Cast, event: Event) -> list[Actor]:
     here, client = cast.at_place(event), event.speaker.client_id
     if isinstance(event, ConsumerClosed) and client is not None and cast.kind in ("consumer", "share"):
         return [a for a in here if client in a.client_ids]
-    return here
+    # A worker closes the consumer of a sink task whenever it moves the task; it goes on itself.
+    of_a_task = isinstance(event, ConsumerClosed) and client is not None and connector_of(client) is not None
+    return [] if of_a_task else here
 
 
 def _is_stop(event: Event) -> bool:

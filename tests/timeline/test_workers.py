@@ -51,3 +51,16 @@ def test_a_worker_that_comes_back_by_itself_stood_still_for_it_has_no_poll_loop(
         story.line(f"{worker}/connect.log", "01:10:20.020", f"{said}(Re-)joining group")
         story.line(f"{worker}/connect.log", "01:10:20.510", f"{said}Successfully joined group with generation 3")
     assert story.causes() == ["process-pause"]
+
+
+def test_a_worker_that_stands_still_after_it_stopped_a_sink_task_has_not_closed() -> None:
+    story = Story(group="kc", release=(3, 7), seen="clients")
+    told = "worker-2/connect.log"
+    said = "[Worker clientId=connect-127.0.0.1:8083, groupId=kc] "
+    for generation, at in ((1, "01:00:00"), (2, "01:10:24")):
+        story.line(told, f"{at}.020", f"{said}(Re-)joining group")
+        story.line(told, f"{at}.510", f"{said}Successfully joined group with generation {generation}")
+        if generation == 1:
+            closed = "App info kafka.consumer for connector-consumer-sink-1-1 unregistered"
+            story.line(told, "01:10:04.155", closed, logger="org.apache.kafka.common.utils.AppInfoParser")
+    assert not story.timeline().stops
