@@ -19,7 +19,8 @@ F = TypeVar("F", Rebalance, Request)
 
 ONE_CHANGE_MS = 60_000
 STARTS_MS = 3_000
-STORM = 6
+STORM = 10
+"""A change costs a rebalance for the connector and one for its tasks: five changes within minutes are no plan."""
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
