@@ -9,16 +9,25 @@ from rebalance_forensics.events.base import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsAssigned(Event):
-    """Says "Adding newly assigned partitions": under cooperative a delta, and empty is normal."""
+    """Says "Adding newly assigned partitions": under cooperative a delta, and empty is normal.
 
-    partitions: tuple[str, ...]
+    librdkafka tells only their `count`.
+    """
+
+    partitions: tuple[str, ...] = ()
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsRevoked(Event):
-    """The member gives partitions back in good order."""
+    """The member gives partitions back in good order.
 
-    partitions: tuple[str, ...]
+    librdkafka tells only their `count`, lost ones included: first that they are `due`, then that the application did.
+    """
+
+    partitions: tuple[str, ...] = ()
+    count: int | None = None
+    due: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import LeaveSent
-from rebalance_forensics.events.partitions import PartitionsAssigned, PartitionsLost, PartitionsRevoked
+from rebalance_forensics.events.partitions import (
+    OwnershipGivenUp,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+)
 from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
 from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor, Cast
@@ -24,53 +29,77 @@ class _Open:
     rejoined: bool = False
 
 
+@dataclass(slots=True)
+class _Consumer:
+    """What one consumer's log said so far; `due` is what it was told to give up and has not yet."""
+
+    client: str
+    member: str | None = None
+    lost_at: int | None = None
+    due: _Open | None = None
+    opened: _Open | None = None
+
+    def hear(self, event: Event, at: int) -> Pause | None:
+        """Take in a line; the pause that ends with it."""
+        match event:
+            case JoinSucceeded(member=m) | SyncSucceeded(member=m) | MemberTransitioned(member=m) if m:
+                self.member = m
+            case JoinStarted() if self.opened:
+                self.opened.rejoined = True
+            case ConsumerClosed() | LeaveSent(why="closed"):
+                self.opened = self.due = None
+            case OwnershipGivenUp():
+                self.lost_at = at
+            case PartitionsRevoked() | PartitionsLost():
+                self._given_up(event, at)
+            case PartitionsAssigned():
+                opened, self.opened, self.due = self.opened or self.due, None, None
+                return self.pause(opened, at) if opened and (event.partitions or event.count) else None
+        return None
+
+    def _given_up(self, event: PartitionsRevoked | PartitionsLost, at: int) -> None:
+        if isinstance(event, PartitionsRevoked) and event.due:
+            self.due = _Open(at, (), "lost" if self.lost_at == at else "revoked")
+        elif event.partitions:
+            kind: PauseKind = "lost" if isinstance(event, PartitionsLost) else "revoked"
+            self.opened = self.opened or _Open(at, event.partitions, kind)
+        elif self.due is not None:
+            self.opened, self.due = self.opened or replace(self.due, at=at), None
+
+    def pause(self, opened: _Open, ended: int | None) -> Pause:
+        """The pause that this one is, or was."""
+        return Pause(
+            client_id=self.client or None,
+            member_id=self.member,
+            started_at=opened.at,
+            ended_at=ended,
+            partitions=tuple(sorted(opened.partitions)),
+            kind=opened.kind,
+        )
+
+
 def pauses_of(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> list[Pause]:
     """All pauses of all processes with a log, oldest first; one still open at the end has no end."""
     found: list[Pause] = []
-    open_by: dict[tuple[int, str], _Open] = {}
-    members: dict[tuple[int, str], str] = {}
+    consumers: dict[tuple[int, str], _Consumer] = {}
     restarts = {id(e) for s in starts for e in s.events}
     for event in events:
         actor = cast.of_speaker(event)
         if actor is None or event.at is None:
             continue
-        key = (id(actor), event.speaker.client_id or "")
         if id(event) in restarts and isinstance(event, SettingsReported):
-            _forget(open_by, actor, event)
+            _forget(consumers, actor, event)
             continue
-        match event:
-            case JoinSucceeded(member=m) | SyncSucceeded(member=m) | MemberTransitioned(member=m) if m:
-                members[key] = m
-            case JoinStarted():
-                if key in open_by:
-                    open_by[key].rejoined = True
-            case ConsumerClosed() | LeaveSent(why="closed"):
-                open_by.pop(key, None)
-            case PartitionsRevoked(partitions=p) | PartitionsLost(partitions=p) if p:
-                kind: PauseKind = "lost" if isinstance(event, PartitionsLost) else "revoked"
-                open_by.setdefault(key, _Open(event.at, p, kind))
-            case PartitionsAssigned(partitions=p):
-                opened = open_by.pop(key, None)
-                if opened is not None and p:
-                    found.append(_pause(event.speaker.client_id, members.get(key), opened, event.at))
-    for (_, client), opened in open_by.items():
-        if opened.rejoined:
-            found.append(_pause(client or None, members.get((_, client)), opened, None))
+        client = event.speaker.client_id or ""
+        pause = consumers.setdefault((id(actor), client), _Consumer(client)).hear(event, event.at)
+        if pause is not None:
+            found.append(pause)
+    found += [c.pause(c.opened, None) for c in consumers.values() if c.opened and c.opened.rejoined]
     return sorted(found, key=lambda p: (p.started_at, p.client_id or "", p.member_id or ""))
 
 
-def _forget(open_by: dict[tuple[int, str], _Open], actor: Actor, event: SettingsReported) -> None:
+def _forget(consumers: dict[tuple[int, str], _Consumer], actor: Actor, event: SettingsReported) -> None:
     client = dict(event.settings).get("client.id")
-    for key in [k for k in open_by if k[0] == id(actor) and client in (None, "", k[1])]:
-        del open_by[key]
-
-
-def _pause(client: str | None, member: str | None, opened: _Open, ended: int | None) -> Pause:
-    return Pause(
-        client_id=client,
-        member_id=member,
-        started_at=opened.at,
-        ended_at=ended,
-        partitions=tuple(sorted(opened.partitions)),
-        kind=opened.kind,
-    )
+    for (of, name), consumer in consumers.items():
+        if of == id(actor) and client in (None, "", name):
+            consumer.opened = None

@@ -52,3 +52,34 @@ def test_1_x_words_measure_the_same_pause() -> None:
     (pause,) = paused(evicted((1, 1)), "c-2")
     assert pause.partitions == ("orders-2", "orders-3")
     assert 300 <= (pause.ended_at or 0) - pause.started_at <= 500
+
+
+def librdkafka_stalls() -> Story:
+    """With debug=cgrp; a poll timeout is noticed beside the application, which hears of it when it polls again."""
+    story = Story(seen="clients")
+    for time, message in (
+        (
+            "01:00:03.000",
+            "delegating assign of 2 partition(s) to application on queue rd_kafka_cgrp_new: new assignment",
+        ),
+        (
+            "01:05:00.000",
+            "current assignment of 2 partition(s) lost: max.poll.interval.ms exceeded: revoking assignment",
+        ),
+        ("01:05:00.000", "delegating revoke of 2 partition(s) to application on queue rd_kafka_cgrp_new: too late"),
+        ("01:05:11.000", "changed join state wait-unassign-call -> wait-unassign-to-complete (state up)"),
+        (
+            "01:05:13.000",
+            "delegating assign of 2 partition(s) to application on queue rd_kafka_cgrp_new: new assignment",
+        ),
+    ):
+        said = "CGRPJOINSTATE" if message.startswith("changed") else "ASSIGN"
+        colon = ":" if said == "ASSIGN" else ""
+        line = f'{said} [py-1#consumer-1] [thrd:main]: Group "payments"{colon} {message}'
+        story.line("py-1/app.log", time, line, level="DEBUG", logger="org.example.Rdkafka")
+    return story
+
+
+def test_a_librdkafka_application_pauses_from_when_it_hears_that_its_partitions_are_revoked() -> None:
+    (pause,) = paused(librdkafka_stalls(), "py-1")
+    assert (pause.kind, (pause.ended_at or 0) - pause.started_at) == ("lost", 2_000)
