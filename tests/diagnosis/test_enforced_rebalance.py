@@ -53,4 +53,17 @@ def test_whoever_joins_again_unasked_and_is_given_the_generation_it_had_enforced
 
 def test_whoever_was_told_to_join_again_enforced_nothing() -> None:
     assert joined_again(1, "Attempt to heartbeat failed since group is rebalancing").causes() == []
-    assert "enforced-rebalance" not in joined_again(2).causes()
+
+
+def joined_first(release: Release) -> Story:
+    """The leader joins anew without a word of why, the others because of it."""
+    story = Story(release=release).formed("c-1", "c-2")
+    story.client("c-2", "01:10:00.090", "Attempt to heartbeat failed since group is rebalancing")
+    story.line("c-1/app.log", "01:10:00.000", story.of("c-1").joining())
+    return story.rebalanced("01:10:00.010", f"leader {member_id('c-1')} re-joining group during Stable", ["c-2", "c-1"])
+
+
+def test_a_client_that_tells_every_other_reason_and_joins_first_without_one_enforced_the_rebalance() -> None:
+    assert joined_first((2, 8)).causes() == ["enforced-rebalance"]
+    assert joined_first((2, 8)).blamed() == ["c-1"]
+    assert "enforced-rebalance" not in joined_first((2, 5)).causes()

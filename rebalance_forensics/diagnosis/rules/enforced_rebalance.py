@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, touched
+from rebalance_forensics.diagnosis.episodes import NEAR_MS, distinct_events, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
+from rebalance_forensics.diagnosis.releases import Affected, releases_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed
+from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalancing import (
     HeartbeatFailed,
@@ -31,6 +34,8 @@ _DRIVEN = (
     JoinFailed, JoinRequested, SyncFailed,
 )  # fmt: skip
 """What makes a member join again, or ends its membership; each has a line of its own."""
+TELLS_THE_OTHERS = Affected((2, 7), (3, 0))
+"""Clients that log changed topics and subscriptions, yet not an enforced rebalance."""
 
 KAFKAS_OWN_WORDS = (
     "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
@@ -62,17 +67,30 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
                 ),
             ),
         )
-    for rejoined in _rejoined_as_they_were(timeline):
-        yield _in_vain(timeline, rejoined)
+    for rejoined in _rejoined_unasked(timeline):
+        if rejoined.before.generation == rejoined.now.generation:
+            yield _in_vain(timeline, rejoined)
+        elif rejoined.before.generation == rejoined.now.generation - 1:
+            yield from _wordless(timeline, rejoined)
 
 
-def _rejoined_as_they_were(timeline: Timeline) -> list[tuple[JoinStarted, JoinSucceeded]]:
-    """Members that nothing drove out joined again and were answered with the generation they were in already.
+@dataclass(frozen=True, slots=True)
+class _Rejoin:
+    """A member joined again though no line says why."""
+
+    actor: Actor
+    before: JoinSucceeded
+    start: JoinStarted
+    now: JoinSucceeded
+
+
+def _rejoined_unasked(timeline: Timeline) -> list[_Rejoin]:
+    """Members that nothing drove out joined again.
 
     Before 3.0 enforceRebalance is the one reason to join that no client logs, and the coordinator starts a
     rebalance for the leader alone: to any other member with the same metadata it repeats the assignment.
     """
-    found: list[tuple[JoinStarted, JoinSucceeded]] = []
+    found: list[_Rejoin] = []
     joined: dict[Actor, JoinSucceeded] = {}
     asked: dict[Actor, JoinStarted] = {}
     for event in timeline.of(JoinStarted, JoinSucceeded, *_DRIVEN) if timeline.kind == "consumer" else ():
@@ -84,7 +102,7 @@ def _rejoined_as_they_were(timeline: Timeline) -> list[tuple[JoinStarted, JoinSu
         elif isinstance(event, JoinSucceeded):
             before, start = joined.get(actor), asked.pop(actor, None)
             if before is not None and start is not None and _is_again(timeline, actor, before, event):
-                found.append((start, event))
+                found.append(_Rejoin(actor, before, start, event))
             joined[actor] = event
         else:
             joined.pop(actor, None)
@@ -92,23 +110,47 @@ def _rejoined_as_they_were(timeline: Timeline) -> list[tuple[JoinStarted, JoinSu
 
 
 def _is_again(timeline: Timeline, actor: Actor, before: JoinSucceeded, now: JoinSucceeded) -> bool:
-    same = (before.generation, before.member, before.speaker) == (now.generation, now.member, now.speaker)
+    same = before.member == now.member and before.speaker.file == now.speaker.file
     restarted = timeline.starts.of(actor).any_between(time_of(before), time_of(now))
     return same and now.pattern.startswith("consumer/") and not restarted
 
 
-def _in_vain(timeline: Timeline, rejoined: tuple[JoinStarted, JoinSucceeded]) -> Finding:
-    culprits = culprits_of(timeline, [a for a in [timeline.cast.of_speaker(rejoined[1])] if a is not None])
-    return Finding(
-        because=rejoined,
+def _wordless(timeline: Timeline, rejoined: _Rejoin) -> Iterator[Finding]:
+    """Clients of 2.7 and 2.8 tell every other reason to join: who joins first and without one enforced it."""
+    at = time_of(rejoined.start)
+    rebalance = next((r for r in timeline.rebalances if r.joined_at.get(rejoined.actor) == at), None)
+    if rebalance is None or min(rebalance.joined_at.values()) < at or timeline.moves(at - NEAR_MS, at + 200):
+        return
+    gave_up = timeline.said_by(rejoined.actor, PartitionsRevoked).between(time_of(rejoined.before), at)
+    hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
+    if hands_over or not releases_of(timeline).affects("client", [TELLS_THE_OTHERS], [rejoined.start]):
+        return
+    culprits = culprits_of(timeline, [rejoined.actor])
+    requests = timeline.requests.of(rejoined.actor).between(at - 200, at + NEAR_MS)
+    yield Finding(
+        because=distinct_events([rejoined.start, *rebalance.events, rejoined.now]),
         culprits=culprits,
         confidence=PROBABLE,
         severity="info",
-        onset=time_of(rejoined[0]),
+        onset=at,
+        claims=(*requests, rebalance),
+        narrative=f"The application of {culprits[0].name} asked for a rebalance: it joined again for no other reason.",
+        ruled_out=(RuledOut(cause="topic-metadata-change", why="a leader that sees changed topics says so"),),
+    )
+
+
+def _in_vain(timeline: Timeline, rejoined: _Rejoin) -> Finding:
+    culprits = culprits_of(timeline, [rejoined.actor])
+    return Finding(
+        because=(rejoined.start, rejoined.now),
+        culprits=culprits,
+        confidence=PROBABLE,
+        severity="info",
+        onset=time_of(rejoined.start),
         claims=(),
         narrative=(
             f"{culprits[0].name} joined again though nothing made it, as enforceRebalance does, and was given its "
-            f"old assignment: no rebalance, the group stayed in generation {rejoined[1].generation}."
+            f"old assignment: no rebalance, the group stayed in generation {rejoined.now.generation}."
         ),
         ruled_out=(RuledOut(cause="subscription-change", why="the coordinator would have rebalanced for it"),),
     )
