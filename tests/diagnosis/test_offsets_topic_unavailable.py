@@ -10,6 +10,12 @@ INSUFFICIENT = (
 )
 
 
+UNAVAILABLE = (
+    "Group coordinator broker-2:9092 (id: 2147483645 rack: null isFenced: false) is unavailable or invalid due to "
+    "cause: error response COORDINATOR_NOT_AVAILABLE. isDisconnected: false. Rediscovery will be attempted."
+)
+
+
 def cannot_write(rounds: int = 4) -> Story:
     story = Story().formed("c-1", "c-2")
     failure = (
@@ -74,3 +80,26 @@ def test_coordinators_of_1_x_give_no_reason_but_begin_again_and_again_while_the_
         story.broker(f"01:10:{number:02}.100", INSUFFICIENT, logger="kafka.server.ReplicaManager")
         story.rebalanced(f"01:10:{number:02}.120", "", ["c-1", "c-2"])
     assert story.causes() == ["offsets-topic-unavailable"]
+
+
+def commits_refused(lasting: int) -> Story:
+    """The coordinator answers every commit with COORDINATOR_NOT_AVAILABLE while broker-3 cannot be reached."""
+    story = Story(release=(4, 1)).formed("c-1", "c-2")
+    for number in range(6):
+        at = f"01:10:{number * lasting // 5:02}"
+        for told in (
+            "Connection to node 3 (/10.0.0.3:9092) could not be established. Node may not be available.",
+            "Offset commit failed on partition orders-1 at offset 39: The coordinator is not available.",
+            UNAVAILABLE,
+        ):
+            story.client("c-1", f"{at}.100", told)
+    return story
+
+
+def test_a_coordinator_that_answers_and_refuses_every_commit_for_long_cannot_write_them() -> None:
+    assert commits_refused(lasting=20).causes() == ["offsets-topic-unavailable"]
+    assert commits_refused(lasting=20).blamed() == ["broker-3"]
+
+
+def test_a_coordinator_that_is_not_available_for_a_moment_moves() -> None:
+    assert "offsets-topic-unavailable" not in commits_refused(lasting=3).causes()

@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, IsrChanged, NodeDisconnected, ReplicasInsufficient
+from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import BrokerStopped
 from rebalance_forensics.events.rebalancing import AssignmentNotStored, RebalanceStarted, SyncFailed
 from rebalance_forensics.timeline.build import Timeline
@@ -18,6 +19,7 @@ from rebalance_forensics.timeline.told import time_of
 ONE_OUTAGE_MS = 300_000
 AROUND_MS = 5_000
 AGAIN = 5
+LASTING_MS = 10_000
 OFFSETS = "__consumer_offsets"
 
 
@@ -26,8 +28,16 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     told = timeline.of(AssignmentNotStored, RebalanceStarted)
     own: list[Event] = [e for e in told if _is_refused(timeline, e)] or _again_and_again(timeline)
     syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
-    for run in runs([*own, *syncs] if own or len(syncs) > 2 else [], time_of, ONE_OUTAGE_MS):
-        yield _finding(timeline, run)
+    commits = _refused_commits(timeline)
+    for run in runs([*own, *syncs, *commits] if own or commits or len(syncs) > 2 else [], time_of, ONE_OUTAGE_MS):
+        yield _finding(timeline, sorted(run, key=time_of))
+
+
+def _refused_commits(timeline: Timeline) -> list[Event]:
+    """A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is there, and cannot write."""
+    told: list[Event] = [e for e in timeline.of(OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
+    lasting = len(told) >= AGAIN and time_of(told[-1]) - time_of(told[0]) >= LASTING_MS
+    return told if lasting else []
 
 
 def _again_and_again(timeline: Timeline) -> list[Event]:
@@ -106,6 +116,7 @@ def _culprits(
     nodes = [e.node for e in timeline.of(NodeDisconnected).since(begin - 60_000)]
     lost = [e.coordinator for e in timeline.of(CoordinatorLost).since(begin - 60_000)]
     refusing = {e.speaker.broker for e in timeline.of(ReplicasInsufficient).since(begin - 60_000)}
+    refusing |= set(lost) if _refused_commits(timeline) else set()
     known = [n for n in (*lost, *nodes) if n is not None and 0 <= n < 2**30 and n not in refusing]
     return (broker(max(set(known), key=known.count)),) if known else ()
 
