@@ -87,11 +87,13 @@ def sample_of(file: InputFile) -> Sample:
 def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:
     """The envelopes and the layout of most lines that surely start a record.
 
-    Behind a time that a shipper put there any line looks as if it began one; those do not count while others do.
+    Behind a time that a shipper put there any line looks as if it began one, and so does each line of a config dump
+    in an entry of its own; those do not count while others do.
     """
     known = layouts.by_name()
     sure = [line for line in lines if line.parsed and (known[line.layout].rank < _SURE or line.parsed.level)]
-    usual = Counter((line.line.envelopes, line.layout) for line in sure).most_common(1)
+    begun = [line for line in sure if line.parsed and line.parsed.message[:1] not in _BLANK]
+    usual = Counter((line.line.envelopes, line.layout) for line in begun or sure).most_common(1)
     return usual[0][0] if usual else ((), None)
 
 

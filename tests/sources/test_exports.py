@@ -111,3 +111,14 @@ def test_a_long_line_that_a_container_runtime_cut_is_one_line_again(
     assert [len(record.message) for record in records] == [5] * 5 + [40_010, 5]
     assert records[5].logger == "kafka.server.KafkaServer"
     assert (counts.lines, counts.records) == (9, 7)
+
+
+def test_entries_that_are_lines_of_a_config_dump_do_not_hide_the_log_that_an_export_holds(tmp_path: Path) -> None:
+    begun = "2026-03-01 10:00:00,001 INFO  [main] ConsumerConfig:120 - ConsumerConfig values: "
+    joined = "2026-03-01 10:00:01,001 INFO  [main] AbstractCoordinator:120 - (Re-)joining group"
+    lines = [begun, *(f"\tsetting.{number} = {number}" for number in range(20)), "", joined]
+    path = tmp_path / "export.jsonl"
+    path.write_text("".join(json.dumps({"_host": "node-1", "_line": line, "level": "INFO"}) + "\n" for line in lines))
+    records, told, _ = read(path)
+    assert told.envelopes == ("json-text",)
+    assert [record.message.partition("\n")[0] for record in records] == ["ConsumerConfig values: ", "(Re-)joining group"]
