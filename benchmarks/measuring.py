@@ -92,7 +92,9 @@ def _python_kib(process: int) -> int:
     return int(lines.get("VmRSS", "0 kB").split()[0]) if "python" in lines.get("Name", "") else 0
 
 
-def command(*arguments: str | Path, heard: bool = False, **environment: str) -> Callable[[], int]:
+def command(
+    *arguments: str | Path, heard: bool = False, environment: Mapping[str, str] | None = None
+) -> Callable[[], int]:
     """A command to be timed, its output dropped or `heard`; it may fail only as `grep` does. Says its peak MiB."""
 
     def run() -> int:
@@ -102,7 +104,7 @@ def command(*arguments: str | Path, heard: bool = False, **environment: str) -> 
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env={**os.environ, "LC_ALL": "C", **environment},
+            env={**os.environ, "LC_ALL": "C", **(environment or {})},
         )
         watch = _Watch(process.pid)
         thread = threading.Thread(target=watch.watch)
@@ -122,7 +124,7 @@ def ours(*arguments: str | Path, cache: Path | None = None, without: str | None 
     environment = {"XDG_CACHE_HOME": str(cache)} if cache else {}
     if without:
         environment["PYTHONPATH"] = str(_hiding(without))
-    return command(sys.executable, "-m", "rebalance_forensics", *arguments, **environment)
+    return command(sys.executable, "-m", "rebalance_forensics", *arguments, environment=environment)
 
 
 @cache

@@ -121,4 +121,7 @@ def test_entries_that_are_lines_of_a_config_dump_do_not_hide_the_log_that_an_exp
     path.write_text("".join(json.dumps({"_host": "node-1", "_line": line, "level": "INFO"}) + "\n" for line in lines))
     records, told, _ = read(path)
     assert told.envelopes == ("json-text",)
-    assert [record.message.partition("\n")[0] for record in records] == ["ConsumerConfig values: ", "(Re-)joining group"]
+    assert [record.message.partition("\n")[0] for record in records] == [
+        "ConsumerConfig values: ",
+        "(Re-)joining group",
+    ]
