@@ -146,6 +146,10 @@ class ConsumerWords:
             return self.said(f"Revoking previously assigned partitions [{named}]")
         return self.said(f"Revoke previously assigned partitions {named}")
 
+    def interrupted(self) -> str:
+        """The answer to its heartbeat tells it of the rebalance."""
+        return self.said("Attempt to heartbeat failed since group is rebalancing")
+
     def joining(self) -> str:
         """JoinGroup goes out."""
         return self.said("(Re-)joining group")

@@ -125,7 +125,9 @@ class Story:
             self.started(client, clock(ms(at) - 2_000))
         return self.rebalanced(at, self.words.adding(self.id_of(clients[0])), clients, takes_ms=3_000)
 
-    def rebalanced(self, at: str, reason: str, members: Sequence[str], *, takes_ms: int = 500) -> Story:
+    def rebalanced(
+        self, at: str, reason: str, members: Sequence[str], *, takes_ms: int = 500, asked_by: str | None = None
+    ) -> Story:
         """One whole rebalance: prepared, joined, synced, assigned, as all of its logs show it."""
         begin, old = ms(at), self.generation
         for newcomer in (m for m in members if m not in self.holds):
@@ -133,6 +135,8 @@ class Story:
         self.broker(at, self.words.preparing(old, reason))
         for member in members:
             if member in self.holds:
+                if member != asked_by:
+                    self._unprefixed(member, clock(begin + 90), self.of(member).interrupted())
                 self._unprefixed(member, clock(begin + 100), self.of(member).revoking(self.holds[member]))
             self._unprefixed(member, clock(begin + 110), self.of(member).joining())
         self.generation += 1

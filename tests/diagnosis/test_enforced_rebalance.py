@@ -58,9 +58,9 @@ def test_whoever_was_told_to_join_again_enforced_nothing() -> None:
 def joined_first(release: Release) -> Story:
     """The leader joins anew without a word of why, the others because of it."""
     story = Story(release=release).formed("c-1", "c-2")
-    story.client("c-2", "01:10:00.090", "Attempt to heartbeat failed since group is rebalancing")
     story.line("c-1/app.log", "01:10:00.000", story.of("c-1").joining())
-    return story.rebalanced("01:10:00.010", f"leader {member_id('c-1')} re-joining group during Stable", ["c-2", "c-1"])
+    reason = f"leader {member_id('c-1')} re-joining group during Stable"
+    return story.rebalanced("01:10:00.010", reason, ["c-2", "c-1"], asked_by="c-1")
 
 
 def test_a_client_that_tells_every_other_reason_and_joins_first_without_one_enforced_the_rebalance() -> None:

@@ -25,12 +25,19 @@ OFFSETS = "__consumer_offsets"
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Assignments that could not be stored, with the shrunk ISR of the offsets topic behind them."""
+    for run in runs(_refused_writes(timeline), time_of, ONE_OUTAGE_MS):
+        yield _finding(timeline, sorted(run, key=time_of))
+
+
+def _refused_writes(timeline: Timeline) -> list[Event]:
+    """Assignments that were not stored; where none is told, the commits that were not."""
     told = timeline.of(AssignmentNotStored, RebalanceStarted)
     own: list[Event] = [e for e in told if _is_refused(timeline, e)] or _again_and_again(timeline)
     syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
+    if own or len(syncs) > 2:
+        return [*own, *syncs]
     commits = _refused_commits(timeline)
-    for run in runs([*own, *syncs, *commits] if own or commits or len(syncs) > 2 else [], time_of, ONE_OUTAGE_MS):
-        yield _finding(timeline, sorted(run, key=time_of))
+    return [*syncs, *commits] if commits else []
 
 
 def _refused_commits(timeline: Timeline) -> list[Event]:
