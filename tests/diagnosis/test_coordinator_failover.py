@@ -92,3 +92,18 @@ def test_a_frozen_coordinator_that_wakes_up_expires_sessions_of_a_group_it_has_l
         story.broker("01:10:40.000", f"[GroupCoordinator 2]: {expired}", 2, GC)
     assert story.causes() == ["coordinator-failover"]
     assert story.the_incident().severity == "warning"
+
+
+def test_a_broker_that_names_the_members_it_loads_does_not_coordinate_them_yet() -> None:
+    """Brokers of 2.x print a line a member, then the group's, which may take a while."""
+    story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
+    for client in ("c-1", "c-2"):
+        member = f"memberId={story.id_of(client)}, groupInstanceId=None, clientId={client}, clientHost=/10.0.0.7"
+        timeouts = "sessionTimeoutMs=10000, rebalanceTimeoutMs=20000, supportedProtocols=List(range)"
+        loaded = f"Loaded member MemberMetadata({member}, {timeouts}) in group payments with generation 1"
+        story.broker("01:10:05.000", f"{loaded}.", 3, "kafka.coordinator.group.GroupMetadata$")
+    story.broker("01:10:05.035", "[GroupCoordinator 3]: Loading group metadata for payments with generation 1", 3, GC)
+    expired = f"Member {story.id_of('c-1')} in group payments has failed, removing it from the group"
+    story.broker("01:10:25.000", f"[GroupCoordinator 2]: {expired}", 2, GC)
+    assert story.causes() == ["coordinator-failover"]
+    assert story.blamed() == ["broker-2"]

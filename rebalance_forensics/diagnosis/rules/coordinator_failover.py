@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
+from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
@@ -102,8 +103,10 @@ def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
 
 
 def _said_by_brokers(timeline: Timeline) -> InTime[Event]:
+    """What a coordinator says; a broker that loads the group names its members before it coordinates it."""
     spoken = timeline.said_of_it_by_brokers
-    return InTime((e for e in spoken if e.speaker.broker is not None and not isinstance(e, GroupUnloaded)), time_of)
+    on_the_way = GroupUnloaded | MemberLoaded
+    return InTime((e for e in spoken if e.speaker.broker is not None and not isinstance(e, on_the_way)), time_of)
 
 
 def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[_Move]:
