@@ -120,3 +120,12 @@ def test_topics_that_streams_or_kafka_makes_for_itself_are_no_reason_to_rejoin(t
     story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
     story.rebalanced("01:10:00.010", f"Updating metadata for member {member_id('c-1')}", ["c-1", "c-2"])
     assert "topic-metadata-change" not in story.causes()
+
+
+@pytest.mark.parametrize(("topic", "causes"), [("orders", ["topic-metadata-change"]), ("refunds", ["unexplained"])])
+def test_a_topic_that_the_members_do_not_read_makes_none_of_them_rejoin(topic: str, causes: list[str]) -> None:
+    story = Story(release=(2, 5)).formed("c-1", "c-2")
+    created = f"Created log for partition {topic}-4 in /var/kafka with properties {{}}."
+    story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
+    story.rebalanced("01:10:00.010", f"Updating metadata for member {member_id('c-1')}", ["c-1", "c-2"])
+    assert story.causes() == causes

@@ -21,16 +21,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     told = timeline.of(OffsetsExpired)
     if not told:
         return
-    coordinators = {e.speaker.broker for e in timeline.said_of_it_by_brokers}
-    emptied_at = min(map(time_of, empty), default=timeline.last)
-    expired = []
-    for event in told:
-        named = event.group == timeline.group or timeline.group in event.groups
-        counted = (
-            event.group is None and not event.groups and bool(event.count) and event.speaker.broker in coordinators
-        )
-        if named or (counted and emptied_at < time_of(event)):
-            expired.append(event)
+    expired = [e for e in told if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
     if not expired:
         return
     dead = [e for e in empty if (e.at or 0) <= (expired[0].at or 0)]
@@ -53,6 +44,27 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _names(timeline: Timeline, event: OffsetsExpired) -> bool:
+    return event.group == timeline.group or timeline.group in event.groups
+
+
+def _counts(timeline: Timeline, event: OffsetsExpired) -> bool:
+    """Whether it tells how many expired of groups that it does not name, this one perhaps among them."""
+    if event.group is not None or event.groups or not event.count:
+        return False
+    places = {(e.speaker.broker, e.speaker.offsets_partition) for e in timeline.said_of_it_by_brokers}
+    broker, partition = event.speaker.broker, event.speaker.offsets_partition
+    return any(b == broker and (partition is None or p is None or p == partition) for b, p in places)
+
+
+def _is_empty(timeline: Timeline, at: int) -> bool:
+    """Whether the last member has left by then, and nobody has come since; KIP-848 has no line for it."""
+    told = [time_of(e) for e in timeline.of(GroupEmptied, GroupDied).between(0, at - 1) if e.group == timeline.group]
+    reached = [g.started_at or g.completed_at or at for g in timeline.generations if g.outcome == "empty"]
+    emptied = max([*told, *(t for t in reached if t < at)], default=None)
+    return emptied is not None and not timeline.arrivals.any_between(emptied + 1, at)
 
 
 def _why(timeline: Timeline, expired: Sequence[Event], dead: Sequence[Event]) -> str:

@@ -41,7 +41,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         yield _finding(timeline, group, CERTAIN, [])
     wordless = [r for r in wordless_rejoins(timeline) if not _next_to(r, told)]
     for request in wordless:
-        topics = [*topics_changed_before(timeline, request.at), *_given_anew(timeline, [request])]
+        changed = of_the_group(timeline, topics_changed_before(timeline, request.at))
+        topics = [*changed, *_given_anew(timeline, [request])]
         if topics:
             yield _finding(timeline, [request], _sure_of(timeline, topics), topics)
     yield from _grown(timeline, [*told, *wordless])
