@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rebalance_forensics.diagnosis.finding import Finding
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.incidents import Assigned, assign_rebalances, incident_of, unexplained
 from rebalance_forensics.diagnosis.model import Gap, Incident
@@ -39,11 +40,9 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     findings, broken = findings_of(timeline)
     drafts, explained = weigh(timeline, findings)
     assigned = assign_rebalances(timeline, drafts, explained)
-    unassigned = [r for r in timeline.rebalances if id(r) not in assigned and r.events]
-    left = [unexplained(r) for r in unassigned if not _is_birth(timeline, r)]
-    for draft in merged(left, QUIET_MS):
+    for draft in merged(_left_over(timeline, assigned), QUIET_MS):
         drafts.append(draft)
-        assigned |= {id(claim): (draft, draft.cause) for finding in draft.findings for claim in finding.claims}
+        assigned |= {id(r): (draft, trigger) for r, trigger in _unexplained_in(draft)}
     incidents = sorted(_incidents(timeline, drafts, assigned), key=lambda i: (i.started_at, i.id))
     timeline.generations = _triggered(timeline, assigned)
     return GroupCase(
@@ -52,6 +51,27 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
         gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),
         clocks=timeline.clocks,
     )
+
+
+def _left_over(timeline: Timeline, assigned: Assigned) -> list[Finding]:
+    """The rebalances that nothing explains, each with those that only follow up on it."""
+    found: list[Finding] = []
+    for rebalance in timeline.rebalances:
+        if id(rebalance) in assigned or not rebalance.events or _is_birth(timeline, rebalance):
+            continue
+        if rebalance.followup and found:
+            found[-1].claims += (rebalance,)
+        else:
+            found.append(unexplained(rebalance))
+    return found
+
+
+def _unexplained_in(draft: Draft) -> Iterator[tuple[Rebalance, str]]:
+    """The rebalances of a draft that only has claims of this kind, with their triggers."""
+    for finding in draft.findings:
+        for claim in finding.claims:
+            if isinstance(claim, Rebalance):
+                yield claim, claim.followup or draft.cause
 
 
 def _incidents(timeline: Timeline, drafts: Sequence[Draft], assigned: Assigned) -> list[Incident]:

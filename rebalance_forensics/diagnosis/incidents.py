@@ -198,6 +198,11 @@ def _id(timeline: Timeline, generations: Sequence[int], cause: RootCause) -> str
 
 def unexplained(rebalance: Rebalance) -> Finding:
     """A rebalance whose cause the logs do not show; what was looked for stands in the narrative."""
+    began = (
+        f"Generation {rebalance.generation} followed up on an earlier one ({rebalance.followup})"
+        if rebalance.followup
+        else f"Generation {rebalance.generation} began{_by_whom(rebalance)}"
+    )
     return Finding(
         because=tuple(rebalance.events),
         culprits=(),
@@ -205,7 +210,7 @@ def unexplained(rebalance: Rebalance) -> Finding:
         severity="info",
         claims=(rebalance,),
         narrative=(
-            f"Generation {rebalance.generation} began{_by_whom(rebalance)} and no line says why: no departure, no "
+            f"{began} and no line says {'what that one was for' if rebalance.followup else 'why'}: no departure, no "
             "arrival, no changed subscription or metadata, no coordinator move and no reason of a client was found."
         ),
         cause="unexplained",

@@ -25,12 +25,22 @@ def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event], mo
     told: InTime[Event] = InTime(e for e in events if e.at is not None and isinstance(e, TELLING))
     previous: Rebalance | None = None
     for rebalance in rebalances:
+        if previous is None and _opened_before(told, rebalance):
+            previous = rebalance
+            continue
         since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
         until = rebalance.started_at + 100
         rebalance.followup = _kind(told, min(since, rebalance.started_at - 50), until)
         if rebalance.followup is None and previous is not None and mode != "eager":
             rebalance.followup = _hand_over(told, previous, rebalance)
         previous = rebalance
+
+
+def _opened_before(told: InTime[Event], rebalance: Rebalance) -> bool:
+    """Whether the coordinator's log begins after it was opened, so that what is told near it asks for the next."""
+    later = told.between(rebalance.started_at, rebalance.started_at + RECENT_MS)
+    opened = any(isinstance(e, RebalanceStarted) for e in rebalance.events)
+    return not opened and any(isinstance(e, RebalanceStarted) for e in later)
 
 
 def _hand_over(told: InTime[Event], previous: Rebalance, rebalance: Rebalance) -> str | None:

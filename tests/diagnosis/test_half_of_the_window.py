@@ -10,6 +10,7 @@ from tests.diagnosis.test_slow_processing import slow_member
 from tests.diagnosis.windows import begun_at
 from tests.kafka_words import Release
 from tests.story import Side, Story
+from tests.timeline.test_follow_ups import handed_over
 
 LATER = "01:05:00.000"
 
@@ -59,3 +60,10 @@ def test_a_subscription_in_the_middle_of_a_log_is_no_start_of_a_process() -> Non
     story = evicted((3, 9), "clients")
     story.client("c-1", "01:10:00.900", "Subscribed to topic(s): orders")
     assert begun_at(story, LATER).timeline().starts == []
+
+
+def test_a_hand_over_is_no_second_riddle_beside_the_rebalance_that_asked_for_it() -> None:
+    story = begun_at(handed_over((3, 9), "brokers"), "01:10:00.100")
+    assert story.causes() == ["unexplained"]
+    assert story.the_incident().followups == ("cooperative",)
+    assert [g.trigger for g in story.history().generations] == ["unexplained", "cooperative"]
