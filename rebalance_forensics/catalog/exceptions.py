@@ -20,8 +20,11 @@ _RAISED = re.compile(
 # Kafka's packages, spelled out or shortened (`k.s.ReplicaManager`), and how its classes begin what they say.
 _KAFKAS = re.compile(r"(?:org\.apache\.(?:kafka|zookeeper)|o\.a\.(?:k|kafka|z)|kafka)\.|k\.[a-z]{1,2}\.")
 _SPOKEN = re.compile(
-    r"\[(?:[A-Z][A-Za-z]+ )+(?:[^\s\]=]+ )*?[A-Za-z]+=|(?:stream|standby|task|state-updater)[a-z-]* \["
+    r"(?:\[[^\]\[|\n=]+\|(?:worker|task-\d+)[^\]\n]*\] )?"
+    r"(?:\[(?:[A-Z][A-Za-z]+ )+(?:[^\s\]=]+ )*?[A-Za-z]+=|(?:stream|standby|task|state-updater)[a-z-]* \[)"
 )
+_FRAME = re.compile(r"\n\s*at (?:[\w.@$-]+/{1,2})*([\w.$]+)\.[\w$<>]+\(")
+_FRAMES_OF_KAFKA = ("org.apache.kafka.", "kafka.", "java.", "javax.", "jdk.", "sun.", "scala.")
 _ASSIGNING = re.compile(r"\n\s*at [\w.$/]*(?:Consumer|Worker)Coordinator\.performAssignment\(")
 LONGEST_DETAIL = 300
 
@@ -29,7 +32,7 @@ LONGEST_DETAIL = 300
 def exception_in(record: LogRecord, component: str | None) -> Match | None:
     """An ExceptionLogged for an application's error; None for brokers, Kafka's own classes and anything milder."""
     logger = record.logger or ""
-    if component == "broker" or _KAFKAS.match(logger) or ("." not in logger and _SPOKEN.match(record.message)):
+    if component == "broker" or _KAFKAS.match(logger) or ("." not in logger and _speaks_as_kafka(record.message)):
         return None
     loud = record.level in ("ERROR", "FATAL", "SEVERE", "CRITICAL")
     raised = _RAISED.search(record.message)
@@ -47,4 +50,13 @@ def exception_in(record: LogRecord, component: str | None) -> Match | None:
         },
         group=None,
         speaker=SpeakerWords(),
+    )
+
+
+def _speaks_as_kafka(message: str) -> bool:
+    """Whether one of Kafka's classes wrote it: it begins as they do, or no frame of its trace is anybody else's."""
+    frames = _FRAME.findall(message)
+    return _SPOKEN.match(message) is not None or (
+        any(frame.startswith(_FRAMES_OF_KAFKA[:2]) for frame in frames)
+        and all(frame.startswith(_FRAMES_OF_KAFKA) for frame in frames)
     )

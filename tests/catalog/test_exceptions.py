@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.sources.reading import parse_line
@@ -20,3 +22,33 @@ def test_what_python_raised_is_the_last_line_of_its_traceback() -> None:
 
 def test_a_traceback_is_looked_for_in_any_layout() -> None:
     assert Catalog.load().prefilter().hits(f'{{"exc_info": {json.dumps(TRACE)}}}\n'.encode())
+
+
+INTERRUPTED = (
+    "org.apache.kafka.common.errors.InterruptException: java.lang.InterruptedException\n"
+    "\tat org.apache.kafka.clients.consumer.KafkaConsumer.close(KafkaConsumer.java:1790) ~[kafka-clients-4.2.0.jar:?]\n"
+    "\tat java.base/java.lang.Thread.run(Thread.java:840) [?:?]\n"
+)
+
+
+@pytest.mark.parametrize("logger", ["org.apache.kafka.common.utils.Utils", "Utils"])
+def test_what_only_kafkas_classes_went_through_is_kafkas_where_a_layout_prints_classes_without_packages(
+    logger: str,
+) -> None:
+    warned = f"2026-11-20 10:15:30,123 WARN [main] {logger} - Failed to close consumer with type KafkaConsumer\n"
+    assert exception_in(parse_line(warned + INTERRUPTED), "connect") is None
+
+
+def test_what_went_through_the_applications_classes_is_its_own() -> None:
+    failed = "2026-11-20 10:15:30,123 ERROR [main] Orders - worker failed\n"
+    match = exception_in(parse_line(f"{failed}{INTERRUPTED}\tat com.acme.Orders.poll(Orders.java:31)\n"), None)
+    assert match is not None
+    assert match.fields["exception"] == "org.apache.kafka.common.errors.InterruptException"
+
+
+def test_a_consumer_of_a_connector_speaks_as_kafka_behind_its_context() -> None:
+    line = (
+        "2026-11-20 10:15:30,123 ERROR [main] ClassicKafkaConsumer - [sink-1|task-0] "
+        "[Consumer clientId=c, groupId=g] Failed to close coordinator\n"
+    )
+    assert exception_in(parse_line(line + "java.lang.IllegalStateException: closed\n"), "connect") is None
