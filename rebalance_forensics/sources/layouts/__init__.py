@@ -9,6 +9,7 @@ from types import ModuleType
 
 from rebalance_forensics.sources.layouts.base import Layout, Parsed, TextLayout
 from rebalance_forensics.sources.layouts.heading import without_heading
+from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 
 UNKNOWN = "unknown"
 
@@ -44,6 +45,6 @@ def parse(text: str, first: str | None = None) -> tuple[str, Parsed] | None:
 
 
 def _whole(layout: Layout, text: str) -> Parsed | None:
-    """What a layout reads, and what it leaves of the header."""
+    """What a layout reads, and what it leaves of the header; librdkafka's lines in its own wording."""
     parsed = layout.parse(text)
-    return without_heading(parsed) if parsed and isinstance(layout, TextLayout) else parsed
+    return unwrapped(without_heading(parsed)) if parsed and isinstance(layout, TextLayout) else parsed

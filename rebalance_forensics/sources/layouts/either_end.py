@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.heading import without_heading
-from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
 
 
 def logger_at_either_end(parsed: Parsed) -> Parsed:
     """Find level, thread and logger in front of the message, else the logger behind it."""
     front = without_heading(parsed)
-    return unwrapped(front if front.logger else logger_in_parentheses(front))
+    return front if front.logger else logger_in_parentheses(front)

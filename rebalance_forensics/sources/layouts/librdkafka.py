@@ -53,8 +53,8 @@ class _Librdkafka:
 
 
 _WRAPPED = re.compile(
-    r"(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +(?P<name>[\w.#-]+#(?:consumer|producer)-\d+):? "
-    r"(?P<message>\[thrd:.*)",
+    r"(?:(?P<logger>[A-Za-z_][\w.]*): )?(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +"
+    r"\[?(?P<name>[\w.#-]+#(?:consumer|producer)-\d+)(?:\]|:)? (?P<message>\[thrd:.*)",
     re.DOTALL,
 )
 
@@ -64,7 +64,8 @@ def unwrapped(parsed: Parsed) -> Parsed:
     match = _WRAPPED.match(parsed.message)
     if match is None:
         return parsed
-    return replace(parsed, message=canonical(match["facility"], match["name"], match["message"]))
+    message = canonical(match["facility"], match["name"], match["message"])
+    return replace(parsed, logger=parsed.logger or match["logger"], message=message)
 
 
 LAYOUT = _Librdkafka()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, TextLayout, pattern
-from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 
 SAMPLE = "[2026-11-20 10:15:30,123: WARNING/MainProcess] Heartbeat failed for group payments because it is rebalancing"
 REJECT = "[2026-11-20 10:15:30,123] WARNING Heartbeat failed"
@@ -14,6 +13,5 @@ LAYOUT = TextLayout(
         rf"|\] (?P<level2>{LEVEL}) in (?P<logger2>[a-z_]\w*): )(?P<message>.*)"
     ),
     starts=(b"[20",),
-    finish=unwrapped,
     rank=18,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, TextLayout, pattern
-from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 
 SAMPLE = "2026-11-20 10:15:30,123 - kafka.coordinator - INFO - (Re-)joining group payments"
 REJECT = (
@@ -21,6 +20,5 @@ LAYOUT = TextLayout(
         rf")|(?P<level5>[A-Z]{{4,8}}):(?P<logger5>[a-z_]\w*(?:\.\w+)*):)(?P<message>.*)"
     ),
     starts=(b"20", b"[20", b"INFO:", b"WARNING:", b"ERROR:", b"DEBUG:", b"CRITICAL:"),
-    finish=unwrapped,
     rank=30,
 )

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, YEARS, Parsed, TextLayout, pattern
-from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 
 SAMPLE = "2026-11-20T10:15:30.123456Z [info     ] (Re-)joining group payments    [kafka.coordinator] pid=7"
 REJECT = "2026-11-20 10:15:30,123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - (Re-)joining group"
@@ -17,7 +16,7 @@ def _without_tail(parsed: Parsed) -> Parsed:
     found = _TAIL.match(parsed.message)
     if found:
         parsed = replace(parsed, logger=found["logger"], message=found["event"] + (found["trace"] or ""))
-    return unwrapped(parsed)
+    return parsed
 
 
 LAYOUT = TextLayout(
