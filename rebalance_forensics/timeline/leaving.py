@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import Subscribed
+from rebalance_forensics.events.membership import LeaveSent, Subscribed
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Start, Stop
+from rebalance_forensics.timeline.told import time_of
 
 CLOSES_MS = 30_000
 
@@ -62,3 +63,11 @@ def close_for_good(departures: Iterable[Departure], stops: Iterable[Stop]) -> No
 def _is_process(start: Start) -> bool:
     """A subscription alone may be the same process changing its mind."""
     return any(not isinstance(e, Subscribed) for e in start.events)
+
+
+def sent_before(left: Departure | None, asked: Event | None, answer: Event) -> bool:
+    """Whether a client that closes while its JoinGroup is on the way hears the answer when it has left."""
+    if left is None or asked is None:
+        return False
+    client, sent = answer.speaker.client_id, [e for e in left.events if isinstance(e, LeaveSent)]
+    return any(time_of(asked) < time_of(e) <= time_of(answer) for e in sent if e.speaker.client_id == client)

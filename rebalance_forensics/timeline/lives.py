@@ -24,6 +24,7 @@ from rebalance_forensics.events.membership import (
 from rebalance_forensics.events.rebalancing import (
     AssignmentComputed,
     GenerationReset,
+    GenerationStabilized,
     GroupEmptied,
     HeartbeatFailed,
     JoinFailed,
@@ -37,7 +38,8 @@ from rebalance_forensics.events.rebalancing import (
 from rebalance_forensics.timeline.absentees import Missed
 from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Start, StaticReturn, Stop
-from rebalance_forensics.timeline.leaving import why_left
+from rebalance_forensics.timeline.headcount import Headcount
+from rebalance_forensics.timeline.leaving import sent_before, why_left
 from rebalance_forensics.timeline.names import name_in_member_id
 from rebalance_forensics.timeline.register import FUSE_MS, Register
 
@@ -59,6 +61,7 @@ class Lives(Register):
         self._begins = {id(s.events[0]): s for s in starts}
         self._away: dict[Actor, tuple[str, Event]] = {}
         self._epoch = 0
+        self._headcount = Headcount()
 
     def miss(self, missed: Missed) -> None:
         """Write off a member that did not take part, if nothing else has told that it went."""
@@ -91,6 +94,7 @@ class Lives(Register):
         start = self._begins.get(id(event))
         if start is not None:
             self._started_anew(start, event)
+        self._counted(event)
         match event:
             case MemberIdIssued() | MemberJoined():
                 self._coordinator_took_in(event, event.member)
@@ -115,6 +119,12 @@ class Lives(Register):
                 self._client_said(event)
 
     # ---- the coordinator's words
+
+    def _counted(self, event: Event) -> None:
+        if isinstance(event, GenerationStabilized):
+            for gone in self._headcount.back_unannounced(event, reversed(self.departures), reversed(self.arrivals)):
+                self._came_back_unseen(gone, event)
+        self._headcount.hear(event)
 
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
         if member is None:
@@ -183,6 +193,8 @@ class Lives(Register):
             if not member.startswith("?") and member not in self._pending:
                 self._departed(member, event, "vanished")
         for member in sorted(told - self.live.keys()):
+            if self._has_left(member):
+                continue
             if self._came_unannounced(member, event):
                 self._arrived(member, event, asked=self._asked(self.cast.of_member(member), name_in_member_id(member)))
             else:
@@ -260,7 +272,8 @@ class Lives(Register):
         client = event.speaker.client_id
         member = event.member or self._member_of(actor, client) or unnamed(actor, client)
         self._pending.pop(member, None)
-        if member in self.live:
+        asked, left = self._asked(actor, client), self._last_departure.get(actor)
+        if member in self.live or self._has_left(member) or sent_before(left, asked, event):
             return
         known = self._known_as.get((actor, event.speaker.client_id))
         self._known_as[actor, event.speaker.client_id] = member

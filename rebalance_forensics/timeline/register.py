@@ -11,11 +11,12 @@ from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy,
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.leaving import reason_text
 from rebalance_forensics.timeline.members import Members
-from rebalance_forensics.timeline.names import name_in_member_id
+from rebalance_forensics.timeline.names import is_bare_member_id, name_in_member_id
 
 FUSE_MS = 20_000
 """Client and coordinator tell the same departure within this time: clocks differ, and a stopped client writes late."""
 
+LEFT = ("closed", "left", "unsubscribed", "poll-timeout")
 _RANK: tuple[DepartureWhy, ...] = (
     "poll-timeout",
     "unsubscribed",
@@ -104,6 +105,16 @@ class Register:
         self._empty = False
         self.arrivals[arrival] = None
 
+    def _came_back_unseen(self, gone: Departure, event: Event) -> None:
+        """A member is back, though no line names it."""
+        member = unnamed(gone.actor, self.cast.client_of(gone.member or ""))
+        arrival = Arrival(gone.actor, member, event.at or 0, [event], first=False, after=gone)
+        gone.returned = arrival
+        self.live[member] = gone.actor
+        self._unnamed[member] = arrival
+        self._empty = False
+        self.arrivals[arrival] = None
+
     def _departed(self, member: str, event: Event, why: DepartureWhy, *, late: bool = False) -> None:
         actor = self.live.get(member) or (self.cast.of_member(member) if not member.startswith("?") else None)
         if actor is None or event.at is None:
@@ -122,6 +133,11 @@ class Register:
         departure = Departure(actor, member, event.at, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member)
+
+    def _has_left(self, member: str) -> bool:
+        """No dynamic member comes back under the id it left with: what names it then was on the way before."""
+        gone = self._gone.get(member)
+        return gone is not None and gone.why in LEFT and not member.startswith("?") and not is_bare_member_id(member)
 
     def _is_former(self, actor: Actor, member: str) -> bool:
         """A name for a life that was known by its client alone, and that ended when the process started anew."""
