@@ -1,29 +1,32 @@
-"""Formats that are not one record a line: JSON arrays and responses, CSV with quoted lines, blocks of fields."""
+"""Formats that are not one record a line: JSON arrays and responses, CSV, blocks of fields, several files in a row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from rebalance_forensics.sources import csv_rows, journal_blocks, json_values, yaml_entries
+from rebalance_forensics.sources import csv_rows, journal_blocks, json_values, tailed_files, yaml_entries
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
 
 class Row(NamedTuple):
-    """One entry of a document: where it starts, and its content as text or as an object."""
+    """One entry of a document: where it starts, its content as text or as an object, and the host if that is told."""
 
     offset: int
     line: int
     text: str
     fields: Fields | None
+    host: str | None = None
 
 
 _Begins = Callable[[str], bool]
-_Entries = Callable[[Iterator[bytes]], Iterator[tuple[int, int, str, Fields | None]]]
+_Entry = tuple[int, int, str, Fields | None] | tuple[int, int, str, Fields | None, str | None]
+_Entries = Callable[[Iterator[bytes]], Iterator[_Entry]]
 _KINDS: dict[str, tuple[_Begins, _Entries]] = {
     "json": (json_values.is_document, json_values.values),
     "csv": (csv_rows.has_header, csv_rows.rows),
     "journal": (journal_blocks.is_document, journal_blocks.entries),
+    "tailed": (tailed_files.is_document, tailed_files.entries),
     "yaml": (yaml_entries.is_document, yaml_entries.entries),
 }
 

@@ -106,7 +106,7 @@ def _frame_document(split: Split, chunks: Iterator[bytes], counts: SplitCounts) 
     def placed() -> Iterator[Placed]:
         try:
             for row in documents.rows(counted, split.profile.document or ""):
-                yield row.offset, row.line, Line(text=row.text, fields=row.fields)
+                yield row.offset, row.line, Line(text=row.text, fields=row.fields, host=row.host)
         except Damage as damage:
             counts.complain(str(damage))
 

@@ -65,7 +65,7 @@ class Recorder:
         line = framed.line
         text = framed.text()
         parsed = self._parsed(line, text)
-        host = line.host if self.profile.envelopes or line.envelopes else None
+        host = line.host if self.profile.document or self.profile.envelopes or line.envelopes else None
         at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
         self.counts.saw(at)
         return LogRecord(
@@ -83,7 +83,7 @@ class Recorder:
     def see(self, framed: Framed) -> None:
         """Note the time of a record that nobody needs."""
         parsed = self._parsed(framed.line, framed.line.text)
-        host = framed.line.host if self.profile.envelopes else None
+        host = framed.line.host if self.profile.document or self.profile.envelopes else None
         self.counts.saw(self._clock.time_of(parsed.stamp, framed.line.at, host, framed.line.local)[0])
 
     def _parsed(self, line: Line, text: str) -> Parsed:

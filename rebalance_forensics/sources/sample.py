@@ -102,7 +102,7 @@ def _entries(file: InputFile, kind: str) -> list[Line]:
     lines: list[Line] = []
     with suppress(*UNREADABLE, Damage):
         rows = documents.rows(chunks_of(file.location, file.members, 0), kind)
-        lines.extend(Line(text=row.text, fields=row.fields) for row in islice(rows, _HEAD_RECORDS))
+        lines.extend(Line(text=row.text, fields=row.fields, host=row.host) for row in islice(rows, _HEAD_RECORDS))
     return lines
 
 

@@ -115,6 +115,15 @@ def _journald(entry: Entry) -> dict[str, object]:
     }
 
 
+def _tailed(entries: Iterable[Entry]) -> str:
+    """A heading whenever the file changes, behind a blank line."""
+    out, last = "", None
+    for host, _, text in entries:
+        out += "" if host == last else f"{'' if last is None else chr(10)}==> {host}/server.log <==\n"
+        out, last = f"{out}{text}\n", host
+    return out
+
+
 WRAPPINGS: dict[str, Callable[[Iterable[Entry]], str]] = {
     "compose": _lines(lambda e: f"{e[0]}  | {e[2]}"),
     "kubectl-prefix": _lines(lambda e: f"[pod/{e[0]}/kafka] {e[2]}"),
@@ -158,6 +167,11 @@ WRAPPINGS: dict[str, Callable[[Iterable[Entry]], str]] = {
         indent=2,
     ),
     "aws logs tail": _lines(lambda e: f"{iso(e[1])[:-1]}000+00:00 {e[0]} {e[2]}"),
+    "aws filter-log-events as text": _lines(lambda e: f"EVENTS\t3812\t{e[1] + 700}\t{e[0]}\t{e[2]}\t{e[1]}"),
+    "rsyslog with tabs escaped": _lines(
+        lambda e: f"{iso(e[1])[:-1]}000+00:00 {e[0]} kafka[812]: {e[2]}".replace("\t", "#011")
+    ),
+    "tail of two files": _tailed,
     "loki jsonl": _json(lambda e: {"labels": {"pod": e[0]}, "line": e[2], "timestamp": iso(e[1])}),
     "loki text": _lines(lambda e: f'{iso(e[1])} {{app="kafka", pod="{e[0]}"}} {e[2]}'),
     "loki api": _loki_api,
