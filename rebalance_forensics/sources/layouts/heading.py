@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     rf"""(?P<bundle>\d+\ -\ [\w.-]+\ -\ \d[\w.]*(?=\s*\|))
     | (?P<separator>(?:[-\u2013|:,>\#/~]+|\|\|)(?=[\s\[]|\Z)|[|\t]+|(?<!\ );+(?!\ ))
     | (?P<level>\[?{LEVEL}(?![\w.-])\s*\]?:?)
+    | (?P<jvm>Thread\[(?:\#\d+,)?(?P<name>[^\],\n]*)[^\]\n]*\]:(?=\s))
     | (?P<bracketed>\[[^\]\n]*\]|{_NESTED}|\{{[^}}\n]*\}}|<[^>\n]*>)
     | (?P<source>[\w$]+\.(?:java|scala|kt|py|go)(?::\d+)?(?=[\s:\]]))
     | (?P<logger>{_QUALIFIED}(?:\(\))?|{_SIMPLE})(?P<place>:\d+)?(?=[\s:;|,\[(]|\Z)
@@ -43,6 +44,8 @@ _ENDS = re.compile(rf"(?:(?:\s+[\w$.]+:\d+)?\s*(?:\[[^\]\n]*\]|{_NESTED})?){{0,3
 _NAMED = re.compile(r"[A-Z][a-z]+\Z")
 _DASH = re.compile(rf"(?:\s*(?:\[[^\]\n]*\]|{_NESTED}))?\s+[-|]\s")
 _LEVEL_NEXT = re.compile(rf"\s+(?:\S+\s+)?(?:\[?{LEVEL}\b|[IWEAF]\s)")
+_METHOD = re.compile(r"[a-z]\w*\Z")
+_THREAD_NEXT = re.compile(r"\s+\[(?P<name>[^\]=,\n]*)\] (?=\S)")
 _SECOND_LINE = re.compile(rf"[^\n]*\n(?P<level>{LEVEL}): ?")
 _THREAD = re.compile(r"main\Z|(?=.*[A-Za-z]).*[-#@\d]")
 _MOST = 14
@@ -96,6 +99,10 @@ class _Heading:
             return True
         if token["level"] or (token["letter"] and self.named):
             return self._level(_LETTERS.get(token[0]) or level_of(token[0].strip("[]: \t")))
+        if token["jvm"] or self._is_method(token[0]):
+            self.thread = self.thread or token["name"]
+            self._settle()
+            return True
         if token["bracketed"]:
             return self._in_brackets(token[0])
         if token["logger"] and self.logger is None and not _NO_LOGGER.search(token["logger"]):
@@ -103,6 +110,14 @@ class _Heading:
         if token["logger"] or token["word"] or token["letter"]:
             return self._word(token[0])
         return before < self.at
+
+    def _is_method(self, text: str) -> bool:
+        """java.util.logging's `%2$s` is the class and the method: a constructor, or a word before Kafka's own begin."""
+        if self.level is None or self.logger is None or self.loose:
+            return False
+        blanks = _BLANKS.match(self.text, self.at)
+        begins = blanks is not None and _MESSAGE.match(self.text, blanks.end()) is not None
+        return text == "<init>" or (begins and _METHOD.match(text) is not None)
 
     def _level(self, level: str | None) -> bool:
         if self.level is not None:
@@ -132,6 +147,8 @@ class _Heading:
         full = _CLASS.match(name)
         ended = _ENDS.match(self.text, self.at)
         level_next = self.level is None and _LEVEL_NEXT.match(self.text, self.at)
+        if not (ended or full) and self._threaded(name):
+            return True
         if not (ended or full or token["place"] or level_next):
             return self._word(name)
         self.logger, self.named = full["name"] or full["module"] if full else name.removesuffix("()"), True
@@ -141,6 +158,15 @@ class _Heading:
             return self._level(level_of(second["level"]))
         if not ended and not level_next:
             self._settle()
+        return True
+
+    def _threaded(self, name: str) -> bool:
+        """A class name is a logger's, too, where the level stands before it and a thread in brackets behind it."""
+        thread = _THREAD_NEXT.match(self.text, self.at) if self.level is not None else None
+        if thread is None or not _THREAD.match(thread["name"]):
+            return False
+        self.logger, self.thread, self.at = name, self.thread or thread["name"], thread.end()
+        self._settle()
         return True
 
     def _word(self, text: str) -> bool:
