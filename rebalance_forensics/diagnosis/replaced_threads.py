@@ -57,18 +57,31 @@ def swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
 def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
     came = timeline.arrivals.of(departure.actor)
     if departure.why in ("unsubscribed", "closed", "left"):
-        return came.between(departure.at - AROUND_MS, departure.at + AROUND_MS)
+        near = came.between(departure.at - AROUND_MS, departure.at + AROUND_MS)
+        nearest = min(near, key=lambda a: abs(a.at - departure.at), default=None)
+        return [nearest] if nearest and _for_it_alone(timeline, departure, nearest) else []
     if departure.why != "session-expired":
         return []
     # Nothing joins for a process that stands still, and everything for one that is started anew.
     since = departure.at - session_timeout_ms(timeline) - SLACK_MS
     joined = max((a.at for a in came.between(0, departure.at) if a.member == departure.member), default=0)
     heirs = came.between(max(since, joined + 1), departure.at - HEARTBEAT_MS)
-    return heirs if heirs and all(_other_thread(a, departure) for a in heirs) else []
+    return heirs if heirs and all(_other_thread(timeline, a, departure) for a in heirs) else []
 
 
-def _other_thread(arrival: Arrival, departure: Departure) -> bool:
-    came, gone = (streams_thread(m or "") for m in (arrival.member, departure.member))
+def _for_it_alone(timeline: Timeline, departure: Departure, heir: Arrival) -> bool:
+    """Another thread comes for it while the process lives on; of a process that restarts all go before any comes."""
+    if not _other_thread(timeline, heir, departure):
+        return False
+    mine = timeline.departures.of(departure.actor)
+    if any(d is not departure for d in mine.between(departure.at, heir.at)):
+        return False
+    came = {a.member for a in timeline.arrivals.of(departure.actor).between(0, departure.at)}
+    return heir.at <= departure.at + AT_ONCE_MS or bool(came - {d.member for d in mine.between(0, departure.at)})
+
+
+def _other_thread(timeline: Timeline, arrival: Arrival, departure: Departure) -> bool:
+    came, gone = (streams_thread(timeline.cast.client_of(m or "") or "") for m in (arrival.member, departure.member))
     return came is not None and gone is not None and came != gone
 
 

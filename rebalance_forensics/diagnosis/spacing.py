@@ -10,7 +10,7 @@ from itertools import pairwise
 from rebalance_forensics.diagnosis.rounds import Round, rounds_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
-from rebalance_forensics.events.membership import MemberFailed, MemberLeft, MemberLoaded
+from rebalance_forensics.events.membership import MemberDescribed, MemberFailed, MemberLeft, MemberLoaded
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.model import Spacing
@@ -87,7 +87,7 @@ class _Clock:
 
 def _clock_of(timeline: Timeline) -> _Clock:
     observed: dict[str, set[int]] = {}
-    for event in timeline.of(MemberLoaded, MemberLeft, WorkerAssigned, MemberFailed):
+    for event in timeline.of(MemberDescribed, MemberLoaded, MemberLeft, WorkerAssigned, MemberFailed):
         for setting, value in _timeouts_in(event):
             if value:
                 observed.setdefault(setting, set()).add(value)
@@ -100,6 +100,8 @@ def _timeouts_in(event: Event) -> tuple[tuple[str, int | None], ...]:
     match event:
         case MemberLoaded() | MemberLeft():
             return (SESSION, event.session_timeout_ms), (POLL, event.rebalance_timeout_ms)
+        case MemberDescribed():
+            return ((POLL, event.rebalance_timeout_ms),)
         case WorkerAssigned():
             return ((SCHEDULED, event.delay_ms),)
         case MemberFailed(why="session-expired"):

@@ -53,6 +53,18 @@ class MemberLoaded(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemberDescribed(Event):
+    """The coordinator learned what a member of a streams group is (KIP-1071): its thread's client id, its process."""
+
+    member: str | None = None
+    instance_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    process: str | None = None
+    rebalance_timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemberLeft(Event):
     """A member sent LeaveGroup, or an administrator removed it. `reason` is the text, `why` its kind."""
 

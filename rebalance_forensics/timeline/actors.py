@@ -12,6 +12,7 @@ from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
 from rebalance_forensics.events.membership import (
     LeaveSent,
+    MemberDescribed,
     MemberLeft,
     MemberLoaded,
     PollTimeoutExpired,
@@ -268,6 +269,8 @@ class Cast:
 
     def link(self, event: Event) -> None:
         """Take in what the coordinator tells of a member: its client id, host and instance."""
+        if isinstance(event, MemberDescribed):
+            self._described(event)
         instance, member = getattr(event, "instance_id", None), getattr(event, "member", None)
         if event.speaker.role == "broker" and instance and member and not isinstance(event, StaticMemberFenced):
             self._owns_instance(instance, member)
@@ -280,6 +283,18 @@ class Cast:
                     self._owns_client(actor, event.client_id)
                     if actor.name == event.member:
                         actor.name = event.client_id
+
+    def _described(self, event: MemberDescribed) -> None:
+        """The member ids of KIP-1071 name nobody; the coordinator says once whose stream thread is behind each."""
+        if event.member is None or event.client_id is None:
+            return
+        actor = self._by_member.get(event.member) or self._named(event.client_id)
+        self._owns_member(actor, event.member)
+        self._client_of.setdefault(event.member, event.client_id)
+        if event.process:
+            actor.processes.add(event.process)
+        if event.client_host:
+            actor.endpoints.add(event.client_host)
 
     def _owns_instance(self, instance: str, member: str) -> None:
         actor = self._by_member.get(member) or self.of_instance(instance)

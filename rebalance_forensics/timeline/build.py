@@ -45,6 +45,7 @@ from rebalance_forensics.timeline.writing_order import with_times
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
 Move = Departure | Arrival | Stop
+NEAR_MS = 50
 
 
 @dataclass(slots=True)
@@ -228,5 +229,8 @@ def _replayed(
     at |= {id(g): s.first_at or 0 for g, s in zip(epoch_generations, bumps, strict=True)}
     generations = sorted([*generations, *epoch_generations], key=lambda g: (at[id(g)], g.generation))
     rebalances += rebalances_of(bumps)
+    for rebalance in rebalances:
+        if any(out - NEAR_MS <= rebalance.started_at <= back + NEAR_MS for out, back in lives.rejoins):
+            rebalance.followup = "rejoin"
     rebalances.sort(key=lambda r: (r.started_at, r.generation or 0))
     return lives, rebalances, generations

@@ -30,7 +30,7 @@ def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event], mo
             continue
         since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
         until = rebalance.started_at + 100
-        rebalance.followup = _kind(told, min(since, rebalance.started_at - 50), until)
+        rebalance.followup = rebalance.followup or _kind(told, min(since, rebalance.started_at - 50), until)
         if rebalance.followup is None and previous is not None and mode != "eager":
             rebalance.followup = _hand_over(told, previous, rebalance)
         previous = rebalance

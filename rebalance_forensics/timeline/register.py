@@ -16,6 +16,8 @@ from rebalance_forensics.timeline.names import is_bare_member_id, name_in_member
 FUSE_MS = 20_000
 """Client and coordinator tell the same departure within this time: clocks differ, and a stopped client writes late."""
 
+AT_ONCE_MS = 1_000
+
 LEFT = ("closed", "left", "unsubscribed", "poll-timeout")
 _RANK: tuple[DepartureWhy, ...] = (
     "poll-timeout",
@@ -42,6 +44,8 @@ class Register:
         self.departures: dict[Departure, None] = {}
         self.arrivals: dict[Arrival, None] = {}
         self.returns: list[StaticReturn] = []
+        self.rejoins: list[tuple[int, int]] = []
+        """From when to when a member was out that came back at once under its id."""
         self._gone: dict[str, Departure] = {}
         self._last_departure: dict[Actor, Departure] = {}
         self._seen: set[Actor] = set()
@@ -87,6 +91,9 @@ class Register:
             return
         gone = self._gone.get(member)
         if gone is not None and gone.returned is None and event.at - gone.at < 50 and gone.at > event.at:
+            return
+        if gone is not None and self._stayed(gone, event.at):
+            self._take_back(gone, event.at)
             return
         told = [event] if asked is None else [asked, event]
         arrival = Arrival(actor, member, told[0].at or event.at, told, first=actor not in self._seen)
@@ -171,6 +178,22 @@ class Register:
         if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
             departure.at = min(departure.at, event.at)
         departure.reason = departure.reason or reason_text(event)
+
+    def _stayed(self, gone: Departure, back_at: int) -> bool:
+        """A stream thread whose commit carries a stale epoch unsubscribes and subscribes again at once (KIP-1071)."""
+        by_itself = gone.returned is None and gone.why in ("unsubscribed", "closed", "left")
+        same_id = is_bare_member_id(gone.member or "")
+        return self.cast.kind == "streams" and by_itself and same_id and back_at - gone.at <= AT_ONCE_MS
+
+    def _take_back(self, gone: Departure, back_at: int) -> None:
+        """A departure that was none: the group only bumped its epoch."""
+        assert gone.member is not None
+        del self.departures[gone]
+        del self._gone[gone.member]
+        if self._last_departure.get(gone.actor) is gone:
+            del self._last_departure[gone.actor]
+        self.live[gone.member] = gone.actor
+        self.rejoins.append((gone.at, back_at))
 
     def _supersede(self, actor: Actor, member: str) -> None:
         """A static member has one id at a time: the new one takes the old one's place without a word."""

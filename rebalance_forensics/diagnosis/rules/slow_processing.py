@@ -50,13 +50,19 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 def _left_and_came_back(away: Away) -> bool:
     """An old broker names no reason: a client that leaves and rejoins by itself was most likely slow."""
     by_itself = not away.actor.has_log or (away.start is None and away.stop is None)
-    return by_itself and away.back_at is not None and away.actor.kind != "worker"
+    return by_itself and away.back_at is not None and away.actor.kind != "worker" and not _another_process(away)
 
 
 def _same_process(away: Away) -> bool:
     """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted."""
     left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
     return any(a.member in left for a in away.arrivals)
+
+
+def _another_process(away: Away) -> bool:
+    """Who comes back under another id of its own making was started anew."""
+    ids = [*(d.member for d in away.departures), *(a.member for a in away.arrivals)]
+    return all(is_bare_member_id(m or "") for m in ids) and not _same_process(away)
 
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Away]) -> bool:

@@ -1,0 +1,105 @@
+"""Members of KIP-1071 groups from the coordinator's lines alone: it says whose stream thread each of them is."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.case import GroupCase, investigate
+from tests.diagnosis.logs import Logs
+
+PROCESSES = {
+    1: "9f1b2c3d-5e6f-4a7b-8c9d-0e1f2a3b4c51",
+    2: "9f1b2c3d-5e6f-4a7b-8c9d-0e1f2a3b4c52",
+    3: "9f1b2c3d-5e6f-4a7b-8c9d-0e1f2a3b4c53",
+}
+
+
+class _Coordinator:
+    """What it writes of the group `ledger` at INFO."""
+
+    def __init__(self) -> None:
+        self.logs = Logs(group="ledger")
+        self.epoch = 0
+
+    def says(self, seconds: float, message: str) -> None:
+        self.logs.broker(seconds, f"[GroupCoordinator id=1 topic=__consumer_offsets partition=3] {message}")
+
+    def joins(self, seconds: float, member: str, node: int, thread: int) -> None:
+        process = PROCESSES[node]
+        told = f"[GroupId ledger][MemberId {self.id(member)}] "
+        self.says(seconds, told + "Member joins the streams group.")
+        self.says(
+            seconds,
+            f"{told}Member updated its member metdata to StreamsGroupMember[memberId={self.id(member)}, memberEpoch=0, "
+            "previousMemberEpoch=0, state=STABLE, instanceId=Optional.empty, rackId=Optional.empty, "
+            f"clientId=ledger-{process}-StreamThread-{thread}-consumer, clientHost=/10.0.0.{node}, "
+            f"rebalanceTimeoutMs=300000, topologyEpoch=0, processId={process}, userEndpoint=Optional.empty, "
+            "clientTags={}, assignedTasks=(active=[], standby=[], warmup=[]), "
+            "tasksPendingRevocation=(active=[], standby=[], warmup=[])].",
+        )
+        self.bumps(seconds + 0.001, member)
+
+    def leaves(self, seconds: float, member: str, told_by: str) -> None:
+        it = self.id(member)
+        self.says(seconds, f"[GroupId ledger][MemberId {it}] Member {it} left the streams group.")
+        self.bumps(seconds + 0.5, told_by)
+
+    def bumps(self, seconds: float, member: str) -> None:
+        self.epoch += 1
+        told = f"[GroupId ledger][MemberId {self.id(member)}] Bumped streams group epoch to {self.epoch} with "
+        self.says(seconds, told + "metadata hash 77 and validated topic epoch 0.")
+
+    @staticmethod
+    def id(member: str) -> str:
+        return f"{member:A<22}"
+
+    def case(self) -> GroupCase:
+        mine = [e for e in self.logs.events if e.group == "ledger"]
+        return investigate("default", "ledger", mine, [e for e in self.logs.events if e.group is None])
+
+    def causes(self) -> list[str]:
+        return [i.root_causes[0].cause for i in self.case().incidents if i.root_causes[0].cause != "startup"]
+
+
+def two_processes() -> _Coordinator:
+    coordinator = _Coordinator()
+    for node in (1, 2):
+        for thread in (1, 2):
+            coordinator.joins(node + thread / 10, f"n{node}t{thread}", node, thread)
+    return coordinator
+
+
+def test_the_process_is_named_by_its_client_id_and_has_one_member_for_each_thread() -> None:
+    coordinator = two_processes()
+    coordinator.joins(100, "n3t1", 3, 1)
+    coordinator.joins(100.1, "n3t2", 3, 2)
+    incident = coordinator.case().incidents[-1]
+    assert [(c.kind, c.name) for c in incident.root_causes[0].culprits] == [("instance", f"ledger-{PROCESSES[3]}")]
+    assert _Coordinator.id("n3t2") in incident.root_causes[0].culprits[0].names
+
+
+def test_a_thread_that_joins_as_another_of_its_process_leaves_replaces_it() -> None:
+    coordinator = two_processes()
+    coordinator.joins(100, "n2t3", 2, 3)
+    coordinator.leaves(100.3, "n2t1", "n1t1")
+    coordinator.joins(114, "n2t1again", 2, 1)
+    coordinator.leaves(114.3, "n2t3", "n1t1")
+    assert coordinator.causes() == ["thread-replacement"]
+
+
+def test_a_process_whose_threads_all_go_before_any_comes_was_restarted() -> None:
+    coordinator = two_processes()
+    for start, node in ((100, 1), (130, 2)):
+        for thread in (1, 2):
+            coordinator.leaves(start + thread / 10, f"n{node}t{thread}", f"n{3 - node}t1")
+        for thread in (2, 1):
+            coordinator.joins(start + 6 + thread / 10, f"n{node}t{thread}again", node, thread)
+    assert coordinator.causes() == ["rolling-restart"]
+
+
+def test_a_thread_that_leaves_and_is_back_at_once_under_its_id_had_a_stale_epoch_and_was_never_gone() -> None:
+    coordinator = two_processes()
+    coordinator.joins(100, "n3t1", 3, 1)
+    coordinator.leaves(101, "n1t1", "n2t1")
+    coordinator.joins(101.02, "n1t1", 1, 1)
+    case = coordinator.case()
+    assert [i.root_causes[0].cause for i in case.incidents][1:] == ["scale-out"]
+    assert "rejoin" in case.incidents[-1].followups
