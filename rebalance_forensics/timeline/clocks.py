@@ -74,13 +74,40 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
         (event, zones[place] or 0) for place in brokers for event in by_place[place] if event.at is not None
     )
     others = [place for place in by_place if place not in set(brokers)]
+    logs = _logs(others, zones)
     if not reference.told:
-        reference, others = _client_reference(by_place, zones, others)
+        reference, others = _client_reference(by_place, logs)
+    shared = {
+        log: _difference(reference, [e for place in places for e in by_place[place]]) for log, places in logs.items()
+    }
     clocks = {place: _clock(place, zones[place], None, zoned=_is_zoned(by_place[place])) for place in by_place}
     for place in others:
-        difference = _difference(reference, by_place[place])
+        difference = _agreed(_difference(reference, by_place[place]), shared[_log_of(place, zones)])
         clocks[place] = _clock(place, zones[place], difference, zoned=_is_zoned(by_place[place]))
     return clocks
+
+
+_Log = tuple[str, str | None, int | None]
+"""The directory, the host and the zone of files that one process wrote by one clock."""
+
+
+def _log_of(place: Place, zones: dict[Place, int | None]) -> _Log:
+    return place[0].rpartition("/")[0], place[1], zones[place]
+
+
+def _logs(places: Sequence[Place], zones: dict[Place, int | None]) -> dict[_Log, list[Place]]:
+    """The files that belong together: a rolled log tells its clock in any of them."""
+    found: dict[_Log, list[Place]] = defaultdict(list)
+    for place in places:
+        found[_log_of(place, zones)].append(place)
+    return found
+
+
+def _agreed(own: int | None, shared: int | None) -> int | None:
+    """What all files of a log tell of its clock, unless this one is plainly in another zone."""
+    if own is None or shared is None:
+        return shared
+    return shared if abs(own - shared) <= LARGEST_SKEW_MS else own
 
 
 def on_one_clock(events: Iterable[E], clocks: dict[Place, FileClock]) -> list[E]:
@@ -201,21 +228,19 @@ def _unless_restarted(difference: int) -> int | None:
     return difference if abs(difference - _nearest_zone(difference)) <= RESTART_MS else None
 
 
-def _client_reference(
-    by_place: dict[Place, list[Event]], zones: dict[Place, int | None], clients: list[Place]
-) -> tuple[_Facts, list[Place]]:
+def _client_reference(by_place: dict[Place, list[Event]], logs: dict[_Log, list[Place]]) -> tuple[_Facts, list[Place]]:
     """Without a coordinator's log, the client whose zone is known and that tells most is the reference."""
 
-    def tells(place: Place) -> tuple[bool, int, str]:
-        keys = sum(_client_key(event) is not None for event in by_place[place])
-        return zones[place] is not None, keys, place[0]
+    def tells(log: _Log) -> tuple[bool, int]:
+        keys = sum(_client_key(event) is not None for place in logs[log] for event in by_place[place])
+        return log[2] is not None, keys
 
-    if not clients:
+    if not logs:
         return _Facts(), []
-    chosen = max(sorted(clients, key=lambda p: (p[0], p[1] or "")), key=lambda p: tells(p)[:2])
+    chosen = max(sorted(logs, key=lambda log: (min(place[0] for place in logs[log]), log[1] or "")), key=tells)
     facts = _Facts()
-    for event in by_place[chosen]:
+    for event in (event for place in logs[chosen] for event in by_place[place]):
         key = _client_key(event)
         if key is not None and event.at is not None and key[0] in ("joined", "synced"):
-            facts.add(key, event.at - (zones[chosen] or 0))
-    return facts, [place for place in clients if place != chosen]
+            facts.add(key, event.at - (chosen[2] or 0))
+    return facts, [place for log in logs if log != chosen for place in logs[log]]

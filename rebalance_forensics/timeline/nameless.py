@@ -8,17 +8,22 @@ from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import JoinFailed, JoinSucceeded
+from rebalance_forensics.timeline.actors import place_name
 from rebalance_forensics.timeline.clocks import Place, place_of
 from rebalance_forensics.timeline.names import name_in_member_id
 
 
 def with_client_ids(events: Sequence[Event], shared: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
     """Both, what a client says in a log of its own with the client id that its member ids begin with."""
-    told: dict[Place, set[str]] = defaultdict(set)
+    by_file: dict[Place | str, set[str]] = defaultdict(set)
+    by_place: dict[Place | str, set[str]] = defaultdict(set)
     for event in events:
         if _is_nameless(event) and isinstance(event, JoinSucceeded | JoinFailed) and event.member:
-            told[place_of(event)].add(name_in_member_id(event.member) or "")
-    names = {place: name for place, (name, *others) in told.items() if name and not others}
+            name = name_in_member_id(event.member) or ""
+            by_file[place_of(event)].add(name)
+            by_place[place_name(event)].add(name)
+    # In a rolled log only one of the files may tell.
+    names = {place: name for place, (name, *others) in (by_place | by_file).items() if name and not others}
     if not names:
         return events, shared
     return [_named(event, names) for event in events], [_named(event, names) for event in shared]
@@ -28,6 +33,8 @@ def _is_nameless(event: Event) -> bool:
     return event.speaker.role == "other" and event.speaker.client_id is None
 
 
-def _named(event: Event, names: dict[Place, str]) -> Event:
-    name = names.get(place_of(event)) if _is_nameless(event) else None
+def _named(event: Event, names: dict[Place | str, str]) -> Event:
+    if not _is_nameless(event):
+        return event
+    name = names.get(place_of(event)) or names.get(place_name(event))
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event

@@ -9,15 +9,20 @@ from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.build import Timeline
 from tests.diagnosis.expiries import evicted
+from tests.diagnosis.test_enforced_rebalance import joined_again
 from tests.kafka_words import generation_of, member_id
 from tests.story import Story, ms
 
 
 def off_by(shift_ms: int) -> Timeline:
     """The story of an eviction, c-1's clock off by some milliseconds."""
+    return off_by_story(shift_ms).timeline()
+
+
+def off_by_story(shift_ms: int) -> Story:
     story = evicted()
     story.events = [e if e.speaker.file != "c-1/app.log" else _shifted(e, shift_ms) for e in story.events]
-    return story.timeline()
+    return story
 
 
 def _shifted(event: Event, shift_ms: int) -> Event:
@@ -44,6 +49,28 @@ def test_its_lines_are_moved_onto_the_brokers_clock() -> None:
 
 def test_clocks_that_agree_are_left_alone() -> None:
     assert all(abs(skew or 0) <= 50 for skew in skews(off_by(0)).values())
+
+
+def rolled(story: Story, client: str, time: str) -> Story:
+    """What the client said from then on stands in the next file of its log."""
+    story.events = [
+        replace(e, speaker=replace(e.speaker, file=f"{client}/app.log.1"))
+        if e.speaker.file == f"{client}/app.log" and (e.at or 0) < ms(time)
+        else e
+        for e in story.events
+    ]
+    return story
+
+
+def test_a_generation_told_again_later_in_a_rolled_log_tells_no_skew() -> None:
+    story = rolled(joined_again(1), "c-2", "01:05:00.000")
+    assert all(abs(skew or 0) <= 50 for skew in skews(story.timeline()).values())
+    assert story.causes() == ["enforced-rebalance"]
+
+
+def test_a_file_of_a_rolled_log_without_a_shared_fact_has_the_clock_of_the_others() -> None:
+    story = rolled(off_by_story(2_500), "c-1", "01:00:01.500")
+    assert abs((skews(story.timeline())["c-1/app.log.1"] or 0) - 2_500) <= 50
 
 
 def restarted_static_member() -> Story:

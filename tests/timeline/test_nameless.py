@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rebalance_forensics.timeline.names import is_bare_member_id
 from tests.kafka_words import member_id
-from tests.story import Story
+from tests.story import Story, ms
 
 KAFKA_PYTHON = "kafka.coordinator"
 
@@ -42,6 +44,18 @@ def test_its_member_ids_tell_which_client_speaks() -> None:
     assert story.causes()[-1] == "slow-processing"
     (pause,) = story.history().pauses
     assert (pause.client_id, pause.kind, (pause.ended_at or 0) - pause.started_at) == ("py-2", "lost", 2_010)
+
+
+def test_they_tell_it_for_every_file_of_a_rolled_log() -> None:
+    story = python()
+    story.events = [
+        replace(e, speaker=replace(e.speaker, file="py-2/app.log.2026-03-01"))
+        if e.speaker.host == "py-2" and (e.at or 0) == ms("01:05:20.000")
+        else e
+        for e in story.events
+    ]
+    (pause,) = story.history().pauses
+    assert (pause.client_id, pause.kind) == ("py-2", "lost")
 
 
 def test_a_log_of_two_members_names_nobody() -> None:

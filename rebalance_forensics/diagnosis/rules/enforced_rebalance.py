@@ -24,7 +24,7 @@ from rebalance_forensics.events.rebalancing import (
     RebalanceStarted,
     SyncFailed,
 )
-from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.actors import Actor, place_name
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.told import time_of
@@ -110,7 +110,7 @@ def _rejoined_unasked(timeline: Timeline) -> list[_Rejoin]:
 
 
 def _is_again(timeline: Timeline, actor: Actor, before: JoinSucceeded, now: JoinSucceeded) -> bool:
-    same = before.member == now.member and before.speaker.file == now.speaker.file
+    same = before.member == now.member and place_name(before) == place_name(now)
     restarted = timeline.starts.of(actor).any_between(time_of(before), time_of(now))
     return same and now.pattern.startswith("consumer/") and not restarted
 
