@@ -55,6 +55,24 @@ def test_brokers_before_3_2_show_a_leave_and_a_return_of_the_same_client_and_are
     assert incident.root_causes[0].confidence < 0.9
 
 
+def returns_soon(allowed_ms: int) -> Story:
+    """A member whose log is missing leaves 20 s after it joined, and comes back; another tells the settings."""
+    story = Story(release=(2, 8)).formed("c-1", "c-2")
+    story.started("c-1", "01:00:00.000", max_poll_interval_ms=allowed_ms)
+    story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    old = story.id_of("c-3")
+    story.broker("01:10:20.000", story.words.left(old))
+    story.rebalanced("01:10:20.001", story.words.leaving(old), ["c-1", "c-2"])
+    story.reborn("c-3").rebalanced("01:10:30.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    story.events = [e for e in story.events if not e.origin.path.startswith("c-3")]
+    return story
+
+
+def test_whoever_leaves_before_the_poll_interval_can_have_passed_was_not_slow() -> None:
+    assert "slow-processing" in returns_soon(15_000).causes()
+    assert "slow-processing" not in returns_soon(60_000).causes()
+
+
 def test_the_eviction_and_the_rejoin_are_one_incident() -> None:
     assert slow_member((3, 9)).the_incident().generations == (2, 3)
 

@@ -20,13 +20,14 @@ from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import PollTimeoutExpired
+from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import is_bare_member_id
 
 STORM_GAP_MS = 120_000
 UNSURE = 0.55
+SLACK_MS = 1_000
 ENOUGH_TO_WALK = 3
 """Two members that leave and return while a third dies may as well have been slow."""
 
@@ -34,7 +35,7 @@ ENOUGH_TO_WALK = 3
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Blame whoever's poll timeout expired, by its own log or by the reason its LeaveGroup carried."""
     told = absences(timeline, ("poll-timeout",))
-    silent = [a for a in absences(timeline, ("left",)) if _left_and_came_back(a)]
+    silent = [a for a in absences(timeline, ("left",)) if _left_and_came_back(a) and _may_have_expired(timeline, a)]
     for group in runs(told, lambda a: a.at, STORM_GAP_MS):
         yield _finding(timeline, group, CERTAIN)
     for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
@@ -51,6 +52,17 @@ def _left_and_came_back(away: Away) -> bool:
     """An old broker names no reason: a client that leaves and rejoins by itself was most likely slow."""
     by_itself = not away.actor.has_log or (away.start is None and away.stop is None)
     return by_itself and away.back_at is not None and away.actor.kind != "worker" and not _another_process(away)
+
+
+def _may_have_expired(timeline: Timeline, away: Away) -> bool:
+    """Whether max.poll.interval.ms, where it is known, had passed since the member joined: who joins polls.
+
+    Who had left before joined after that, whether a line tells so or not.
+    """
+    told = [e.rebalance_timeout_ms for d in away.departures for e in d.events if isinstance(e, MemberLeft)]
+    allowed = next((limit for limit in told if limit), setting(timeline, "max.poll.interval.ms", 0))
+    before = (timeline.arrivals.of(away.actor).last(away.at - 1), timeline.departures.of(away.actor).last(away.at - 1))
+    return all(fact is None or away.at - fact.at >= allowed - SLACK_MS for fact in before)
 
 
 def _same_process(away: Away) -> bool:
