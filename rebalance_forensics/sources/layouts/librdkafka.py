@@ -53,7 +53,7 @@ class _Librdkafka:
 
 
 _WRAPPED = re.compile(
-    r"(?:(?P<logger>[A-Za-z_][\w.]*): )?(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +"
+    r"(?:\[[^\]\n]*\] )?(?:(?P<logger>[A-Za-z_][\w.]*)(?::| -)? )?(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +"
     r"\[?(?P<name>[\w.#-]+#(?:consumer|producer)-\d+)(?:\]|:)? (?P<message>\[thrd:.*)",
     re.DOTALL,
 )
