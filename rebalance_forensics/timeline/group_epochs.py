@@ -16,6 +16,7 @@ from rebalance_forensics.events.partitions import AssignmentUpdated
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.generations import Slot
+from rebalance_forensics.timeline.members import Members
 from rebalance_forensics.timeline.model import Generation, Member
 
 ONE_EPOCH_MS = 60_000
@@ -40,17 +41,17 @@ class GroupEpochs:
         self.cast = cast
         self.slots: dict[int, EpochSlot] = {}
 
-    def hear(self, event: Event, live: dict[str, Actor]) -> None:
+    def hear(self, event: Event, live: Members) -> None:
         """Take in one event; `live` are the members that are in at this moment."""
         match event:
             case GroupEpochBumped():
                 slot = self._slot(event.epoch, event)
                 slot.bumped = slot.bumped or event
-                slot.members.update({m: a for m, a in live.items() if not m.startswith("?")})
+                slot.members.update(_taken_in(live))
             case TargetAssignmentComputed():
                 slot = self._slot(event.epoch, event)
                 slot.computed = slot.computed or event
-                slot.members.update({m: a for m, a in live.items() if not m.startswith("?")})
+                slot.members.update(_taken_in(live))
             case MemberReconciled(epoch=n, member=m) if n:
                 self._slot(n, event).members.setdefault(m, self.cast.of_member(m))
             case MemberTransitioned(epoch=n) if n and n > 0:
@@ -58,7 +59,7 @@ class GroupEpochs:
             case AssignmentUpdated(epoch=n, member=m) if n and m:
                 self._slot(n, event).members.setdefault(m, self.cast.of_member(m))
 
-    def _transitioned(self, event: MemberTransitioned, epoch: int, live: dict[str, Actor]) -> None:
+    def _transitioned(self, event: MemberTransitioned, epoch: int, live: Members) -> None:
         if event.after not in ("RECONCILING", "ACKNOWLEDGING", "STABLE"):
             return
         slot = self._slot(epoch, event)
@@ -90,6 +91,10 @@ class GroupEpochs:
     def finished(self) -> list[EpochSlot]:
         """All epochs, in order."""
         return [self.slots[n] for n in sorted(self.slots)]
+
+
+def _taken_in(live: Members) -> dict[str, Actor]:
+    return {m: a for m, a in live.items() if not m.startswith("?") and m not in live.asking}
 
 
 def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:

@@ -117,6 +117,7 @@ class Lives(Register):
                 self._assigned(event)
             case _:
                 self._client_said(event)
+        self.live.heard(event)
 
     # ---- the coordinator's words
 

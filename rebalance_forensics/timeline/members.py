@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.membership import MemberJoined
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.names import name_in_member_id
 
@@ -15,6 +18,16 @@ class Members(dict[str, Actor]):
         super().__init__()
         self._of: dict[Actor, dict[str, None]] = defaultdict(dict)
         self._named: dict[str | None, dict[str, None]] = defaultdict(dict)
+        self.asking: set[str] = set()
+        """Clients of KIP-848 that are joining by their own word, while no coordinator or assignment tells so."""
+
+    def heard(self, event: Event) -> None:
+        """Learn who asks, and who has been heard."""
+        match event:
+            case MemberTransitioned(after="JOINING", member=str(member)):
+                self.asking.add(member)
+            case MemberTransitioned(member=str(member)) | MemberJoined(member=str(member)):
+                self.asking.discard(member)
 
     def of(self, actor: Actor | None) -> list[str]:
         """The ids of one actor, oldest first."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberJoined
 from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.in_time import InTime
@@ -84,7 +85,7 @@ class Register:
         if member in self.live:
             recent = self._pending.get(member)
             if recent is not None:
-                recent.events.append(event)
+                self._heard_of(recent, event)
             return
         if self._named(actor, member):
             self.live[member] = actor
@@ -111,6 +112,12 @@ class Register:
         self._seen.add(actor)
         self._empty = False
         self.arrivals[arrival] = None
+
+    def _heard_of(self, arrival: Arrival, event: Event) -> None:
+        """A KIP-848 client says at once that it is joining; its group has it when its heartbeat gets there."""
+        if isinstance(event, MemberJoined) and arrival.member in self.live.asking and event.at is not None:
+            arrival.at = event.at
+        arrival.events.append(event)
 
     def _came_back_unseen(self, gone: Departure, event: Event) -> None:
         """A member is back, though no line names it."""

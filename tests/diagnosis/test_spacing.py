@@ -134,10 +134,11 @@ def test_a_poll_timeout_after_each_assignment_spaces_rebalances_by_max_poll_inte
     logs = Logs()
     logs.client(-9, "ConsumerConfig values: \n\tclient.id = c-1\n\tgroup.id = payments\n\tmax.poll.interval.ms = 60000")
     for turn in range(4):
-        a_rebalance(logs, turn * 61.0, 4 + turn, [C1, C2], C1, f"removing member {C2} on LeaveGroup")
+        gone, slow = (f"c-2-{turn + n:08x}-0000-4000-8000-00000000cafe" for n in range(2))
+        a_rebalance(logs, turn * 61.0, 4 + turn, [C1, slow], C1, f"removing member {gone} on LeaveGroup")
         logs.consumer(
             turn * 61.0 + 60.6,
-            f"Member {C2} sending LeaveGroup request to coordinator broker-1:9092 (id: 2147483646 rack: null) due to "
+            f"Member {slow} sending LeaveGroup request to coordinator broker-1:9092 (id: 2147483646 rack: null) due to "
             "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than "
             "the configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time "
             "processing messages. You can address this either by increasing max.poll.interval.ms or by reducing the "

@@ -83,3 +83,18 @@ def test_a_group_that_migrates_is_one_group_with_two_protocols() -> None:
     )
     story.says("01:10:30.002", "[GroupId payments] Bumped group epoch to 4 with metadata hash 77.")
     assert [term.protocol for term in story.history().protocols] == ["classic", "consumer"]
+
+
+def test_a_client_is_no_member_before_the_coordinator_hears_of_it() -> None:
+    """It says that it is joining as soon as it subscribes; its first heartbeat waits for the coordinator."""
+    story = EpochStory(release=(4, 1)).joins("c-1", "01:00:00.000")
+    for client, asks in (("c-2", "01:10:00.000"), ("c-3", "01:10:00.200")):
+        story.started(client, asks)
+        story.moves(client, asks, "UNSUBSCRIBED", "JOINING", 0)
+    for client, heard in (("c-2", "01:10:09.000"), ("c-3", "01:10:14.000")):
+        joins = f"Member {story.member(client)} joins the consumer group using the consumer protocol."
+        story.group_says(heard, joins).bumped(heard).reconciles(client, heard)
+    members = [[m.client_id for m in g.members] for g in story.history().generations]
+    assert members == [["c-1"], ["c-1", "c-2"], ["c-1", "c-2", "c-3"]]
+    assert story.causes() == ["scale-out"]
+    assert story.the_incident().generations == (2, 3)
