@@ -97,6 +97,16 @@ class Story:
             f"broker-{number or self.coordinator}/server.log", time, message, logger=logger or self.words.logger
         )
 
+    def goes_on(self, until: str) -> Story:
+        """Both sides still write then, nothing of interest."""
+        self.line(
+            "c-1/app.log",
+            until,
+            self.of("c-1").said("Discovered group coordinator b-2:9092 (id: 2147483645 rack: null)"),
+        )
+        created = "Created log for partition unread-0 in /var/kafka with properties {}."
+        return self.broker(until, created, logger="kafka.log.LogManager")
+
     def says(self, time: str, message: str) -> Story:
         """The coordinator says something."""
         return self.broker(time, self.words.said(message))

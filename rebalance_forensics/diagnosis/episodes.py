@@ -7,12 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from rebalance_forensics.diagnosis.finding import Fact, fact_at
+from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, fact_at
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    GenerationStabilized,
+    JoinSucceeded,
+    SyncSucceeded,
+)
 from rebalance_forensics.events.streams import StreamThreadStateChanged
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
@@ -24,6 +29,8 @@ T = TypeVar("T")
 TOGETHER_MS = 45_000
 """Threads of one process that go together are evicted within a session timeout of each other."""
 NEAR_MS = 2_500
+SOON_MS = 20_000
+"""Logs that end within this of a departure show no return because they show nothing."""
 _ENDING = ("PENDING_SHUTDOWN", "DEAD")
 
 
@@ -68,6 +75,17 @@ class Away:
         found += self.stop.events if self.stop else []
         found += self.start.events[:1] if self.start else []
         return found + [e for a in self.arrivals for e in a.events[:2]]
+
+
+def sure_it_stays_away(timeline: Timeline, away: Away) -> float:
+    """How sure an absence can be taken for a lasting one."""
+    ends_soon = away.back_at is None and away.start is None and timeline.last - away.at < SOON_MS
+    return PROBABLE if ends_soon else LIKELY
+
+
+def only_listed(fact: Arrival | Departure) -> bool:
+    """Whether only a leader's list of members tells of it: who is in it was in before, or back, or is new."""
+    return bool(fact.events) and all(isinstance(e, AssignmentComputed) for e in fact.events)
 
 
 def absences(timeline: Timeline, whys: Iterable[str]) -> list[Away]:

@@ -10,11 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.episodes import NEAR_MS
-from rebalance_forensics.diagnosis.subscriptions import topics_changed_before
+from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE
+from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_told
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.membership import Subscribed
-from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
+from rebalance_forensics.events.partitions import (
+    AssignmentNotified,
+    AssignmentUpdated,
+    PartitionsAssigned,
+    PartitionsRevoked,
+)
 from rebalance_forensics.events.rebalancing import AssignmentComputed, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
@@ -23,6 +29,7 @@ from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
 
 SUBSCRIBED_MS = 30_000
+_TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +41,7 @@ class Growth:
     """
 
     rebalance: Rebalance
+    sure: float
     topics: tuple[str, ...]
     told: tuple[Event, ...]
     taken_up_by: Actor | None
@@ -46,7 +54,7 @@ def growths(timeline: Timeline) -> list[Growth]:
 
 def _growths(timeline: Timeline) -> Iterator[Growth]:
     first: dict[str, Event] = {}
-    for event in timeline.of(PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed):
+    for event in timeline.of(*_TELLING, PartitionsRevoked):
         for partition in _given(event):
             first.setdefault(partition, event)
     given = InTime(first.items(), lambda item: time_of(item[1]))
@@ -56,14 +64,17 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
         until = ordered[index + 1].started_at - 1 if index + 1 < len(ordered) else timeline.last
         fresh = given.between(rebalance.started_at, until)
         told = [(p, e) for p, e in fresh if highest and _number(p) > highest.get(_topic(p), -1)]
+        told = [(p, e) for p, e in told if not isinstance(e, PartitionsRevoked)]  # it had them before
         anew = all(_topic(p) not in highest for p, _ in told)
         for partition, _ in fresh:
             highest[_topic(partition)] = max(highest[_topic(partition)], _number(partition))
         topics = tuple(sorted({_topic(p) for p, _ in told}))
         before = ordered[index - 1]
-        if told and _all_known(timeline, before) and not _explained(timeline, before, rebalance, topics):
+        sure = _sure_of(timeline, before, rebalance.started_at) if told else None
+        if sure is not None and not _explained(timeline, before, rebalance, topics):
             yield Growth(
                 rebalance=rebalance,
+                sure=sure,
                 topics=topics,
                 told=tuple(dict.fromkeys(e for _, e in told)),
                 taken_up_by=_taker(timeline, told) if anew and not _appeared(timeline, rebalance, topics) else None,
@@ -72,6 +83,10 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
 
 def _taker(timeline: Timeline, told: list[tuple[str, Event]]) -> Actor | None:
     takers = {timeline.cast.of_speaker(e) for _, e in told if not isinstance(e, AssignmentComputed)}
+    if not takers and topics_told(timeline):
+        fresh = {p for p, _ in told}
+        maps = [e.assignment for _, e in told if isinstance(e, AssignmentComputed)]
+        takers = {timeline.cast.of_member(m) for by_member in maps for m, given in by_member if fresh & set(given)}
     return takers.pop() if len(takers) == 1 else None
 
 
@@ -85,7 +100,7 @@ def _appeared(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...])
 
 def _given(event: Event) -> tuple[str, ...]:
     match event:
-        case PartitionsAssigned(partitions=p) | AssignmentNotified(partitions=p):
+        case PartitionsAssigned(partitions=p) | AssignmentNotified(partitions=p) | PartitionsRevoked(partitions=p):
             return p
         case AssignmentUpdated(assigned=p):
             return p
@@ -94,11 +109,34 @@ def _given(event: Event) -> tuple[str, ...]:
     return ()
 
 
-def _all_known(timeline: Timeline, before: Rebalance) -> bool:
-    """Whether the partitions of all members were known: by the leader's map, which no client prints before 2.4."""
+def _sure_of(timeline: Timeline, before: Rebalance, begin: int) -> float | None:
+    """How sure it is that the partitions of all members were known; None where others may have had the fresh ones.
+
+    The leader's map holds them all, which no client prints before 2.4, and no member of a KIP-848 group.
+    """
     if any(isinstance(e, AssignmentComputed) for e in before.events):
-        return True
-    return not timeline.of(AssignmentComputed, SyncSucceeded) and all(a.has_log for a in timeline.actors())
+        return LIKELY
+    if timeline.of(AssignmentComputed, SyncSucceeded) or not all(a.has_log for a in timeline.actors()):
+        return None
+    if not _without_gaps(timeline, begin):
+        return None
+    if _members_told(timeline):
+        return LIKELY
+    return PROBABLE if len(timeline.actors()) > 1 else None
+
+
+def _members_told(timeline: Timeline) -> bool:
+    """Whether the coordinator names whoever comes, as it does from 2.1 on."""
+    return any(e.speaker.role == "broker" for a in timeline.arrivals for e in a.events)
+
+
+def _without_gaps(timeline: Timeline, until: int) -> bool:
+    """Partitions that nobody with a log has belong to members without one."""
+    numbers: dict[str, set[int]] = defaultdict(set)
+    for event in timeline.of(AssignmentNotified, PartitionsAssigned, AssignmentUpdated).between(0, until - 1):
+        for partition in _given(event):
+            numbers[_topic(partition)].add(_number(partition))
+    return all(set(range(max(found) + 1)) == found for found in numbers.values())
 
 
 def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:

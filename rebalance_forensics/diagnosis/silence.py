@@ -6,11 +6,11 @@ A heartbeat expiry looks the same on the coordinator; the member's own log and w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
-from rebalance_forensics.diagnosis.episodes import Away, absences, session_timeout_ms
+from rebalance_forensics.diagnosis.episodes import Away, absences, session_timeout_ms, sure_it_stays_away
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.living_threads import process_lived
@@ -34,6 +34,8 @@ Verdict = Literal["crash", "pause", "partition", "slow", "closed", "static"]
 ALONE_MS = 4_000
 """A process that wakes up finds its coordinator again within this; one that is cut off does not."""
 SAME_REBALANCE_MS = 500
+REQUEST_TIMEOUT_MS = 30_000
+"""request.timeout.ms by default."""
 UNSURE = 0.55
 SILENT = ("session-expired", "expelled", "vanished")
 
@@ -59,7 +61,8 @@ def silences(timeline: Timeline) -> list[Silence]:
 
 
 def _silences(timeline: Timeline) -> list[Silence]:
-    return [_judged(timeline, away) for away in absences(timeline, SILENT)]
+    judged = [_judged(timeline, away) for away in absences(timeline, SILENT)]
+    return [replace(s, confidence=min(s.confidence, sure_it_stays_away(timeline, s.away))) for s in judged]
 
 
 def _judged(timeline: Timeline, away: Away) -> Silence:
@@ -105,12 +108,36 @@ def _by_its_log(timeline: Timeline, away: Away) -> Silence:
         return Silence(away=away, verdict=verdict, confidence=sure, own_lines=tuple(e for e in said[-1:] if e.at))
     troubled = _troubled(timeline, away)
     if troubled:
-        return Silence(away=away, verdict="partition", confidence=LIKELY, own_lines=tuple(troubled[:6]))
+        unsure = _one_sided(timeline, away, troubled)
+        told = tuple(troubled[:6])
+        return Silence(away=away, verdict="partition", confidence=PROBABLE if unsure else LIKELY, own_lines=told)
+    if _was_awake(timeline, away):
+        return Silence(away=away, verdict="pause", confidence=GUESS)
     polls = away.actor.kind != "worker"  # nobody calls poll() on a Connect worker's membership
     if sure == GUESS and polls and not _lost_coordinator(timeline, away):
         # A process that stood still gives up its coordinator when it wakes up; one that only did not poll keeps it.
         return Silence(away=away, verdict="slow", confidence=GUESS, own_lines=alive)
+    if timeline.protocol == "consumer" and (away.back_at or timeline.last) - away.at < REQUEST_TIMEOUT_MS:
+        # Until a request times out, a KIP-848 client that is cut off writes no more than one that stands still.
+        sure = min(sure, PROBABLE)
     return Silence(away=away, verdict="pause", confidence=sure, own_lines=alive)
+
+
+def _one_sided(timeline: Timeline, away: Away, troubled: Sequence[Event]) -> bool:
+    """One client's word against one broker: a coordinator that stands still looks the same to it."""
+    others = any(a.has_log for a in timeline.actors() if a is not away.actor)
+    nodes = {e.node for e in troubled if isinstance(e, NodeDisconnected) and e.node is not None and e.node < 2**30}
+    return not timeline.has_coordinator_log and not others and len(nodes) < 2
+
+
+def _was_awake(timeline: Timeline, away: Away) -> bool:
+    """Where only the client tells that it was expelled: whether it wrote or joined while it should have stood still."""
+    if timeline.has_coordinator_log or not all(d.why == "expelled" for d in away.departures):
+        return False
+    session = session_timeout_ms(timeline)
+    if timeline.said_by(away.actor, JoinSucceeded, SyncSucceeded).any_between(away.at - session, away.at - 1):
+        return True
+    return timeline.said_by(away.actor, Event).any_between(away.at - 6 * session // 10, away.at - session // 4)
 
 
 def _lost_coordinator(timeline: Timeline, away: Away) -> bool:

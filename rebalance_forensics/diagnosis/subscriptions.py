@@ -31,9 +31,15 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
         if last.topic_pattern is None:
             return None
         return _difference(request) or [e.topic for e in changed if isinstance(e, TopicChanged)]
-    if _difference(request) and not changed:
+    if _difference(request) and not changed and not _never_subscribed(request):
         return None
     return _difference(request) or sorted({e.topic for e in changed if isinstance(e, TopicChanged)}) or None
+
+
+def _never_subscribed(request: Request) -> bool:
+    """A client logs every subscribe(); where its log shows none, it asked for a pattern before the log begins."""
+    told = any(isinstance(e, JoinRequested) and e.before is not None for e in request.events)
+    return told and request.actor is not None and request.actor.has_log
 
 
 def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = BROKER_LEAD_MS) -> list[Event]:
@@ -45,10 +51,25 @@ def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = BROKER_LEA
 
 def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """Those of the changed topics that the group reads, where its logs tell which it does."""
+    by_name = not any(e.topic_pattern is not None for e in timeline.of(Subscribed))
+    known = topics_told(timeline) or given_topics(timeline).partitions
+    if known and by_name and all(a.has_log for a in timeline.actors()):
+        return read_by_the_group(timeline, changed)
+    return changed
+
+
+def topics_told(timeline: Timeline) -> frozenset[str]:
+    """The topics that members asked for in their logs; none where any of them asked for a pattern."""
     asked = timeline.of(Subscribed)
-    known = {topic for event in asked for topic in event.topics} | set(given_topics(timeline).partitions)
-    if not known or any(e.topic_pattern is not None for e in asked) or not all(a.has_log for a in timeline.actors()):
-        return changed
+    if any(e.topic_pattern is not None for e in asked):
+        return frozenset()
+    return frozenset(topic for event in asked for topic in event.topics)
+
+
+def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
+    """Those of the changed topics that some member asked for or was ever given."""
+    asked = {topic for event in timeline.of(Subscribed) for topic in event.topics}
+    known = asked | set(given_topics(timeline).partitions)
     return [e for e in changed if isinstance(e, TopicChanged) and e.topic in known]
 
 

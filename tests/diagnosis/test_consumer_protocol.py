@@ -119,6 +119,7 @@ def test_what_a_member_asked_for_when_it_joined_does_not_explain_partitions_that
     for second, client in enumerate(("c-1", "c-2", "c-3")):
         story.client(client, f"00:59:59.{second}00", "Subscribed to topic(s): orders")
         story.joins(client, f"01:00:0{second}.000")
+    story.client("c-1", "01:00:03.000", "Adding newly assigned partitions: [orders-0]")
     story.bumped("01:00:14.000").others_reconcile("01:00:14.000", "c-1")
     story.client("c-1", "01:00:14.360", "Adding newly assigned partitions: [orders-4]")
     assert story.causes() == ["topic-metadata-change"]

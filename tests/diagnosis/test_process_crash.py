@@ -19,9 +19,14 @@ def test_a_member_that_expires_and_is_never_heard_of_again_has_died(release: Rel
 
 
 def test_brokers_alone_are_less_sure_that_it_died() -> None:
-    both, alone = (evicted((3, 9), seen).the_incident().root_causes[0] for seen in ("both", "brokers"))
-    assert alone.cause == "process-crash"
-    assert alone.confidence < both.confidence
+    both, alone = (evicted((3, 9), seen).goes_on("01:15:00.000") for seen in ("both", "brokers"))
+    assert alone.the_incident().root_causes[0].cause == "process-crash"
+    assert alone.the_incident().root_causes[0].confidence < both.the_incident().root_causes[0].confidence
+
+
+def test_logs_that_end_just_after_the_eviction_leave_open_whether_it_comes_back() -> None:
+    ended, went_on = evicted().the_incident(), evicted().goes_on("01:15:00.000").the_incident()
+    assert ended.root_causes[0].confidence < 0.9 <= went_on.root_causes[0].confidence
 
 
 def test_a_coordinator_of_1_x_names_nobody_who_comes_back_so_a_later_rebalance_leaves_doubt() -> None:

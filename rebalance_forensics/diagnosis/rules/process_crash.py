@@ -47,7 +47,7 @@ def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...
         core=tuple(away.departures),
         onset=silence.began_at(session_timeout_ms(timeline)),
         struck_at=away.at,
-        narrative=(f"{name} stopped without leaving the group: its session expired{_after(session)} and {after}."),
+        narrative=f"{name} {_how(away, session)} and {after}.",
         ruled_out=(
             RuledOut(cause="process-pause", why="the process that stopped did not go on" if away.start else after),
             RuledOut(cause="scale-in", why="no LeaveGroup and no closing line precede the silence"),
@@ -71,6 +71,12 @@ def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...
             ),
         ),
     )
+
+
+def _how(away: Away, session: int | None) -> str:
+    if all(d.why == "vanished" for d in away.departures):
+        return "was missing from the next generation"
+    return f"stopped without leaving the group: its session expired{_after(session)}"
 
 
 def _after(session: int | None) -> str:

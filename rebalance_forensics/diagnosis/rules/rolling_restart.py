@@ -9,12 +9,13 @@ from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.episodes import (
     distinct_events,
     members_counted,
+    only_listed,
     runs,
     seconds,
     session_timeout_ms,
     touched,
 )
-from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.replacements import replacements
@@ -82,13 +83,15 @@ def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool, anew: 
     actors = _replaced(group)
     facts: tuple[Fact, ...] = tuple(f for r in group for f in (*r.away.facts(), *r.arrivals))
     known = all(r.away.arrivals for r in group)
+    listed = all(only_listed(d) for r in group for d in r.away.departures)
+    listed = listed and all(only_listed(a) for r in group for a in r.arrivals)
     times = [t for r in group for t in (r.away.at, r.up_at)]
     return Finding(
         because=distinct_events(
             e for r in group for e in (*r.away.events(), *(r.arrivals[0].events[:1] if r.arrivals else ()))
         ),
         culprits=(the_group(timeline, actors),) if everyone else culprits_of(timeline, actors),
-        confidence=LIKELY if known else PROBABLE,
+        confidence=GUESS if listed else LIKELY if known else PROBABLE,
         severity="info",
         claims=(*facts, *touched(timeline, facts)),
         core=tuple(d for r in group for d in r.away.departures),

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.comings import closings, shutdowns
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touched
-from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.episodes import distinct_events, runs, sure_it_stays_away, touched
+from rebalance_forensics.diagnosis.finding import PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.timeline.build import Timeline
@@ -30,7 +30,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         yield Finding(
             because=distinct_events(e for a in group for e in a.events()),
             culprits=culprits_of(timeline, actors),
-            confidence=LIKELY if told else PROBABLE,
+            confidence=min(sure_it_stays_away(timeline, a) if told else PROBABLE for a in group),
             severity="info",
             claims=(*facts, *touched(timeline, facts)),
             core=tuple(d for a in group for d in a.departures),

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.comings import startup_arrivals, successors
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, touched
-from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.episodes import distinct_events, only_listed, runs, touched
+from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
 
 ONE_SCALING_MS = 120_000
 NO_SWAP_MS = 15_000
+_LISTED = "; only the leader's list names them, so they may as well be back from a restart"
 ONE_PROCESS_MS = 10_000
 """The threads of a process that starts ask to join within this time of each other."""
 
@@ -25,17 +26,18 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     new = [a for a in timeline.arrivals if id(a) not in born and (a.first or _is_added_thread(timeline, a))]
     for group in runs(new, lambda a: a.at, ONE_SCALING_MS):
         actors = [a.actor for a in group]
+        listed = all(only_listed(a) for a in group)
         yield Finding(
             because=distinct_events(
                 e for a in group for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))
             ),
             culprits=culprits_of(timeline, actors),
-            confidence=LIKELY,
+            confidence=GUESS if listed else LIKELY,
             severity="info",
             claims=(*group, *touched(timeline, group)),
             core=tuple(group),
-            narrative=f"{_counted(len(set(actors)))} joined a group that already had some.",
-            ruled_out=(RuledOut(cause="rolling-restart", why="nobody left for them"),),
+            narrative=f"{_counted(len(set(actors)))} joined a group that already had some{_LISTED if listed else ''}.",
+            ruled_out=() if listed else (RuledOut(cause="rolling-restart", why="nobody left for them"),),
         )
 
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from rebalance_forensics.diagnosis.episodes import NEAR_MS, distinct_events, formed_at, runs, span, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.given_topics import given_topics
-from rebalance_forensics.diagnosis.growth import growths
+from rebalance_forensics.diagnosis.growth import Growth, growths
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.diagnosis.subscriptions import (
     of_the_group,
+    read_by_the_group,
     topics_changed_before,
+    topics_told,
     topics_under_pattern,
     wordless_rejoins,
 )
@@ -42,17 +44,20 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     wordless = [r for r in wordless_rejoins(timeline) if not _next_to(r, told)]
     for request in wordless:
         changed = of_the_group(timeline, topics_changed_before(timeline, request.at))
-        topics = [*changed, *_given_anew(timeline, [request])]
-        if topics:
-            yield _finding(timeline, [request], _sure_of(timeline, topics), topics)
+        grown = _grown_by(timeline, [request])
+        if grown:
+            changed = [e for e in changed if set(_names_of([e])) & {t for g in grown for t in g.topics}]
+        topics = [*changed, *(e for g in grown for e in g.told)]
+        if topics and not any(g.taken_up_by for g in grown):
+            yield _finding(timeline, [request], _sure_of(timeline, topics, grown), topics)
     yield from _grown(timeline, [*told, *wordless])
     yield from _right_after_a_change(timeline)
     yield from _bumped_by_metadata(timeline)
 
 
-def _given_anew(timeline: Timeline, group: list[Request]) -> list[Event]:
+def _grown_by(timeline: Timeline, group: list[Request]) -> list[Growth]:
     mine = {id(r) for r in touched(timeline, group)}
-    return [e for g in growths(timeline) if id(g.rebalance) in mine for e in g.told]
+    return [g for g in growths(timeline) if id(g.rebalance) in mine]
 
 
 def _grown(timeline: Timeline, told: list[Request]) -> Iterator[Finding]:
@@ -65,7 +70,7 @@ def _grown(timeline: Timeline, told: list[Request]) -> Iterator[Finding]:
         yield Finding(
             because=distinct_events(e for g in run for e in (*g.told[:3], *g.rebalance.events[:1])),
             culprits=_culprits(names),
-            confidence=LIKELY,
+            confidence=min(g.sure for g in run),
             severity="warning" if len(run) > STORM else "info",
             onset=facts[0].started_at,
             claims=facts,
@@ -76,10 +81,18 @@ def _grown(timeline: Timeline, told: list[Request]) -> Iterator[Finding]:
         )
 
 
-def _sure_of(timeline: Timeline, topics: list[Event]) -> float:
+def _sure_of(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> float:
     # Workers subscribe to no topic: what created the topics may have changed the connectors as well.
     # Members of Streams rejoin for reasons of their own, and no broker tells which.
-    return LIKELY if topics and timeline.kind not in ("connect", "streams") else GUESS
+    if timeline.kind in ("connect", "streams"):
+        return GUESS
+    if grown:
+        return min(g.sure for g in grown)
+    told, read = topics_told(timeline), read_by_the_group(timeline, topics)
+    if read and (not told or told & set(_names_of(read))):
+        return LIKELY
+    # Every group of the cluster sees topics come and go; this one may read none of them, or only from now on.
+    return GUESS if told and not read else PROBABLE
 
 
 def _next_to(request: Request, told: list[Request]) -> bool:
@@ -144,7 +157,7 @@ def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
 def _finding(timeline: Timeline, group: list[Request], confidence: float, topics: list[Event]) -> Finding:
     seen = {t for r in group for e in r.events for t in changed_topics(e)}
     seen |= {t for r in group for t in topics_under_pattern(timeline, r) or ()}
-    names = sorted(seen) or _names_of(topics) or _grown_names(timeline, group) or _made_before(timeline, group)
+    names = sorted(seen) or _grown_names(timeline, group) or _names_of(topics) or _made_before(timeline, group)
     rounds = touched(timeline, group)
     times = len(rounds) or len(group)
     return Finding(
@@ -188,8 +201,7 @@ def _names_of(topics: list[Event]) -> list[str]:
 
 
 def _grown_names(timeline: Timeline, group: list[Request]) -> list[str]:
-    mine = {id(r) for r in touched(timeline, group)}
-    return sorted({t for g in growths(timeline) if id(g.rebalance) in mine for t in g.topics})
+    return sorted({t for g in _grown_by(timeline, group) for t in g.topics})
 
 
 def _made_before(timeline: Timeline, group: list[Request]) -> list[str]:

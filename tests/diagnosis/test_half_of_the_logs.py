@@ -1,0 +1,102 @@
+"""What the logs of one member, or of some, leave open is not told as if it were known."""
+
+from __future__ import annotations
+
+from tests.diagnosis.expiries import evicted
+from tests.kafka_words import Release
+from tests.story import Story
+
+
+def as_seen_by(story: Story, *clients: str) -> Story:
+    """Only these members' own logs are at hand."""
+    hosts = [f"{client}/" for client in clients]
+    story.events = [e for e in story.events if e.origin.path.startswith(tuple(hosts))]
+    return story
+
+
+def told_by(story: Story) -> dict[str, float]:
+    """How sure each cause is."""
+    return {i.root_causes[0].cause: i.root_causes[0].confidence for i in story.incidents()}
+
+
+def taken_over(release: Release) -> Story:
+    """Of three members c-3 closes; c-1 is given what it had."""
+    story = Story(release=release).formed("c-1", "c-2", "c-3")
+    story.rebalanced("01:10:00.000", story.words.leaving(story.id_of("c-3")), ["c-2", "c-1"])
+    return story.rebalanced("01:12:00.000", story.words.adding(story.id_of("c-4")), ["c-2", "c-4", "c-1"])
+
+
+def test_a_leader_that_sees_a_member_appear_cannot_tell_a_newcomer_from_one_that_is_back() -> None:
+    story = Story(release=(3, 9)).formed("c-2", "c-1")
+    story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    story.rebalanced("01:12:00.000", story.words.adding(story.id_of("c-4")), ["c-1", "c-2", "c-3", "c-4"])
+    sure = told_by(as_seen_by(story, "c-1"))
+    assert sure.get("scale-out", 0.4) < 0.5
+
+
+def test_partitions_that_one_member_had_not_before_are_no_new_partitions_while_others_may_have_had_them() -> None:
+    for release in ((1, 1), (2, 3)):
+        assert "topic-metadata-change" not in told_by(as_seen_by(taken_over(release), "c-1"))
+
+
+def test_partitions_that_a_member_gave_back_before_are_not_new() -> None:
+    story = as_seen_by(taken_over((2, 3)), "c-1", "c-2")
+    assert "topic-metadata-change" in told_by(story)
+    story.client("c-2", "01:05:00.000", "Revoking previously assigned partitions [orders-4, orders-5]")
+    assert "topic-metadata-change" not in told_by(story)
+
+
+def test_one_client_that_lost_one_broker_cannot_tell_a_dead_link_from_a_coordinator_that_stands_still() -> None:
+    story = evicted((3, 9), "clients")
+    lost = "Group coordinator b-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: {}"
+    for time in ("01:09:40.000", "01:09:51.000", "01:10:02.000"):
+        why = "session timed out without receiving a heartbeat response. isDisconnected: false"
+        story.client("c-3", time, f"{lost.format(why)}. Rediscovery will be attempted.")
+    story.client(
+        "c-3",
+        "01:10:05.000",
+        "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response",
+    )
+    story.reborn("c-3").rebalanced("01:10:06.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    assert told_by(story)["network-partition"] >= 0.9
+    assert told_by(as_seen_by(story, "c-3"))["network-partition"] < 0.9
+
+
+def test_who_joined_within_a_session_timeout_stood_not_still_for_as_long() -> None:
+    story = Story(release=(3, 9)).formed("c-1", "c-2")
+    story.client(
+        "c-1",
+        "01:00:08.000",
+        "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response",
+    )
+    story.reborn("c-1").rebalanced("01:00:08.100", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"])
+    assert told_by(as_seen_by(story, "c-1")).get("process-pause", 0.4) < 0.5
+
+
+def test_a_member_that_never_subscribed_in_its_log_reads_a_pattern() -> None:
+    story = Story(release=(3, 9)).formed("c-1", "c-2")
+    changed = "subscription has changed from [orders] at the beginning of the rebalance to [orders-eu, orders]"
+    story.client("c-2", "01:10:00.000", f"Request joining group due to: {changed}")
+    story.rebalanced("01:10:00.100", f"Updating metadata for member {story.id_of('c-2')}", ["c-1", "c-2"])
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.blamed() == ["orders-eu"]
+
+
+def test_a_topic_of_another_group_is_a_weak_reason_for_members_that_asked_for_theirs_by_name() -> None:
+    story = Story(release=(2, 5)).formed("c-1", "c-2")
+    story.client("c-1", "00:59:58.000", "Subscribed to topic(s): orders")
+    created = "Created log for partition refunds-0 in /var/kafka with properties {}."
+    story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
+    story.rebalanced("01:10:00.010", f"Updating metadata for member {story.id_of('c-2')}", ["c-1", "c-2"])
+    story.events = [e for e in story.events if not e.origin.path.startswith("c-2/")]
+    assert told_by(story).get("topic-metadata-change", 0.4) < 0.5
+
+
+def test_what_one_member_alone_is_given_in_the_leaders_list_it_asked_for() -> None:
+    story = Story(release=(3, 9)).formed("c-1", "c-2")
+    story.client("c-1", "00:59:58.000", "Subscribed to topic(s): orders")
+    story.reads["c-2"] = "refunds"
+    story.rebalanced("01:10:00.000", f"Updating metadata for member {story.id_of('c-2')}", ["c-1", "c-2"])
+    assert story.causes() == ["subscription-change"]
+    assert as_seen_by(story, "c-1").causes() == ["subscription-change"]
+    assert story.blamed() == ["c-2"]
