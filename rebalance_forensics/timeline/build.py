@@ -12,13 +12,15 @@ from typing import cast as as_type
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.absentees import missed
-from rebalance_forensics.timeline.actors import Actor, Cast, cast_of
+from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.casting import cast_of
 from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_clocks
 from rebalance_forensics.timeline.coordinators import coordinators_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.generations import Generations, generation_of, rebalance_of
 from rebalance_forensics.timeline.group_epochs import GroupEpochs, generations_of, rebalances_of
 from rebalance_forensics.timeline.in_time import NOTHING, InTime, Lasting
+from rebalance_forensics.timeline.introductions import with_introduced_names
 from rebalance_forensics.timeline.kinds import kind_of, protocols_of, rebalance_mode_of
 from rebalance_forensics.timeline.leaving import close_for_good
 from rebalance_forensics.timeline.lives import Lives
@@ -31,7 +33,7 @@ from rebalance_forensics.timeline.model import (
     ProtocolTerm,
     RebalanceMode,
 )
-from rebalance_forensics.timeline.nameless import with_client_ids
+from rebalance_forensics.timeline.nameless import is_nameless, with_client_ids
 from rebalance_forensics.timeline.pauses import pauses_of
 from rebalance_forensics.timeline.processes import closed_at_last, starts_of, stops_of
 from rebalance_forensics.timeline.requests import requests_of
@@ -164,6 +166,8 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     mine = with_roles(spoken, around.in_logs_of(unknown))
     beside = with_roles(around.beside(group, spoken), spoken)
     mine, beside = with_client_ids(mine, beside)
+    if any(is_nameless(event) for event in mine):
+        mine, beside = with_introduced_names(mine, beside, read_clocks([*mine, *around.witnesses]))
     local = [*mine, *adopted(group, mine, distinct(concerning(group, mine, beside)))]
     clocks = read_clocks([*local, *around.witnesses])
     timed = with_times(local, around.by_brokers_in_logs_of(e for e in local if e.at is None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
@@ -18,7 +18,7 @@ def with_client_ids(events: Sequence[Event], shared: Sequence[Event]) -> tuple[S
     by_file: dict[Place | str, set[str]] = defaultdict(set)
     by_place: dict[Place | str, set[str]] = defaultdict(set)
     for event in events:
-        if _is_nameless(event) and isinstance(event, JoinSucceeded | JoinFailed) and event.member:
+        if is_nameless(event) and isinstance(event, JoinSucceeded | JoinFailed) and event.member:
             name = name_in_member_id(event.member) or ""
             by_file[place_of(event)].add(name)
             by_place[place_name(event)].add(name)
@@ -26,15 +26,17 @@ def with_client_ids(events: Sequence[Event], shared: Sequence[Event]) -> tuple[S
     names = {place: name for place, (name, *others) in (by_place | by_file).items() if name and not others}
     if not names:
         return events, shared
-    return [_named(event, names) for event in events], [_named(event, names) for event in shared]
+    return [named(event, names) for event in events], [named(event, names) for event in shared]
 
 
-def _is_nameless(event: Event) -> bool:
+def is_nameless(event: Event) -> bool:
+    """Whether a client that is none of Java's says it without its name."""
     return event.speaker.role == "other" and event.speaker.client_id is None
 
 
-def _named(event: Event, names: dict[Place | str, str]) -> Event:
-    if not _is_nameless(event):
+def named(event: Event, names: Mapping[Place | str, str]) -> Event:
+    """What a nameless client says, with the name of its file or place."""
+    if not is_nameless(event):
         return event
     name = names.get(place_of(event)) or names.get(place_name(event))
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
