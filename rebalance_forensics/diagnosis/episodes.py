@@ -101,6 +101,7 @@ def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Away]:
     found = []
     for actor, departures in by_actor.items():
         groups = runs(departures, lambda d: d.at, TOGETHER_MS if actor.kind == "instance" else 0)
+        groups = [part for group in groups for part in _lives_of(timeline, group)]
         for index, group in enumerate(groups):
             if not any(d.why in wanted for d in group):
                 continue
@@ -108,6 +109,17 @@ def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Away]:
             before = groups[index - 1][-1].at if index else None
             found.append(_away(timeline, actor, [d for d in group if d.why in wanted], before, until))
     return sorted(found, key=lambda a: (a.at, a.actor.name))
+
+
+def _lives_of(timeline: Timeline, group: list[Departure]) -> list[list[Departure]]:
+    """Who goes after all that went are back has gone again."""
+    parts = [group[:1]]
+    for departure in group[1:]:
+        came = timeline.arrivals.of(departure.actor).between(parts[-1][0].at + 1, departure.at)
+        if any(a.member == departure.member for a in came) and len(came) >= len(parts[-1]):
+            parts.append([])
+        parts[-1].append(departure)
+    return parts
 
 
 def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int | None, until: int | None) -> Away:

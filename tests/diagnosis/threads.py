@@ -11,6 +11,7 @@ THREAD = "org.apache.kafka.streams.processor.internals.StreamThread"
 PROCESS = {
     1: "shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5",
     2: "shop-c4497316-8891-4f1a-b60e-6952b7c56fcf",
+    3: "shop-7f0d6a52-3c1b-4e8a-9d27-51b60c8ae934",
 }
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 
 from rebalance_forensics.diagnosis.comings import Restart, restarts
 from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.episodes import (
+    Away,
     distinct_events,
     members_counted,
     only_listed,
@@ -19,11 +22,13 @@ from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, Fact,
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.replacements import replacements
+from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 
 STEP_MS = 240_000
 AT_ONCE_MS = 10_000
+UNSURE = 0.55
 ENOUGH_TO_WALK = 3
 """Of two members that go by turns nobody can tell a deployment from a flap."""
 
@@ -39,6 +44,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         if walks and 2 * len(actors) > settled:
             yield _finding(timeline, group, everyone=len(actors) >= settled)
     yield from _under_new_names(timeline)
+    yield from _unheard(timeline, clean)
 
 
 def _under_new_names(timeline: Timeline) -> Iterator[Finding]:
@@ -52,6 +58,23 @@ def _under_new_names(timeline: Timeline) -> Iterator[Finding]:
         by_turns = min(r.away.at for r in group) < max(r.up_at for r in group) and not _all_at_once(group)
         if len(actors) >= 2 and by_turns and 4 * len(actors) >= 3 * settled:
             yield _finding(timeline, group, everyone=len(actors) >= settled, anew=True)
+
+
+def _unheard(timeline: Timeline, clean: list[Restart]) -> Iterator[Finding]:
+    """A Streams instance that closes sends no LeaveGroup: each expires once and is back before the next one goes."""
+    silent = [s.away for s in silences(timeline) if s.verdict == "pause" and _is_unheard(s.away)]
+    back = [Restart(a, a.actor, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
+    for group in runs(sorted([*clean, *back], key=lambda r: r.away.at), lambda r: r.away.at, STEP_MS):
+        actors = {r.by for r in group}
+        settled = max(len(timeline.actors()), members_counted(timeline, group[0].away.at))
+        once = len(actors) == len(group) >= max(ENOUGH_TO_WALK, settled)
+        by_turns = all(before.up_at < after.away.at for before, after in pairwise(group))
+        if once and by_turns and any(r in back for r in group):
+            yield replace(_finding(timeline, group, everyone=True), confidence=UNSURE)
+
+
+def _is_unheard(away: Away) -> bool:
+    return away.actor.kind == "instance" and not away.actor.has_log and away.back_at is not None
 
 
 def _bounces(run: list[Restart]) -> list[list[Restart]]:
