@@ -46,7 +46,8 @@ class OwnershipGivenUp(Event):
 class AssignmentUpdated(Event):
     """The cooperative picture: what the member gets, had, adds and gives up (multi-line line).
 
-    KIP-848 clients write the same as "Reconciling assignment with local epoch"; then `member` and `epoch` are set.
+    KIP-848 clients write the same as "Reconciling assignment with local epoch"; then `member` and `epoch` are set,
+    which is the count of its own assignments, not the epoch of the group.
     """
 
     assigned: tuple[str, ...] = ()

@@ -12,7 +12,6 @@ from rebalance_forensics.events.epochs import (
     MemberTransitioned,
     TargetAssignmentComputed,
 )
-from rebalance_forensics.events.partitions import AssignmentUpdated
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.generations import Slot
@@ -56,8 +55,6 @@ class GroupEpochs:
                 self._slot(n, event).members.setdefault(m, self.cast.of_member(m))
             case MemberTransitioned(epoch=n) if n and n > 0:
                 self._transitioned(event, n, live)
-            case AssignmentUpdated(epoch=n, member=m) if n and m:
-                self._slot(n, event).members.setdefault(m, self.cast.of_member(m))
 
     def _transitioned(self, event: MemberTransitioned, epoch: int, live: Members) -> None:
         if event.after not in ("RECONCILING", "ACKNOWLEDGING", "STABLE"):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.diagnosis.closings import closes
-from tests.epochs import HEARTBEAT, IDS, EpochStory, three_members
+from tests.epochs import HEARTBEAT, IDS, MEMBERSHIP, EpochStory, three_members
 from tests.kafka_words import generation_of, member_id
 from tests.story import Story
 
@@ -98,3 +98,15 @@ def test_a_client_is_no_member_before_the_coordinator_hears_of_it() -> None:
     assert members == [["c-1"], ["c-1", "c-2"], ["c-1", "c-2", "c-3"]]
     assert story.causes() == ["scale-out"]
     assert story.the_incident().generations == (2, 3)
+
+
+def test_a_client_counts_its_assignments_which_says_nothing_of_the_group() -> None:
+    """Of the group's epochs these logs begin with the fourth."""
+    story = EpochStory(release=(4, 1), generation=3).joins("c-1", "01:00:00.000")
+    picture = (
+        f"Reconciling assignment with local epoch 1\n\tMember:                                    {story.member('c-1')}"
+        "\n\tAssigned partitions:                       [orders-1]\n\tCurrent owned partitions:                  []"
+        "\n\tAdded partitions (assigned - owned):       [orders-1]\n\tRevoked partitions (owned - assigned):     []"
+    )
+    story.client("c-1", "01:00:00.120", picture, logger=MEMBERSHIP)
+    assert [g.generation for g in story.history().generations] == [4]
