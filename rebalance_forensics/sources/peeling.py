@@ -125,9 +125,8 @@ def opened(line: Line, chain: Sequence[str] = (), layout: str | None = None) -> 
         depth += 1
         waiting: list[Line] = []
         for each in lines:
-            if (chain and (not each.text.startswith(("{", "<", "\x1b"))) and len(each.envelopes) >= len(chain)) or (
-                inside := _sniffed(each, layout)
-            ) is None:
+            settled = not each.text.startswith(("{", "<")) and "\x1b" not in each.text and "^[[" not in each.text
+            if (chain and settled and len(each.envelopes) >= len(chain)) or (inside := _sniffed(each, layout)) is None:
                 done.append(each)
             else:
                 waiting.extend(inside)

@@ -265,10 +265,16 @@ def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | N
     if written and None not in offsets:
         return zones.named(written[0])
     main = Counter(line.layout for line in headers).most_common(1)
-    hosts = {line.line.host for line in headers if line.layout == main[0][0]}
+    hosts = {line.line.host for line in headers if line.layout == main[0][0] or _is_local(line)}
     if len(set(by_host.values())) == 1 and hosts <= set(by_host):
         return next(iter(by_host.values()))
     return None
+
+
+def _is_local(line: Sampled) -> bool:
+    """Whether a host of a stream prints a whole date and no zone."""
+    stamp = line.parsed.stamp if line.parsed else None
+    return line.line.host is not None and stamp is not None and (stamp.form, stamp.offset_minutes) == ("full", None)
 
 
 def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:

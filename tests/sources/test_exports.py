@@ -127,3 +127,27 @@ def test_entries_that_are_lines_of_a_config_dump_do_not_hide_the_log_that_an_exp
         "ConsumerConfig values: ",
         "(Re-)joining group",
     ]
+
+
+def test_a_service_that_colours_its_levels_is_read_in_a_stream_of_plain_ones(tmp_path: Path) -> None:
+    path = tmp_path / "compose.log"
+    plain_line = "broker-1 | [2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.X)\n"
+    said = "[\x1b[34mmain\x1b[0m] \x1b[36mo.a.k.ConsumerCoordinator\x1b[0m - [Consumer clientId=c, groupId=g] joined"
+    coloured = f"node-1   | 2026-11-20 10:15:30.200 \x1b[32mINFO \x1b[0m {said}\n"
+    path.write_text(plain_line * 20 + coloured)
+    records, _, _ = read(path)
+    assert (records[-1].host, records[-1].level) == ("node-1", "INFO")
+    assert records[-1].message == "[Consumer clientId=c, groupId=g] joined"
+
+
+def test_the_zone_of_some_services_of_a_stream_is_not_that_of_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "compose.log"
+    started = "node-1   | 2026-11-20 12:15:31,000 INFO [main] o.a.k.AppInfoParser - Kafka startTimeMs: 1795169731000\n"
+    joined = (
+        "node-1   | 2026-11-20 12:15:32,000 INFO [main] o.a.k.Coordinator - [Consumer clientId=c, groupId=g] joined\n"
+    )
+    broker = "broker-1 | [2026-11-20 10:15:33,000] INFO [GroupCoordinator 1]: Stabilized group g (kafka.X)\n"
+    path.write_text(started + joined * 20 + broker)
+    records, _, _ = read(path)
+    assert (records[1].at, records[1].zoned) == (1795169732000, True)
+    assert (records[-1].at, records[-1].zoned) == (1795169733000, False)
