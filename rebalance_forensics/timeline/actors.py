@@ -33,7 +33,6 @@ from rebalance_forensics.timeline.names import (
     streams_client,
     streams_thread,
 )
-from rebalance_forensics.timeline.namesakes import seats
 
 ActorKind = Literal["client", "instance", "worker"]
 
@@ -99,6 +98,10 @@ class Cast:
             return next((a for a in self.actors if a.name == name or name in a.client_ids), None)
         known = self._by_member.get(member_id)
         return known or self._met_by_member_id(member_id)
+
+    def called(self, client_id: str) -> Sequence[Actor]:
+        """Everybody known by a client id."""
+        return self._by_client.get(client_id, ())
 
     def known_by(self, member_id: str) -> Actor | None:
         """The actor behind a member id, if somebody is known by it."""
@@ -329,19 +332,6 @@ def place_name(event: Event) -> str:
 def place_label(event: Event) -> str:
     """What an operator calls that place."""
     return event.speaker.host or event.speaker.file
-
-
-def cast_of(kind: str, events: Sequence[Event]) -> Cast:
-    """The cast of a group, from everything its own lines say; clients' logs are heard first."""
-    cast = Cast(kind)
-    for event in events:
-        cast.learn(event)
-    for client_id, member_ids in seats(events):
-        cast.seat(client_id, member_ids)
-    for event in events:
-        cast.link(event)
-    cast.tell_apart()
-    return cast
 
 
 def is_connect(events: Iterable[Event]) -> bool:

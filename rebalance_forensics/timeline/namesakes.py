@@ -23,7 +23,9 @@ from rebalance_forensics.events.rebalancing import (
     AssignmentReceived,
     GenerationStabilized,
     GroupEmptied,
+    JoinSucceeded,
     RebalanceStarted,
+    SyncSucceeded,
 )
 from rebalance_forensics.timeline.names import name_in_member_id, streams_client
 
@@ -33,6 +35,8 @@ _HEARD = frozenset({
     MemberIdIssued, MemberLoaded, MemberJoined, MemberLeft, MemberFailed, PendingMemberRemoved, RebalanceStarted,
     AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
 })  # fmt: skip
+_BY_ITSELF = frozenset({JoinSucceeded, SyncSucceeded})
+"""A member with a log was in before the coordinator first names it: its seat is not that of one that went since."""
 
 
 class _Seats:
@@ -101,8 +105,10 @@ class _Table:
 def seats(events: Iterable[Event]) -> list[tuple[str, Sequence[str]]]:
     """Client ids that several members of one generation had at once: for each seat, its member ids."""
     table = _Table()
-    for event in events:
-        if type(event) in _HEARD:
+    spoken = list(events)
+    counted = any(isinstance(e, GenerationStabilized) for e in spoken)
+    for event in spoken:
+        if type(event) in _HEARD or (counted and type(event) in _BY_ITSELF):
             _hear(table, event)
     return [(client, ids) for client, s in table.by_client.items() if s.shared for ids in s.ids]
 
@@ -129,7 +135,9 @@ def _moves(event: Event) -> Iterator[tuple[bool, str]]:
     match event:
         case MemberIdIssued(member=m) | MemberLoaded(member=m):
             yield True, m
-        case MemberJoined(member=m) | AssignmentReceived(leader=m) if m is not None:
+        case (
+            MemberJoined(member=m) | AssignmentReceived(leader=m) | JoinSucceeded(member=m) | SyncSucceeded(member=m)
+        ) if m is not None:
             yield True, m
         case MemberLeft(member=m) if m is not None:
             yield False, m
