@@ -8,7 +8,7 @@ prints the instant of its own line as epoch ms, which gives the zone of a file w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -50,6 +50,7 @@ class FileClock:
 
 Place = tuple[str, str | None]
 """A file and, in a stream of several hosts, the host."""
+Spoken = Mapping[Place, Sequence[Event]]
 
 
 def place_of(event: Event) -> Place:
@@ -73,34 +74,56 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
     reference = _facts(
         (event, zones[place] or 0) for place in brokers for event in by_place[place] if event.at is not None
     )
-    others = [place for place in by_place if place not in set(brokers)]
-    logs = _logs(others, zones)
+    speaking = set(brokers)
+    others = [place for place in by_place if place not in speaking]
+    logs = _logs(others, by_place, zones)
     if not reference.told:
-        reference, others = _client_reference(by_place, logs)
-    shared = {
-        log: _difference(reference, [e for place in places for e in by_place[place]]) for log, places in logs.items()
-    }
+        reference, others = _client_reference(by_place, logs, zones)
     clocks = {place: _clock(place, zones[place], None, zoned=_is_zoned(by_place[place])) for place in by_place}
-    for place in others:
-        difference = _agreed(_difference(reference, by_place[place]), shared[_log_of(place, zones)])
-        clocks[place] = _clock(place, zones[place], difference, zoned=_is_zoned(by_place[place]))
+    for log in logs:
+        shared = _difference(reference, [e for place in log.places for e in by_place[place]])
+        for place in (place for place in log.places if place in others):
+            difference = _agreed(_difference(reference, by_place[place]), shared)
+            clocks[place] = _clock(place, zones[place], difference, zoned=_is_zoned(by_place[place]))
     return clocks
 
 
-_Log = tuple[str, str | None, int | None]
-"""The directory, the host and the zone of files that one process wrote by one clock."""
+@dataclass(slots=True)
+class _Log:
+    """The files that one process wrote by one clock, in the order of their times."""
+
+    places: list[Place]
+    until: int
+    clients: set[str]
+
+    def goes_on(self, begin: int, clients: set[str]) -> bool:
+        """Whether a file may be the next of this log: later than all of it, and of no other clients."""
+        return self.until <= begin and not (self.clients and clients and self.clients.isdisjoint(clients))
 
 
-def _log_of(place: Place, zones: dict[Place, int | None]) -> _Log:
-    return place[0].rpartition("/")[0], place[1], zones[place]
+def _logs(places: Sequence[Place], by_place: Spoken, zones: dict[Place, int | None]) -> list[_Log]:
+    """The files that belong together: a rolled log tells its clock in any of them.
+
+    Processes that run side by side write at the same time, and may have been copied into one directory.
+    """
+    homes: dict[tuple[str, str | None, int | None], list[_Log]] = defaultdict(list)
+    spans = {place: _span(by_place[place]) for place in places}
+    for place in sorted(places, key=lambda p: (spans[p], p[0])):
+        begin, until = spans[place]
+        clients = {e.speaker.client_id for e in by_place[place] if e.speaker.client_id is not None}
+        home = homes[place[0].rpartition("/")[0], place[1], zones[place]]
+        log = next((log for log in home if log.goes_on(begin, clients)), None)
+        if log is None:
+            home.append(_Log([place], until, clients))
+        else:
+            log.places.append(place)
+            log.until, log.clients = until, log.clients | clients
+    return [log for home in homes.values() for log in home]
 
 
-def _logs(places: Sequence[Place], zones: dict[Place, int | None]) -> dict[_Log, list[Place]]:
-    """The files that belong together: a rolled log tells its clock in any of them."""
-    found: dict[_Log, list[Place]] = defaultdict(list)
-    for place in places:
-        found[_log_of(place, zones)].append(place)
-    return found
+def _span(events: Sequence[Event]) -> tuple[int, int]:
+    times = [e.at for e in events if e.at is not None]
+    return min(times, default=0), max(times, default=0)
 
 
 def _agreed(own: int | None, shared: int | None) -> int | None:
@@ -228,19 +251,21 @@ def _unless_restarted(difference: int) -> int | None:
     return difference if abs(difference - _nearest_zone(difference)) <= RESTART_MS else None
 
 
-def _client_reference(by_place: dict[Place, list[Event]], logs: dict[_Log, list[Place]]) -> tuple[_Facts, list[Place]]:
+def _client_reference(by_place: Spoken, logs: list[_Log], zones: dict[Place, int | None]) -> tuple[_Facts, list[Place]]:
     """Without a coordinator's log, the client whose zone is known and that tells most is the reference."""
 
     def tells(log: _Log) -> tuple[bool, int]:
-        keys = sum(_client_key(event) is not None for place in logs[log] for event in by_place[place])
-        return log[2] is not None, keys
+        keys = sum(_client_key(event) is not None for place in log.places for event in by_place[place])
+        return zones[log.places[0]] is not None, keys
 
     if not logs:
         return _Facts(), []
-    chosen = max(sorted(logs, key=lambda log: (min(place[0] for place in logs[log]), log[1] or "")), key=tells)
+    chosen = max(
+        sorted(logs, key=lambda log: (min(place[0] for place in log.places), log.places[0][1] or "")), key=tells
+    )
     facts = _Facts()
-    for event in (event for place in logs[chosen] for event in by_place[place]):
+    for event in (event for place in chosen.places for event in by_place[place]):
         key = _client_key(event)
         if key is not None and event.at is not None and key[0] in ("joined", "synced"):
-            facts.add(key, event.at - (chosen[2] or 0))
-    return facts, [place for log in logs if log != chosen for place in logs[log]]
+            facts.add(key, event.at - (zones[chosen.places[0]] or 0))
+    return facts, [place for log in logs if log is not chosen for place in log.places]

@@ -73,6 +73,18 @@ def test_a_file_of_a_rolled_log_without_a_shared_fact_has_the_clock_of_the_other
     assert abs((skews(story.timeline())["c-1/app.log.1"] or 0) - 2_500) <= 50
 
 
+def test_logs_of_several_processes_in_one_directory_have_a_clock_each() -> None:
+    story = off_by_story(2_500)
+    story.events = [
+        replace(e, speaker=replace(e.speaker, file=f"apps/{e.speaker.file.partition('/')[0]}.log", host="apps"))
+        if e.speaker.role != "broker"
+        else e
+        for e in story.events
+    ]
+    told = {path: round((skew or 0) / 100) for path, skew in skews(story.timeline()).items() if path.startswith("apps")}
+    assert told == {"apps/c-1.log": 25, "apps/c-2.log": 0, "apps/c-3.log": 0}
+
+
 def restarted_static_member() -> Story:
     """pod-2 is restarted ten minutes after the group formed; its log begins there, pod-1's at one o'clock."""
     story = Story(seen="clients")
