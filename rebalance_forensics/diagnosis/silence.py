@@ -118,7 +118,8 @@ def _by_its_log(timeline: Timeline, away: Away) -> Silence:
         # A process that stood still gives up its coordinator when it wakes up; one that only did not poll keeps it.
         return Silence(away=away, verdict="slow", confidence=GUESS, own_lines=alive)
     if timeline.protocol in ("consumer", "streams") and (away.back_at or timeline.last) - away.at < REQUEST_TIMEOUT_MS:
-        # Until a request times out, a KIP-848 or KIP-1071 client that is cut off writes no more than one that stands still.
+        # Until a request times out, a client of the new protocols that is cut off writes no more than one that stands
+        # still.
         sure = min(sure, PROBABLE)
     return Silence(away=away, verdict="pause", confidence=sure, own_lines=alive)
 

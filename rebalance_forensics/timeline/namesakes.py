@@ -31,6 +31,8 @@ from rebalance_forensics.timeline.names import name_in_member_id, streams_client
 
 GONE = ("member-left", "heartbeat-expired", "sync-expired")
 CAME = ("member-added", "member-rejoined", "leader-rejoined")
+SHORTEST_SESSION_MS = 6_000
+"""group.min.session.timeout.ms: a barrier that opens sooner has lost nobody without a word."""
 _HEARD = frozenset({
     MemberIdIssued, MemberLoaded, MemberJoined, MemberLeft, MemberFailed, PendingMemberRemoved, RebalanceStarted,
     AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
@@ -76,6 +78,7 @@ class _Table:
     def __init__(self) -> None:
         self.by_client: dict[str, _Seats] = defaultdict(_Seats)
         self.present = 0
+        self.opened_at: int | None = None
         self._doubled: dict[str, None] = {}
 
     def move(self, member: str, *, came: bool) -> None:
@@ -95,6 +98,12 @@ class _Table:
     def members(self) -> list[str]:
         """Everybody who has a seat."""
         return [member for seats in self.by_client.values() for member in seats.taken] if self.present else []
+
+    def is_complete(self, event: GenerationStabilized) -> bool:
+        """Whether all that have a seat are in: before 2.7 no line counts, but the barrier waits for the dead."""
+        if event.member_count is not None:
+            return event.member_count == self.present
+        return self.opened_at is not None and (event.at or 0) - self.opened_at < SHORTEST_SESSION_MS
 
     def at_once(self) -> None:
         """The join barrier opens only for members that are alive: two of one client id are two processes."""
@@ -117,6 +126,8 @@ def _hear(table: _Table, event: Event) -> None:
     if isinstance(event, GroupEmptied):
         for member in table.members():
             table.move(member, came=False)
+    if isinstance(event, RebalanceStarted):
+        table.opened_at = event.at
     for came, member in _moves(event):
         table.move(member, came=came)
     if isinstance(event, AssignmentComputed):
@@ -127,7 +138,7 @@ def _hear(table: _Table, event: Event) -> None:
         for member in sorted(told):
             table.move(member, came=True)
         table.at_once()
-    elif isinstance(event, GenerationStabilized) and event.member_count == table.present:
+    elif isinstance(event, GenerationStabilized) and table.is_complete(event):
         table.at_once()
 
 
