@@ -22,6 +22,7 @@ class Peeler:
         self._chain, self._layout = profile.envelopes, profile.layout
         self._expected: tuple[Layout, ...] = tuple(known[name] for name in profile.layouts if name in known)
         self._trusted = tuple(layout for layout in self._expected if layout.rank < _TRUSTED)
+        self._seen: dict[str, set[str]] = {}
 
     def opened(self, raw: Line) -> list[Line]:
         """The lines in a raw line; one that is plainly the file's own, or goes on with another, is left as it is."""
@@ -41,4 +42,14 @@ class Peeler:
             return True
         if line.text[:1] in _BLANK:
             return False
-        return any(layout.is_header(line.text) for layout in self._expected) or begins_record(line.text)
+        return any(layout.is_header(line.text) for layout in self._expected) or self._begins(line)
+
+    def _begins(self, line: Line) -> bool:
+        """Whether a record starts in a layout that the sample did not show: surely, or as others of its host did."""
+        if line.host is None:
+            return begins_record(line.text)
+        seen = self._seen.setdefault(line.host, set())
+        if begins_record(line.text):
+            seen.add(layouts.header_layout(line.text) or layouts.UNKNOWN)
+            return True
+        return bool(seen) and layouts.header_layout(line.text) in seen

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_forensics.sources import envelopes, layouts
+from rebalance_forensics.sources.envelopes.ansi import without_colours
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.envelopes.content import begins_record
 from rebalance_forensics.sources.layouts.base import Parsed
@@ -37,6 +38,7 @@ def _settle(line: Line, layout: str | None) -> Line:
     fields = line.fields
     if fields is None:
         return line
+    line = replace(line, text=without_colours(line.text))
     expected = layouts.by_name().get(layout) if layout else None
     if line.text and ((expected and expected.is_header(line.text)) or begins_record(line.text)):
         return replace(line, fields=None)

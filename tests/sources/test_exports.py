@@ -151,3 +151,24 @@ def test_the_zone_of_some_services_of_a_stream_is_not_that_of_the_others(tmp_pat
     records, _, _ = read(path)
     assert (records[1].at, records[1].zoned) == (1795169732000, True)
     assert (records[-1].at, records[-1].zoned) == (1795169733000, False)
+
+
+def test_a_coloured_line_in_a_table_is_the_record_not_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    line = "2026-11-20 10:15:30.200 \x1b[32mINFO \x1b[0m [main] o.a.k.X - [Consumer clientId=c, groupId=g] joined"
+    path.write_text(f'"@timestamp","pod","log.level","message"\n"2026-11-20T10:15:30.300Z","node-1","-","{line}"\n')
+    (record,), _, _ = read(path)
+    assert (record.at, record.level) == (1795169730200, "INFO")
+    assert record.message == "[Consumer clientId=c, groupId=g] joined"
+
+
+def test_a_layout_that_no_sample_showed_is_known_by_the_records_of_its_host(tmp_path: Path) -> None:
+    path = tmp_path / "compose.log"
+    broker = "broker-1 | [2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.X)\n"
+    client = "node-1   | [11/20/26 10:15:31:{} UTC] 0000002a {:<13} I {}\n"
+    left = client.format(100, "ConsumerCoord", "[Consumer clientId=c, groupId=g] Request joining group due to: closed")
+    path.write_text(broker * 2000 + left + client.format(200, "Metrics", "Metrics scheduler closed"))
+    records, _, _ = read(path)
+    said = [each.message for each in records if each.host == "node-1"]
+    assert said[0] == "[Consumer clientId=c, groupId=g] Request joining group due to: closed"
+    assert said[1].endswith("Metrics scheduler closed")

@@ -17,6 +17,11 @@ REJECT = "[32m] joined"
 _COLOUR = re.compile(r"(?:\x1b|\^\[|\\u001b|\\e|\\x1b)\[[0-9;]*[A-Za-z]")
 
 
+def without_colours(text: str) -> str:
+    """A text without the escapes that colour it."""
+    return _COLOUR.sub("", text) if "\x1b" in text or "^[[" in text else text
+
+
 class _Ansi:
     """Colours may stand anywhere in the line."""
 
