@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
@@ -25,6 +26,9 @@ from rebalance_forensics.timeline.names import connector_of
 ONE_START_MS = 45_000
 """Lines of one start come within this time: a slow machine takes seconds between config dump and subscription."""
 
+QUIET_MS = 10_000
+"""A process that starts is not silent for as long."""
+
 _START_KINDS = {
     "consumer": ("ConsumerConfig",),
     "share": ("ConsumerConfig",),
@@ -37,6 +41,8 @@ def starts_of(cast: Cast, events: Sequence[Event]) -> list[Start]:
     """Every start of every actor with a log, oldest first."""
     by_actor: dict[Actor, list[Event]] = defaultdict(list)
     spoken: set[Actor | None] = set()
+    talking: dict[Actor, _Talk] = {}
+    began: dict[Event, int] = {}
     for event in events:
         if event.at is None or event.speaker.role == "broker":
             continue
@@ -44,9 +50,30 @@ def starts_of(cast: Cast, events: Sequence[Event]) -> list[Start]:
         for actor in _starting(cast, event):
             if not isinstance(event, Subscribed) or actor not in spoken:
                 by_actor[actor].append(event)
-        spoken.add(speaker)
-    starts = [start for actor, told in by_actor.items() for start in _starts(cast.kind, actor, told)]
+            since = _talks(talking, actor, event.at).since
+            if isinstance(event, WorkerStarted):
+                began[event] = max(since, event.at - ONE_START_MS)
+        if speaker is not None:
+            _talks(talking, speaker, event.at)
+            spoken.add(speaker)
+    starts = [start for actor, told in by_actor.items() for start in _starts(cast.kind, actor, told, began)]
     return sorted(starts, key=lambda s: (s.at, s.actor.name))
+
+
+@dataclass(slots=True)
+class _Talk:
+    """Lines of one process that follow each other closely."""
+
+    since: int
+    last: int
+
+
+def _talks(talking: dict[Actor, _Talk], actor: Actor, at: int) -> _Talk:
+    talk = talking.get(actor)
+    if talk is None or at - talk.last > QUIET_MS:
+        talk = talking[actor] = _Talk(at, at)
+    talk.last = max(talk.last, at)
+    return talk
 
 
 def _starting(cast: Cast, event: Event) -> list[Actor]:
@@ -71,7 +98,7 @@ def _starting(cast: Cast, event: Event) -> list[Actor]:
     return []
 
 
-def _starts(kind: str, actor: Actor, told: list[Event]) -> list[Start]:
+def _starts(kind: str, actor: Actor, told: list[Event], began: dict[Event, int]) -> list[Start]:
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
     signs: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
     if not signs:
@@ -83,10 +110,11 @@ def _starts(kind: str, actor: Actor, told: list[Event]) -> list[Start]:
     for sign in signs:
         assert sign.at is not None
         last = starts[-1] if starts else None
-        if last is not None and sign.at - (last.events[-1].at or 0) < 1500:
+        since = began.get(sign, sign.at)  # a worker says that it has started when it may have joined long since
+        if last is not None and since - (last.events[-1].at or 0) < 1500:
             last.events.append(sign)
         else:
-            starts.append(Start(actor, sign.at, [sign]))
+            starts.append(Start(actor, since, [sign]))
     return starts
 
 

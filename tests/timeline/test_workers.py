@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kafka_words import member_id
-from tests.story import Side, Story
+from tests.story import Side, Story, ms
 
 WORKERS = ("worker-1", "worker-2", "worker-3")
 
@@ -64,3 +64,15 @@ def test_a_worker_that_stands_still_after_it_stopped_a_sink_task_has_not_closed(
             closed = "App info kafka.consumer for connector-consumer-sink-1-1 unregistered"
             story.line(told, "01:10:04.155", closed, logger="org.apache.kafka.common.utils.AppInfoParser")
     assert not story.timeline().stops
+
+
+def test_a_log_that_begins_in_the_middle_of_a_workers_start_shows_one_start() -> None:
+    story = Story(group="kc", release=(3, 9))
+    said, log = "[Worker clientId=connect-1, groupId=kc] ", "worker-1/connect.log"
+    story.line(log, "01:00:00.000", "Kafka version: 3.9.1", logger="org.apache.kafka.common.utils.AppInfoParser")
+    story.line(log, "01:00:02.000", f"{said}(Re-)joining group")
+    story.line(log, "01:00:02.900", "Kafka Connect started", logger="org.apache.kafka.connect.runtime.Connect")
+    story.line(log, "01:00:08.000", f"{said}Successfully joined group with generation 1")
+    story.line(log, "01:00:09.000", f"{said}Herder started")
+    assert [start.at for start in story.timeline().starts] == [ms("01:00:00.000")]
+    assert story.timeline().departures == []
