@@ -63,3 +63,31 @@ def test_a_barrier_that_the_heartbeat_interval_explains_is_no_straggler() -> Non
 
 def test_a_quick_join_has_no_straggler() -> None:
     assert "rebalance-straggler" not in comes(Story().formed("c-1"), "c-2", "01:10:00.000", ["c-1", "c-2"]).causes()
+
+
+def unended(release: Release, seen: Side, until: int) -> Story:
+    """c-3 has come and c-1 has rejoined; c-2 hears of it at every heartbeat, and the logs end."""
+    story = Story(release=release, seen=seen).formed("c-1", "c-2")
+    story.started("c-3", "01:09:58.000")
+    story.broker("01:10:00.000", story.words.preparing(1, story.words.adding(story.id_of("c-3"))))
+    story.client("c-3", "01:10:00.010", "(Re-)joining group")
+    told = story.of("c-2").interrupted()
+    story.line("c-1/app.log", "01:10:01.000", story.of("c-1").interrupted())
+    story.line("c-1/app.log", "01:10:01.010", story.of("c-1").revoking(story.holds["c-1"]))
+    story.client("c-1", "01:10:01.020", "(Re-)joining group")
+    for second in range(2, until, 3):
+        story.line("c-2/app.log", f"01:10:{second:02}.000", told)
+    return story
+
+
+@pytest.mark.parametrize("release", [(2, 8), (3, 9)])
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_a_member_that_only_heartbeats_while_the_others_wait_is_blamed_though_the_logs_end(
+    release: Release, seen: Side
+) -> None:
+    assert unended(release, seen, 20).causes() == ["rebalance-straggler"]
+    assert unended(release, seen, 20).blamed() == ["c-2"]
+
+
+def test_a_rebalance_that_has_only_begun_when_the_logs_end_waits_for_nobody_yet() -> None:
+    assert "rebalance-straggler" not in unended((3, 9), "both", 8).causes()

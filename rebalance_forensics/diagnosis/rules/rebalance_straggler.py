@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.culprits import culprit_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, setting
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.diagnosis.open_barriers import TOGETHER_MS, OpenBarrier, open_barrier
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
@@ -35,6 +36,35 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             continue
         if not _waited_for_the_dead(timeline, rebalance):
             yield from _finding(timeline, rebalance, open_ms)
+    barrier = open_barrier(timeline)
+    if barrier is not None and barrier.open_ms > _patience_ms(timeline):
+        yield _still_open(timeline, barrier)
+
+
+def _still_open(timeline: Timeline, barrier: OpenBarrier) -> Finding:
+    """The logs end before the last one joins: what the others wait for is in its own log."""
+    begin = barrier.began_at - TOGETHER_MS
+    rebalances = [r for r in timeline.rebalances.since(begin) if r.stabilized_at is None and r.completed_at is None]
+    culprits = tuple(sorted({culprit_of(a) for a in barrier.actors}, key=lambda c: c.name))
+    return Finding(
+        because=distinct_events([*barrier.told[:4], *barrier.waiting[:4], *(e for r in rebalances for e in r.events)]),
+        culprits=culprits,
+        confidence=LIKELY,
+        severity="warning",
+        onset=barrier.began_at,
+        claims=(*rebalances, *timeline.arrivals.since(begin)),
+        narrative=(
+            f"{', '.join(c.name for c in culprits)} has been told for {seconds(barrier.open_ms)} that the group "
+            f"rebalances and has not joined; the others wait, and the logs end."
+        ),
+        ruled_out=(RuledOut(cause="scale-out", why="the others have joined: the barrier waits for one that was in"),),
+        advice=(
+            Advice(
+                action="Find what keeps that member from calling poll() while a rebalance runs.",
+                why=f"Its heartbeats went on for {seconds(barrier.open_ms)} while the whole group waited for it.",
+            ),
+        ),
+    )
 
 
 def _waited_for_the_dead(timeline: Timeline, rebalance: Rebalance) -> bool:
@@ -51,14 +81,18 @@ def _open_ms(rebalance: Rebalance) -> int | None:
 
 def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     """Contract: three seconds beyond both twice the heartbeat interval and the initial delay."""
-    heartbeat = 2 * setting(timeline, "heartbeat.interval.ms", 3_000)
-    delay = setting(timeline, "group.initial.rebalance.delay.ms", 3_000)
+    patience = _patience_ms(timeline)
     from_empty = any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
     if from_empty or timeline.remembered(_starting).any_between(
         rebalance.started_at - 4_999, rebalance.started_at + 4_999
     ):
-        return max(heartbeat, 60_000, delay) + ALLOWED_MS
-    return max(heartbeat, delay) + ALLOWED_MS
+        return max(60_000 + ALLOWED_MS, patience)
+    return patience
+
+
+def _patience_ms(timeline: Timeline) -> int:
+    heartbeat = 2 * setting(timeline, "heartbeat.interval.ms", 3_000)
+    return max(heartbeat, setting(timeline, "group.initial.rebalance.delay.ms", 3_000)) + ALLOWED_MS
 
 
 def _starting(timeline: Timeline) -> InTime[Arrival]:

@@ -1,0 +1,78 @@
+"""The join barrier that stands open when the logs end: the others have sent JoinGroup and wait.
+
+A member that does not poll hears at every heartbeat that the group rebalances, and its log repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
+from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.events.rebalancing import (
+    HeartbeatFailed,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.told import time_of
+
+TOGETHER_MS = 10_000
+_ACTED = (JoinStarted, JoinSucceeded, SyncSucceeded, LeaveSent, PollTimeoutExpired, ConsumerClosed)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBarrier:
+    """Who heard of the rebalance in vain, the lines that repeat it, and the joins of those who wait."""
+
+    actors: tuple[Actor, ...]
+    told: tuple[Event, ...]
+    waiting: tuple[Event, ...]
+
+    @property
+    def began_at(self) -> int:
+        """When the first of them all heard of it, or joined."""
+        return min(time_of(e) for e in (*self.told, *self.waiting))
+
+    @property
+    def open_ms(self) -> int:
+        """How long a member is known to have kept the others waiting."""
+        return max(map(time_of, self.told)) - min(map(time_of, self.told))
+
+
+def open_barrier(timeline: Timeline) -> OpenBarrier | None:
+    """The barrier at the end of the logs, if one stands open there."""
+    if timeline.kind != "consumer" or timeline.protocol not in ("classic", "unknown"):
+        return None
+    heard = {actor: told for actor in timeline.actors() if (told := _heard_in_vain(timeline, actor))}
+    if not heard:
+        return None
+    lines = sorted((e for told in heard.values() for e in told), key=time_of)
+    waiting = [e for a in timeline.actors() if a not in heard and (e := _waits(timeline, a, time_of(lines[0])))]
+    return OpenBarrier(tuple(heard), tuple(lines), tuple(waiting)) if waiting else None
+
+
+def _heard_in_vain(timeline: Timeline, actor: Actor) -> Sequence[Event]:
+    """What it was told since it last took a step of its own; nothing if it is gone."""
+    acted = timeline.said_by(actor, *_ACTED).last(timeline.last)
+    since = time_of(acted) + 1 if acted is not None else 0
+    told = [e for e in timeline.said_by(actor, HeartbeatFailed, JoinRequested).since(since) if _rebalances(e)]
+    gone = bool(told) and timeline.departures.of(actor).any_between(time_of(told[0]), timeline.last)
+    return () if gone else told
+
+
+def _rebalances(event: Event) -> bool:
+    if isinstance(event, JoinRequested):
+        return event.why == "already-rebalancing"
+    return isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
+
+
+def _waits(timeline: Timeline, actor: Actor, since: int) -> Event | None:
+    """Its JoinGroup without an answer, sent when the other one first heard of the rebalance."""
+    last = timeline.said_by(actor, JoinStarted, JoinSucceeded, SyncSucceeded).last(timeline.last)
+    return last if isinstance(last, JoinStarted) and abs(time_of(last) - since) <= TOGETHER_MS else None
