@@ -15,7 +15,7 @@ def cast_of(kind: str, events: Sequence[Event]) -> Cast:
     cast = Cast(kind)
     for event in events:
         cast.learn(event)
-    for client_id, member_ids in seats(events):
+    for client_id, member_ids in seats(events, lambda client: sum(a.has_log for a in cast.called(client)) == 1):
         cast.seat(client_id, member_ids)
     for client_id, member_id in list(strangers(cast, events)):
         cast.seat(client_id, [member_id])

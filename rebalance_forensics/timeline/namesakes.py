@@ -7,7 +7,7 @@ a new id takes the place of the namesake that has been away longest.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import (
@@ -50,6 +50,7 @@ class _Seats:
         self.taken: dict[str, None] = {}
         self.free: deque[int] = deque()
         self.shared = False
+        self.uncounted = False
 
     def come(self, member: str) -> None:
         if member in self.taken:
@@ -99,11 +100,14 @@ class _Table:
         """Everybody who has a seat."""
         return [member for seats in self.by_client.values() for member in seats.taken] if self.present else []
 
-    def is_complete(self, event: GenerationStabilized) -> bool:
-        """Whether all that have a seat are in: before 2.7 no line counts, but the barrier waits for the dead."""
-        if event.member_count is not None:
-            return event.member_count == self.present
-        return self.opened_at is not None and (event.at or 0) - self.opened_at < SHORTEST_SESSION_MS
+    def stabilized(self, event: GenerationStabilized) -> None:
+        """All that have a seat are in: before 2.7 no line counts, but the barrier waits for the dead."""
+        if event.member_count == self.present:
+            self.at_once()
+        soon = self.opened_at is not None and (event.at or 0) - self.opened_at < SHORTEST_SESSION_MS
+        if event.member_count is None and soon:
+            for client in self._doubled:
+                self.by_client[client].uncounted = True
 
     def at_once(self) -> None:
         """The join barrier opens only for members that are alive: two of one client id are two processes."""
@@ -111,15 +115,20 @@ class _Table:
             self.by_client[client].shared = True
 
 
-def seats(events: Iterable[Event]) -> list[tuple[str, Sequence[str]]]:
-    """Client ids that several members of one generation had at once: for each seat, its member ids."""
+def seats(events: Iterable[Event], only_log: Callable[[str], bool]) -> list[tuple[str, Sequence[str]]]:
+    """Client ids that several members of one generation had at once: for each seat, its member ids.
+
+    Where one log alone has a client id, whatever no line counts is taken for its own.
+    """
     table = _Table()
     spoken = list(events)
     counted = any(isinstance(e, GenerationStabilized) for e in spoken)
     for event in spoken:
         if type(event) in _HEARD or (counted and type(event) in _BY_ITSELF):
             _hear(table, event)
-    return [(client, ids) for client, s in table.by_client.items() if s.shared for ids in s.ids]
+    found = table.by_client.items()
+    shared = [(c, s) for c, s in found if s.shared or (s.uncounted and not only_log(c))]
+    return [(client, ids) for client, s in shared for ids in s.ids]
 
 
 def _hear(table: _Table, event: Event) -> None:
@@ -138,8 +147,8 @@ def _hear(table: _Table, event: Event) -> None:
         for member in sorted(told):
             table.move(member, came=True)
         table.at_once()
-    elif isinstance(event, GenerationStabilized) and table.is_complete(event):
-        table.at_once()
+    elif isinstance(event, GenerationStabilized):
+        table.stabilized(event)
 
 
 def _moves(event: Event) -> Iterator[tuple[bool, str]]:
