@@ -165,7 +165,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     unknown = [e for e in spoken if e.speaker.role == "unknown"]
     mine = with_roles(spoken, around.in_logs_of(unknown))
     beside = with_roles(around.beside(group, spoken), spoken)
-    mine, beside = with_client_ids(mine, beside)
+    mine, beside = with_client_ids([*mine, *around.poll_timeouts(group, mine)], beside)
     if any(is_nameless(event) for event in mine):
         mine, beside = with_introduced_names(mine, beside, read_clocks([*mine, *around.witnesses]))
     local = [*mine, *adopted(group, mine, distinct(concerning(group, mine, beside)))]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.events.process import StartTimeReported
 from rebalance_forensics.timeline.actors import place_name
 from rebalance_forensics.timeline.clocks import FileClock, Place, on_one_clock, place_of
-from rebalance_forensics.timeline.names import process_of_streams_client, streams_client
+from rebalance_forensics.timeline.names import name_in_member_id, process_of_streams_client, streams_client
 from rebalance_forensics.timeline.roles import with_roles
 from rebalance_forensics.timeline.shared import names_in, streams_client_of
 from rebalance_forensics.timeline.told import Told, distinct
 from rebalance_forensics.timeline.writing_order import with_times
+
+AT_ONCE_MS = 2_000
 
 
 class Surroundings:
@@ -29,6 +33,7 @@ class Surroundings:
         self._beside: dict[str, list[Event]] = defaultdict(list)
         self._places_of_client: dict[str, set[str]] = defaultdict(set)
         self._clients_named_after: dict[str, set[str]] = defaultdict(set)
+        self._poll_timeouts: dict[str, list[PollTimeoutExpired]] = defaultdict(list)
         for event in shared:
             self._at[place_of(event)].append(event)
             if event.speaker.role != "broker":
@@ -43,6 +48,8 @@ class Surroundings:
         self._on_clock: dict[tuple[tuple[Place, int], ...], Told] = {}
 
     def _note_client(self, event: Event) -> None:
+        if isinstance(event, PollTimeoutExpired) and event.speaker.client_id:
+            self._poll_timeouts[event.speaker.client_id].append(event)
         client = streams_client_of(event)
         if client is not None:
             self._places_of_client[client].add(place_name(event))
@@ -59,6 +66,19 @@ class Surroundings:
         clients |= self._clients_named_after.get(group, set())
         places = {place_name(event) for event in own}.union(*(self._places_of_client.get(c, ()) for c in clients))
         return [*naming, *(event for place in places for event in self._beside.get(place, ()))]
+
+    def poll_timeouts(self, group: str, own: Sequence[Event]) -> list[Event]:
+        """What clients say that name only themselves, of this group where its coordinator just lost such a client."""
+        if not self._poll_timeouts:
+            return []
+        lost = [event for event in own if isinstance(event, MemberLeft)]
+        told = {id(e): replace(e, group=group, member=left.member) for left in lost for e in self._timeouts_of(left)}
+        return list(told.values())
+
+    def _timeouts_of(self, left: MemberLeft) -> list[PollTimeoutExpired]:
+        name = left.client_id or name_in_member_id(left.member or "")
+        told = self._poll_timeouts.get(name or "", [])
+        return [e for e in told if e.at is not None and left.at is not None and abs(e.at - left.at) <= AT_ONCE_MS]
 
     def in_logs_of(self, events: Iterable[Event]) -> list[Event]:
         """Everything in the logs these events stand in."""

@@ -55,6 +55,39 @@ def test_brokers_before_3_2_show_a_leave_and_a_return_of_the_same_client_and_are
     assert incident.root_causes[0].confidence < 0.9
 
 
+def times_out_by_name(at: str) -> Story:
+    """A librdkafka client without debug names itself alone; the coordinator of 3.9 is told no reason."""
+    story = Story().formed("c-1", "c-2")
+    old = story.id_of("c-2")
+    story.line(
+        "node-2/app.log",
+        at,
+        "MAXPOLL [c-2#consumer-1] [thrd:main]: Application maximum poll interval (9000ms) exceeded by 295ms (adjust "
+        "max.poll.interval.ms for long-running message processing): leaving group",
+        level="WARN",
+        logger="rdkafka",
+    )
+    left = story.words.left(old, "not provided").replace("rebalanceTimeoutMs=300000", "rebalanceTimeoutMs=9000")
+    story.broker("01:10:00.010", left)
+    story.rebalanced("01:10:00.011", story.words.leaving(old, "not provided"), ["c-1"])
+    story.reborn("c-2").rebalanced("01:10:12.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
+    story.events = [e for e in story.events if not e.origin.path.startswith("c-2")]
+    return story
+
+
+def test_a_client_that_names_no_group_timed_out_in_the_one_that_lost_it_then() -> None:
+    incident = times_out_by_name("01:10:00.000").the_incident()
+    assert (incident.root_causes[0].cause, incident.severity) == ("slow-processing", "warning")
+    assert incident.root_causes[0].confidence >= 0.9
+    assert "(9000 ms)" in incident.summary
+    assert "node-2/app.log" in {line.path for line in incident.root_causes[0].evidence}
+
+
+def test_a_client_that_names_no_group_and_timed_out_at_another_time_did_so_in_another() -> None:
+    incident = times_out_by_name("01:09:00.000").the_incident()
+    assert "node-2/app.log" not in {line.path for line in incident.root_causes[0].evidence}
+
+
 def returns_soon(allowed_ms: int) -> Story:
     """A member whose log is missing leaves 20 s after it joined, and comes back; another tells the settings."""
     story = Story(release=(2, 8)).formed("c-1", "c-2")

@@ -59,10 +59,16 @@ def _may_have_expired(timeline: Timeline, away: Away) -> bool:
 
     Who had left before joined after that, whether a line tells so or not.
     """
-    told = [e.rebalance_timeout_ms for d in away.departures for e in d.events if isinstance(e, MemberLeft)]
-    allowed = next((limit for limit in told if limit), setting(timeline, "max.poll.interval.ms", 0))
+    allowed = _told_limit([away]) or setting(timeline, "max.poll.interval.ms", 0)
     before = (timeline.arrivals.of(away.actor).last(away.at - 1), timeline.departures.of(away.actor).last(away.at - 1))
     return all(fact is None or away.at - fact.at >= allowed - SLACK_MS for fact in before)
+
+
+def _told_limit(group: list[Away]) -> int | None:
+    """What the coordinator says of the members that left: a consumer's rebalance timeout is its poll interval."""
+    lines = (e for a in group if a.actor.kind != "worker" for d in a.departures for e in d.events)
+    told = (e.rebalance_timeout_ms for e in lines if isinstance(e, MemberLeft))
+    return next((limit for limit in told if limit), None)
 
 
 def _same_process(away: Away) -> bool:
@@ -97,8 +103,9 @@ def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Findin
     actors = [a.actor for a in group]
     facts = tuple(f for a in group for f in a.facts())
     everyone = len(set(actors)) > 1
-    limit = setting(timeline, "max.poll.interval.ms", 300_000)
-    known = "max.poll.interval.ms" in timeline.settings
+    told = _told_limit(group)
+    limit = told or setting(timeline, "max.poll.interval.ms", 300_000)
+    known = told is not None or "max.poll.interval.ms" in timeline.settings
     back = [a for a in group if a.back_at is not None]
     away_ms = max(((a.back_at or 0) - a.at for a in back), default=0)
     who = f"{len(set(actors))} members" if everyone else culprits_of(timeline, actors)[0].name
