@@ -21,6 +21,7 @@ from rebalance_forensics.events.membership import LeaveSent, MemberFailed
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.events.rebalancing import (
     AssignmentComputed,
+    AssignmentReceived,
     JoinSucceeded,
     RebalanceStarted,
     SyncFailed,
@@ -71,7 +72,7 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
         return Silence(away=away, verdict="pause", confidence=GUESS)
     if away.actor.has_log:
         return _by_its_log(timeline, away)
-    if away.actor.instance_ids:
+    if away.actor.instance_ids or _counted_as_static(timeline, away):
         return Silence(away=away, verdict="static", confidence=PROBABLE)
     if all(d.why == "vanished" for d in away.departures):
         return Silence(away=away, verdict="crash", confidence=GUESS)
@@ -86,6 +87,13 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
         # A Streams thread of 4.1 whose poll timeout expired sends no LeaveGroup; other threads of it heartbeat on.
         return Silence(away=away, verdict="slow", confidence=UNSURE)
     return Silence(away=away, verdict="pause", confidence=GUESS)
+
+
+def _counted_as_static(timeline: Timeline, away: Away) -> bool:
+    """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
+    told = [e for e in timeline.of(AssignmentReceived) if e.member_count and e.static_count is not None]
+    nearest = min(told, key=lambda e: (time_of(e) > away.at, abs(time_of(e) - away.at)), default=None)
+    return nearest is not None and nearest.static_count == nearest.member_count
 
 
 def _may_be_back(timeline: Timeline, away: Away) -> bool:

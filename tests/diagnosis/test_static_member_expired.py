@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.static_epochs import FORMED, OTHER, two_pods
 from tests.diagnosis.statics import static_group
+from tests.kafka_words import member_id
+from tests.story import Story
 
 
 def test_a_static_member_that_stays_away_too_long_is_removed() -> None:
@@ -26,3 +30,19 @@ def test_a_kip_848_member_whose_partitions_are_given_away_after_it_left_for_a_wh
     story.given("pod-2", OTHER, "01:10:46.000", 3, "orders-0, orders-1")
     assert story.causes() == ["static-member-expired"]
     assert story.blamed() == ["pod-1"]
+
+
+@pytest.mark.parametrize(("static", "cause"), [(3, "static-member-expired"), (0, "process-crash")])
+def test_a_coordinator_that_counts_static_members_tells_them_though_its_log_begins_later(
+    static: int, cause: str
+) -> None:
+    story = Story(seen="brokers", generation=7)
+    counted = f"The group has 3 members, {static} of which are static."
+    story.says(
+        "01:00:00.000", f"Assignment received from leader pod-1-77aa for group payments for generation 7. {counted}"
+    )
+    story.says("01:10:00.000", f"Member {member_id('pod-3')} in group payments has failed, removing it from the group")
+    reason = f"removing member {member_id('pod-3')} on heartbeat expiration"
+    story.broker("01:10:00.001", story.words.preparing(7, reason))
+    story.broker("01:10:01.000", story.words.stabilized(8, 2))
+    assert story.causes() == [cause]
