@@ -51,7 +51,16 @@ def swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
         near = _successors(timeline, departure)
         if any(a.member != departure.member and id(a) not in born for a in near):
             found.setdefault(departure.actor, []).append(departure.events[0])
-    return {actor: events for actor, events in found.items() if len(events) > 1}
+    return {actor: events for actor, events in found.items() if len(events) > 1 and _has_grown(timeline, actor)}
+
+
+def _has_grown(timeline: Timeline, actor: Actor) -> bool:
+    """Some successor has a number that had not gone before; slow threads come back under those they had."""
+    born, gone = born_with_the_group(timeline), timeline.departures.of(actor)
+    return any(
+        id(a) not in born and all(_thread_of(timeline, d) != _thread_of(timeline, a) for d in gone.between(0, a.at))
+        for a in timeline.arrivals.of(actor)
+    )
 
 
 def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
@@ -81,8 +90,12 @@ def _for_it_alone(timeline: Timeline, departure: Departure, heir: Arrival) -> bo
 
 
 def _other_thread(timeline: Timeline, arrival: Arrival, departure: Departure) -> bool:
-    came, gone = (streams_thread(timeline.cast.client_of(m or "") or "") for m in (arrival.member, departure.member))
+    came, gone = _thread_of(timeline, arrival), _thread_of(timeline, departure)
     return came is not None and gone is not None and came != gone
+
+
+def _thread_of(timeline: Timeline, move: Arrival | Departure) -> str | None:
+    return streams_thread(timeline.cast.client_of(move.member or "") or "")
 
 
 def born_with_the_group(timeline: Timeline) -> set[int]:

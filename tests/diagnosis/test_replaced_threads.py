@@ -62,3 +62,16 @@ def test_threads_of_a_process_that_was_started_anew_replace_nobody() -> None:
             story.round(f"01:{minute}:0{number}.100", story.words.adding(back))
         story.broker(f"01:{minute}:40.000", story.words.failed(member_id(story.consumer(2, 1), life)))
     assert "thread-replacement" not in story.causes()
+
+
+def test_slow_threads_that_leave_and_join_by_turns_replace_nobody() -> None:
+    story = seen_by_brokers()
+    for minute, number, other in ((11, 1, 2), (12, 2, 1), (13, 1, 2), (14, 2, 1)):
+        gone = member_id(story.consumer(2, number), minute)
+        story.broker(f"01:{minute}:00.000", story.words.left(gone))
+        story.round(f"01:{minute}:00.100", story.words.leaving(gone))
+        if minute > 11:
+            back = member_id(story.consumer(2, other), minute + 1)
+            story.broker(f"01:{minute}:03.000", story.words.introduced(back))
+            story.round(f"01:{minute}:03.100", story.words.adding(back))
+    assert "thread-replacement" not in story.causes()
