@@ -32,3 +32,16 @@ def test_a_streams_instance_holds_its_threads() -> None:
     instance = known(shop())["node-1"]
     assert instance.kind == "instance"
     assert f"{PROCESS[1]}-StreamThread-1" in instance.names
+
+
+def test_librdkafka_tells_the_id_that_it_makes_for_itself_under_kip_848() -> None:
+    story = Story(release=(4, 1))
+    made = 'MEMBERID [orders-1#consumer-1] [thrd:app]: Group "payments": updating member id "(not-set)" -> "{}"'
+    story.line("node-1/app.log", "01:00:00.000", made.format("A8LbKxXXSnaP9YKuq48XIw"), logger="app.rdkafka")
+    story.broker(
+        "01:00:01.000",
+        "[GroupCoordinator id=2 topic=__consumer_offsets partition=13] [GroupId payments] "
+        "Member A8LbKxXXSnaP9YKuq48XIw joins the consumer group using the consumer protocol.",
+    )
+    (arrival,) = story.timeline().arrivals
+    assert "orders-1" in arrival.actor.client_ids
