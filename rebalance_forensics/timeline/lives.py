@@ -228,7 +228,7 @@ class Lives(Register):
                 self._in_generation(actor, event)
             case LeaveSent():
                 self._actor_departed(actor, event.member, event, self._why_sent(actor, event))
-            case PollTimeoutExpired():
+            case PollTimeoutExpired() if (event.member or self._member_of(actor)) not in self.live.asking:
                 self._hints[actor].append(event)
                 self._actor_departed(actor, event.member, event, "poll-timeout")
             case Unsubscribed():

@@ -110,3 +110,19 @@ def test_a_client_counts_its_assignments_which_says_nothing_of_the_group() -> No
     )
     story.client("c-1", "01:00:00.120", picture, logger=MEMBERSHIP)
     assert [g.generation for g in story.history().generations] == [4]
+
+
+def test_a_client_that_has_not_joined_yet_leaves_nothing_when_it_polls_late() -> None:
+    """On a busy host the first poll may come after max.poll.interval.ms; the client says so and goes on joining."""
+    story = EpochStory(release=(4, 1)).joins("c-1", "01:00:00.000")
+    story.started("c-2", "01:00:01.000")
+    story.moves("c-2", "01:00:02.000", "UNSUBSCRIBED", "JOINING", 0)
+    late = (
+        "Time between subsequent calls to poll() was longer than the configured max.poll.interval.ms, exceeded "
+        f"approximately by 5238 ms. Member {story.member('c-2')} will rejoin the group now."
+    )
+    story.client("c-2", "01:00:12.000", late, level="WARN", logger=HEARTBEAT)
+    joins = f"Member {story.member('c-2')} joins the consumer group using the consumer protocol."
+    story.group_says("01:00:13.000", joins).bumped("01:00:13.000").reconciles("c-2", "01:00:13.000")
+    assert list(story.timeline().departures) == []
+    assert "slow-processing" not in story.causes()
