@@ -23,6 +23,7 @@ from rebalance_forensics.events.rebalancing import (
     JoinFailed,
     JoinRequested,
     JoinSucceeded,
+    RebalanceStarted,
     SyncFailed,
     SyncSucceeded,
 )
@@ -275,6 +276,8 @@ class Cast:
         if isinstance(event, MemberDescribed):
             self._described(event)
         instance, member = getattr(event, "instance_id", None), getattr(event, "member", None)
+        if isinstance(event, RebalanceStarted) and len(event.members) == 1:
+            member = event.members[0]
         if event.speaker.role == "broker" and instance and member and not isinstance(event, StaticMemberFenced):
             self._owns_instance(instance, member)
         match event:
