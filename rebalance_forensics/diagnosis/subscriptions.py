@@ -31,9 +31,13 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
         if last.topic_pattern is None:
             return None
         return _difference(request) or [e.topic for e in changed if isinstance(e, TopicChanged)]
-    if _difference(request) and not changed and not _never_subscribed(request):
-        return None
-    return _difference(request) or sorted({e.topic for e in changed if isinstance(e, TopicChanged)}) or None
+    difference = _difference(request)
+    if difference:
+        appeared = {e.topic for e in changed if isinstance(e, TopicChanged)} & set(difference)
+        return difference if appeared or _never_subscribed(request) else None
+    if topics_told(timeline):
+        changed = read_by_the_group(timeline, changed)  # whoever is heard asks by name: so may the one that is not
+    return sorted({e.topic for e in changed if isinstance(e, TopicChanged)}) or None
 
 
 def _never_subscribed(request: Request) -> bool:

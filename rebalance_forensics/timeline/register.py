@@ -7,6 +7,7 @@ from itertools import islice
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberJoined
+from rebalance_forensics.events.rebalancing import HeartbeatFailed
 from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.in_time import InTime
@@ -76,6 +77,12 @@ class Register:
                 del self._gone[member]
         self._seen.add(actor)
         self._empty = False
+
+    def _told_to_rejoin(self, actor: Actor, event: HeartbeatFailed) -> None:
+        """Only a member hears of a rebalance: where logs begin in its life, it is no newcomer."""
+        client = event.speaker.client_id
+        if self._member_of(actor, client) is None and actor not in self._last_departure:
+            self._is_in(event.member or unnamed(actor, client), event)
 
     def _arrived(self, member: str, event: Event, *, empty: bool = False, asked: Event | None = None) -> None:
         """Write in a newcomer; `asked` is its own JoinGroup, where only the answer names it."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.diagnosis.expiries import evicted
-from tests.kafka_words import Release
-from tests.story import Story
+from tests.kafka_words import Release, member_id
+from tests.story import Story, ms
 
 
 def as_seen_by(story: Story, *clients: str) -> Story:
@@ -100,3 +100,27 @@ def test_what_one_member_alone_is_given_in_the_leaders_list_it_asked_for() -> No
     assert story.causes() == ["subscription-change"]
     assert as_seen_by(story, "c-1").causes() == ["subscription-change"]
     assert story.blamed() == ["c-2"]
+
+
+def test_a_member_that_hears_of_a_rebalance_was_in_before_the_logs_begin() -> None:
+    story = (
+        Story(release=(2, 8))
+        .formed("c-1")
+        .rebalanced("01:10:00.000", Story(release=(2, 8)).words.adding(member_id("c-2")), ["c-1", "c-2"])
+    )
+    story.events = [e for e in story.events if (e.at or 0) >= ms("01:09:00.000") or "Kafka version" in e.text]
+    assert story.causes() == ["scale-out"]
+    assert story.blamed() == ["c-2"]
+
+
+def test_a_member_without_a_log_changed_its_mind_where_the_others_ask_by_name_and_nothing_of_theirs_is_new() -> None:
+    story = Story(release=(3, 9)).formed("c-1", "c-2")
+    story.client("c-1", "00:59:58.000", "Subscribed to topic(s): orders")
+    created = "Created log for partition refunds-0 in /var/kafka with properties {}."
+    story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
+    reason = f"Updating metadata for member {story.id_of('c-2')} during Stable; client reason: subscription has changed"
+    story.rebalanced(
+        "01:10:00.000", f"{reason} from [orders] at the beginning of the rebalance to [orders, x]", ["c-1"]
+    )
+    story.events = [e for e in story.events if not e.origin.path.startswith("c-2/")]
+    assert "topic-metadata-change" not in told_by(story)
