@@ -238,9 +238,8 @@ class Lives(Register):
                 if not (actor.instance_ids and self._static_transitioned(actor, event)):
                     self._transitioned(actor, event)
                 self._epoch = max(self._epoch, event.epoch or 0)
-            case HeartbeatFailed(error="REBALANCE_IN_PROGRESS"):
-                self._told_to_rejoin(actor, event)
             case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
+                self._told_to_rejoin(actor, event)
                 if event.error in EXPELLED and not _is_first_join(event):
                     self._expelled(actor, event)
             case InstanceFenced():

@@ -78,8 +78,10 @@ class Register:
         self._seen.add(actor)
         self._empty = False
 
-    def _told_to_rejoin(self, actor: Actor, event: HeartbeatFailed) -> None:
+    def _told_to_rejoin(self, actor: Actor, event: Event) -> None:
         """Only a member hears of a rebalance: where logs begin in its life, it is no newcomer."""
+        if not isinstance(event, HeartbeatFailed) or event.error != "REBALANCE_IN_PROGRESS":
+            return
         client = event.speaker.client_id
         if self._member_of(actor, client) is None and actor not in self._last_departure:
             self._is_in(event.member or unnamed(actor, client), event)
