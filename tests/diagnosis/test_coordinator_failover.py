@@ -107,3 +107,10 @@ def test_a_broker_that_names_the_members_it_loads_does_not_coordinate_them_yet()
     story.broker("01:10:25.000", f"[GroupCoordinator 2]: {expired}", 2, GC)
     assert story.causes() == ["coordinator-failover"]
     assert story.blamed() == ["broker-2"]
+
+
+def test_a_frozen_coordinator_that_wakes_up_and_cannot_write_has_lost_the_group_not_the_offsets_topic() -> None:
+    story = moved()
+    lost = "Failed to write empty metadata for group payments: This is not the correct coordinator."
+    story.broker("01:10:40.000", f"[GroupCoordinator 2]: {lost}", 2, GC)
+    assert story.causes() == ["coordinator-failover"]

@@ -21,6 +21,8 @@ AROUND_MS = 5_000
 AGAIN = 5
 LASTING_MS = 10_000
 OFFSETS = "__consumer_offsets"
+MOVED = ("NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION")
+"""A broker that stood still writes for groups it has lost: the topic is there, with another leader."""
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -59,7 +61,7 @@ def _again_and_again(timeline: Timeline) -> list[Event]:
 def _is_refused(timeline: Timeline, event: Event) -> bool:
     match event:
         case AssignmentNotStored():
-            return event.group == timeline.group
+            return event.group == timeline.group and event.error not in MOVED
         case RebalanceStarted(trigger="assignment-not-stored"):
             return True
     return False
