@@ -20,7 +20,7 @@ from rebalance_forensics.events.rebalancing import (
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.actors import Actor, Cast
-from rebalance_forensics.timeline.names import name_in_member_id
+from rebalance_forensics.timeline.names import name_in_member_id, streams_client
 from rebalance_forensics.timeline.namesakes import GONE
 
 HEARTBEAT_MS = 5_000
@@ -36,6 +36,8 @@ def strangers(cast: Cast, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     words: dict[Actor, list[Word]] | None = None
     for at, member in _removed(events):
         client = name_in_member_id(member)
+        if client is not None and streams_client(client) is not None:
+            continue  # a stream thread's client id begins with its process's own id: nobody else has it
         logged = [a for a in cast.called(client) if a.has_log] if client and cast.known_by(member) is None else []
         if client and logged:
             words = _words(cast, events) if words is None else words
