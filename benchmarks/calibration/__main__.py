@@ -1,4 +1,4 @@
-"""`python -m benchmarks.calibration INCIDENTS`: analyze labelled incidents in three views, write CALIBRATION.md."""
+"""`python -m benchmarks.calibration INCIDENTS`: analyze labelled incidents in seven views, write CALIBRATION.md."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main() -> int:
     if not labels:
         parser.error(f"{asked.incidents}: no folder with a truth.json")
     views = [view for view in VIEWS if view in asked.views.split(",")]
-    findings = [one for label in labels for view in views if view in label.views for one in _findings(label, view)]
+    findings = [one for label in labels for view in views if label.shows(view) for one in _findings(label, view)]
     asked.out.write_text(page(findings, len(labels), views), encoding="utf-8")
     print(asked.out.read_text(encoding="utf-8"))
     sure = [one for one in findings if one.confidence >= 0.9 and one.verdict != "unlabelled"]
@@ -35,7 +35,8 @@ def main() -> int:
 
 def _findings(label: Label, view: View) -> Iterator[Judged]:
     try:
-        report = analyze(label.logs(view), AnalyzeOptions(engine="local"))
+        since, until = label.window(view)
+        report = analyze(label.logs(view), AnalyzeOptions(engine="local", since=since, until=until))
     except InputError as error:
         print(f"{label.name} {view}: {error}", file=sys.stderr)
         return

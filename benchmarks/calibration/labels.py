@@ -7,9 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from zlib import crc32
 
-View = Literal["all", "brokers", "clients"]
-VIEWS: tuple[View, ...] = ("all", "brokers", "clients")
+from rebalance_forensics.pipeline.instants import Instant
+from rebalance_forensics.records import EpochMs
+
+Side = Literal["all", "brokers", "clients"]
+Half = Literal["one-client", "some-hosts", "ends-early", "begins-late"]
+View = Side | Half
+SIDES: tuple[Side, ...] = ("all", "brokers", "clients")
+HALVES: tuple[Half, ...] = ("one-client", "some-hosts", "ends-early", "begins-late")
+VIEWS: tuple[View, ...] = (*SIDES, *HALVES)
 CLOCK_SLACK_MS = 10_000
 
 
@@ -34,9 +42,28 @@ class Label:
     brokers: frozenset[str]
 
     def logs(self, view: View) -> Sequence[str]:
-        """The directories of the hosts that the view shows."""
+        """The directories of the hosts that the view shows; of one client or some hosts, the name says which."""
         hosts = sorted(p for p in (self.folder / "logs").iterdir())
-        return [str(h) for h in hosts if view == "all" or (h.name in self.brokers) == (view == "brokers")]
+        lot = crc32(self.name.encode())
+        if view == "one-client":
+            clients = [h for h in hosts if h.name not in self.brokers] or hosts
+            return [str(clients[lot % len(clients)])]
+        if view == "some-hosts":
+            return [str(h) for h in hosts[lot % 2 :: 2]]
+        whole = view not in ("brokers", "clients")
+        return [str(h) for h in hosts if whole or (h.name in self.brokers) == (view == "brokers")]
+
+    def window(self, view: View) -> tuple[Instant | None, Instant | None]:
+        """Where the logs begin and end: just before it happened, or in the middle of it."""
+        if view == "begins-late":
+            return Instant(at=EpochMs(self.from_ms)), None
+        if view == "ends-early":
+            return None, Instant(at=EpochMs((self.from_ms + self.to_ms) // 2))
+        return None, None
+
+    def shows(self, view: View) -> bool:
+        """Whether the view can be judged by this label."""
+        return view in self.views or (view in HALVES and self.views >= {*SIDES})
 
 
 def labels_in(directory: Path) -> Iterator[Label]:
@@ -61,7 +88,7 @@ def _label(folder: Path, truth: dict[str, Any]) -> Label:
         culprits=_named(expected.get("culprit")),
         from_ms=truth["window"]["from"] - 3_000 - slack,
         to_ms=truth["window"]["to"] + 1_000 + slack,
-        views=frozenset(truth.get("views", VIEWS)),
+        views=frozenset(truth.get("views", SIDES)),
         brokers=frozenset(name for name, host in truth["hosts"].items() if host["kind"] == "broker"),
     )
 

@@ -30,6 +30,10 @@ TITLES: dict[View, str] = {
     "all": "All logs",
     "brokers": "The brokers' logs alone",
     "clients": "The clients' logs alone",
+    "one-client": "One client's log alone",
+    "some-hosts": "Every other host's logs",
+    "ends-early": "Logs that end in the middle of it",
+    "begins-late": "Logs that begin just before it",
 }
 FOREWORD = """# Calibration
 
@@ -40,7 +44,9 @@ $ python -m benchmarks.calibration INCIDENTS
 ```
 
 INCIDENTS holds one folder an incident, with `logs/` (one directory a host) and `truth.json` (what was done to the
-cluster, when and to whom). Every root cause that a report names before the labelled time ends is one finding.
+cluster, when and to whom). Every root cause that a report names before the labelled time ends is one finding. Each
+incident is analyzed seven times: with all logs, each side's alone, one client's alone (which one, a hash of its name
+says), every other host's, logs that end in the middle of it, and logs that begin just before it.
 
 - **right**: it is the cause, and with all logs at hand its culprits are the ones expected.
 - **neighbour**: not the cause, but one that these logs cannot tell from it; an honest report is unsure here.
