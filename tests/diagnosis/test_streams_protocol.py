@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.story import Side
-from tests.streams_group import two_nodes
+from tests.streams_group import StreamsStory, two_nodes
 
 EVERY_SIDE = pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
 
@@ -47,3 +47,42 @@ def test_a_thread_that_is_given_tasks_after_its_neighbour_takes_none_of_them(see
     story = two_nodes(seen)
     story.given("node-2", 2, "01:05:00.000", "0_4")
     assert story.dies("node-2", "01:10:00.000", "node-1").causes() == ["process-crash"]
+
+
+def told_all_along(story: StreamsStory, what: str, *times: str) -> StreamsStory:
+    """Every heartbeat of a thread is answered with a status."""
+    for time in times:
+        story.thread_says("node-1", 1, time, f"Membership is in the following statuses: {what}")
+    return story
+
+
+MISSING = "(1) Source topics orders, refunds are missing."
+
+
+def test_topics_that_are_missing_from_the_start_keep_the_application_from_any_task() -> None:
+    story = StreamsStory(seen="clients", release=(4, 1))
+    told_all_along(story, MISSING, "01:00:02.000", "01:00:07.000", "01:00:12.500")
+    assert story.causes() == ["assignment-failure"]
+    assert story.blamed() == ["orders", "refunds"]
+
+
+def test_topics_that_appear_in_time_are_no_failure() -> None:
+    story = StreamsStory(seen="clients", release=(4, 1))
+    assert told_all_along(story, MISSING, "01:00:02.000", "01:00:07.000").causes() == []
+
+
+def test_topics_that_vanish_under_a_running_application_are_the_reason_that_it_stands_still() -> None:
+    story = told_all_along(two_nodes("clients"), MISSING, "01:10:00.000", "01:10:05.000", "01:10:20.000")
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.the_incident().severity == "critical"
+
+
+def test_topics_with_the_wrong_number_of_partitions_never_fit() -> None:
+    unfit = "(2) Existing topic shop-counts has different number of partitions: expected 9, found 6"
+    assert told_all_along(two_nodes("clients"), unfit, "01:10:00.000").blamed() == ["shop-counts"]
+
+
+def test_internal_topics_that_are_about_to_be_made_are_no_failure() -> None:
+    story = StreamsStory(seen="clients", release=(4, 1))
+    told_all_along(story, "(3) Internal topics are missing: [shop-counts]", "01:00:02.000", "01:00:30.000")
+    assert story.causes() == []

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, session_timeout_ms, span, times
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, PROBABLE, Fact, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.diagnosis.slow_assignments import SlowAssignment, slow_assignments
+from rebalance_forensics.diagnosis.unready_topics import WAITED_MS, Unready, unready_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupEpochBumped, TargetAssignmentComputed
 from rebalance_forensics.events.process import ExceptionLogged
@@ -45,6 +46,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         yield _too_slow(timeline, late)
     if not told and not slow:
         yield from _never_assigned(timeline)
+    for unready in unready_topics(timeline):
+        if not (unready.missing and unready.read_before):
+            yield _without_topics(timeline, unready)
 
 
 def _is_assignor_exception(event: Event) -> bool:
@@ -169,6 +173,32 @@ def _too_slow(timeline: Timeline, late: list[SlowAssignment]) -> Finding:
                 action="Make the assignor faster: no calls to other systems, no waiting inside assign().",
                 why=f"One assignment took {seconds(longest.took_ms)}; session.timeout.ms is all that the group waits.",
                 cost="An assignor that knows less distributes less evenly.",
+            ),
+        ),
+    )
+
+
+def _without_topics(timeline: Timeline, unready: Unready) -> Finding:
+    begin, end = time_of(unready.told[0]), time_of(unready.told[-1])
+    names = ", ".join(unready.topics)
+    wrong = "are missing" if unready.missing else "do not fit its topology"
+    remedy = "Create the topics" if unready.missing else "Give the topics the partitions that the topology expects"
+    return Finding(
+        because=distinct_events(unready.told),
+        culprits=tuple(Culprit(kind="topic", name=topic) for topic in unready.topics),
+        confidence=CERTAIN,
+        severity="critical",
+        onset=begin,
+        claims=(*timeline.rebalances.between(begin - 5_000, end), *timeline.moves(end - 1_000, end + WAITED_MS)),
+        narrative=(
+            f"The coordinator gave the application no task for {seconds(end - begin)}: topics that it reads {wrong} "
+            f"({names})."
+        ),
+        ruled_out=(RuledOut(cause="streams-shutdown", why="no instance asked the others to stop"),),
+        advice=(
+            Advice(
+                action=f"{remedy} ({names}); the members go on by themselves.",
+                why=f"The coordinator said so {times(len(unready.told))}{span(unready.told)}.",
             ),
         ),
     )

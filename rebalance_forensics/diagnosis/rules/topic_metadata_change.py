@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from rebalance_forensics.diagnosis.episodes import NEAR_MS, distinct_events, formed_at, runs, span, touched
+from rebalance_forensics.diagnosis.episodes import NEAR_MS, distinct_events, formed_at, runs, seconds, span, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.given_topics import given_topics
 from rebalance_forensics.diagnosis.growth import Growth, growths
@@ -19,6 +19,7 @@ from rebalance_forensics.diagnosis.subscriptions import (
     topics_under_pattern,
     wordless_rejoins,
 )
+from rebalance_forensics.diagnosis.unready_topics import Unready, unready_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
@@ -51,8 +52,31 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         if topics and not any(g.taken_up_by for g in grown):
             yield _finding(timeline, [request], _sure_of(timeline, topics, grown), topics)
     yield from _grown(timeline, [*told, *wordless])
+    yield from (_vanished(timeline, u) for u in unready_topics(timeline) if u.missing and u.read_before)
     yield from _right_after_a_change(timeline)
     yield from _bumped_by_metadata(timeline)
+
+
+def _vanished(timeline: Timeline, unready: Unready) -> Finding:
+    """A KIP-1071 group whose source topics were deleted: its coordinator takes all tasks away."""
+    begin, end = time_of(unready.told[0]), time_of(unready.told[-1])
+    names = ", ".join(unready.topics)
+    return Finding(
+        because=distinct_events(unready.told),
+        culprits=_culprits(list(unready.topics)),
+        confidence=CERTAIN,
+        severity="critical",
+        onset=begin,
+        claims=(*timeline.rebalances.between(begin - NEAR_MS, end), *timeline.moves(begin, end + NEAR_MS)),
+        narrative=f"{names} vanished under the application, and the coordinator gave it no task any more.",
+        ruled_out=(RuledOut(cause="subscription-change", why="the topology asks for the topics as before"),),
+        advice=(
+            Advice(
+                action=f"Create {names} again, or take it out of the topology and restart.",
+                why=f"The members were told that it is missing for {seconds(end - begin)}.",
+            ),
+        ),
+    )
 
 
 def _grown_by(timeline: Timeline, group: list[Request]) -> list[Growth]:
