@@ -237,6 +237,7 @@ def test_a_link_of_the_overview_opens_the_incident(opened: Opener) -> None:
     one = opened(many_groups(12))
     one.page.locator("tbody a").nth(2).click()
     target = one.page.locator("details.incident[open]")
+    target.first.wait_for()  # the browser tells the page of its new address a moment after the click
     assert target.count() == 1
     assert target.locator("h3", has_text="Proof").is_visible()
 
