@@ -79,7 +79,9 @@ class Away:
 
 def sure_it_stays_away(timeline: Timeline, away: Away) -> float:
     """How sure an absence can be taken for a lasting one."""
-    ends_soon = away.back_at is None and away.start is None and timeline.last - away.at < SOON_MS
+    # A Streams instance that closes sends no LeaveGroup: its successor may wait for the old session to expire.
+    soon = max(SOON_MS, session_timeout_ms(timeline)) if away.actor.kind == "instance" else SOON_MS
+    ends_soon = away.back_at is None and away.start is None and timeline.last - away.at < soon
     return PROBABLE if ends_soon else LIKELY
 
 

@@ -129,6 +129,8 @@ def _by_its_log(timeline: Timeline, away: Away) -> Silence:
         # Until a request times out, a client of the new protocols that is cut off writes no more than one that stands
         # still.
         sure = min(sure, PROBABLE)
+    if away.back_at is not None and away.back_at < away.at - ALONE_MS:
+        sure = GUESS  # whoever was in under another id by then is hardly the one that was evicted
     return Silence(away=away, verdict="pause", confidence=sure, own_lines=alive)
 
 

@@ -64,10 +64,15 @@ def _words(cast: Cast, events: Sequence[Event]) -> dict[Actor, list[Word]]:
         if isinstance(event, _HEARD) and event.at is not None and (actor := cast.of_speaker(event)) is not None:
             told = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
             found[actor].append((event.at, told))
-    return {actor: sorted(words) for actor, words in found.items()}
+    # in the order of their log: a client often joins in the millisecond in which it hears of the rebalance
+    return {actor: sorted(words, key=_when) for actor, words in found.items()}
+
+
+def _when(word: Word) -> int:
+    return word[0]
 
 
 def _is_still_in(words: list[Word], at: int) -> bool:
     """Whether the first it hears after that time is that the group rebalances."""
-    place = bisect_right(words, (at, True))
+    place = bisect_right(words, at, key=_when)
     return place < len(words) and words[place][1] and words[place][0] - at <= HEARTBEAT_MS

@@ -41,6 +41,13 @@ def test_whoever_joins_first_may_have_been_removed() -> None:
     assert owner(story) == "c-1/app.log"
 
 
+def test_whoever_joins_in_the_millisecond_in_which_it_hears_of_the_rebalance_was_told_first() -> None:
+    story = evicted_namesake((2, 3))
+    story.client("c-1", "01:10:01.000", "Attempt to heartbeat failed since group is rebalancing")
+    story.client("c-1", "01:10:01.000", "(Re-)joining group")
+    assert owner(story) is None
+
+
 def test_what_is_heard_long_after_tells_nothing() -> None:
     story = evicted_namesake((2, 3))
     late = clock(ms(EVICTED) + HEARTBEAT_MS + 1)
