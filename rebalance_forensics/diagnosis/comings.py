@@ -45,6 +45,15 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     return timeline.remembered(_startup_arrivals)
 
 
+def born_with_the_group(timeline: Timeline) -> frozenset[int]:
+    """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
+    return timeline.remembered(_born_with_the_group)
+
+
+def _born_with_the_group(timeline: Timeline) -> frozenset[int]:
+    return frozenset(id(a) for run in startup_arrivals(timeline) for a in run)
+
+
 def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     found = []
     for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
@@ -242,7 +251,7 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             first = away.arrivals[0]
             found.append(Restart(away, away.actor, first.at, tuple(away.arrivals)))
             used |= {id(a) for a in away.arrivals}
-    used |= {id(a) for run in startup_arrivals(timeline) for a in run}
+    used |= born_with_the_group(timeline)
     newcomers = InTime(a for a in timeline.arrivals if a.first and not a.actor.has_log and id(a) not in used)
     for away in [*downs, *(s.away for s in silences(timeline) if not s.away.actor.has_log and s.away.back_at is None)]:
         if away.arrivals:

@@ -19,6 +19,8 @@ LIKELY = 0.9
 """The lines of both sides fit this cause and no other."""
 PROBABLE = 0.75
 """It fits best; one neighbour cannot be excluded for want of a log."""
+UNSURE = 0.55
+"""It fits, and so does a neighbour, a little less well."""
 GUESS = 0.4
 """Several causes would look the same in these logs, so each is less likely than not."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.comings import startup_arrivals
+from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.episodes import session_timeout_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import ThreadAdded, ThreadRemoved
@@ -24,19 +24,14 @@ def replaced_by_its_handler(timeline: Timeline) -> dict[Actor, list[Event]]:
     found: dict[Actor, list[Event]] = {}
     for added in timeline.of(ThreadAdded):
         actor = timeline.cast.of_speaker(added)
-        assert isinstance(added, ThreadAdded)
         if actor is None or added.replacing:
             continue
         at = time_of(added)
-        ended = [e for e in _ends(timeline, at - BY_HAND_MS, at) if timeline.cast.of_speaker(e) is actor]
+        ended = timeline.said_by(actor, ThreadRemoved).between(at - BY_HAND_MS, at)
         stopped = [e for e in ended if e.phase == "stopping" and time_of(e) >= at - AT_ONCE_MS]
         if stopped and not any(e.phase == "removing" for e in ended):
             found.setdefault(actor, []).extend((stopped[-1], added))
     return found
-
-
-def _ends(timeline: Timeline, since: int, until: int) -> list[ThreadRemoved]:
-    return [e for e in timeline.of(ThreadRemoved).between(since, until) if isinstance(e, ThreadRemoved)]
 
 
 def swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
@@ -98,11 +93,6 @@ def _thread_of(timeline: Timeline, move: Arrival | Departure) -> str | None:
     return streams_thread(timeline.cast.client_of(move.member or "") or "")
 
 
-def born_with_the_group(timeline: Timeline) -> set[int]:
-    """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
-    return {id(a) for run in startup_arrivals(timeline) for a in run}
-
-
 def expiries_of(timeline: Timeline, actor: Actor, events: list[Event]) -> list[Departure]:
     """The expiries, a whole session later, of threads that ended in these events: they sent no LeaveGroup."""
     ended: dict[str, int] = {}
@@ -111,5 +101,5 @@ def expiries_of(timeline: Timeline, actor: Actor, events: list[Event]) -> list[D
         if name is not None and not (isinstance(event, ThreadAdded) and not event.replacing):
             ended[name] = time_of(event)
     reach = session_timeout_ms(timeline) + SLACK_MS
-    gone = [d for d in timeline.departures if d.actor is actor and d.why == "session-expired"]
+    gone = [d for d in timeline.departures.of(actor) if d.why == "session-expired"]
     return [d for d in gone if 0 <= d.at - ended.get(streams_thread(d.member or "") or "", d.at + 1) <= reach]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rebalance_forensics.diagnosis.comings import Restart, closings, restarts, startup_arrivals
+from rebalance_forensics.diagnosis.comings import Restart, born_with_the_group, closings, restarts
 from rebalance_forensics.diagnosis.episodes import Away
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.timeline.build import Timeline
@@ -24,7 +24,7 @@ def replacements(timeline: Timeline) -> list[Restart]:
 
 def _replacements(timeline: Timeline) -> list[Restart]:
     known = restarts(timeline)
-    used = {id(a) for r in known for a in r.arrivals} | {id(a) for run in startup_arrivals(timeline) for a in run}
+    used = {id(a) for r in known for a in r.arrivals} | born_with_the_group(timeline)
     newcomers = InTime(a for a in timeline.arrivals if a.first and id(a) not in used)
     found = []
     for away in _gone(timeline, {id(r.away) for r in known}):

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Literal
 
 from rebalance_forensics.diagnosis.episodes import Away, absences, session_timeout_ms, sure_it_stays_away
-from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE
+from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, UNSURE
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.releases import Release, release_range
@@ -37,7 +37,6 @@ ALONE_MS = 4_000
 SAME_REBALANCE_MS = 500
 REQUEST_TIMEOUT_MS = 30_000
 """request.timeout.ms by default."""
-UNSURE = 0.55
 SILENT = ("session-expired", "expelled", "vanished")
 
 

@@ -55,25 +55,30 @@ def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = BROKER_LEA
 
 def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """Those of the changed topics that the group reads, where its logs tell which it does."""
-    by_name = not any(e.topic_pattern is not None for e in timeline.of(Subscribed))
     known = topics_told(timeline) or given_topics(timeline).partitions
-    if known and by_name and all(a.has_log for a in timeline.actors()):
+    if known and not _asks_by_pattern(timeline) and all(a.has_log for a in timeline.actors()):
         return read_by_the_group(timeline, changed)
     return changed
 
 
 def topics_told(timeline: Timeline) -> frozenset[str]:
     """The topics that members asked for in their logs; none where any of them asked for a pattern."""
-    asked = timeline.of(Subscribed)
-    if any(e.topic_pattern is not None for e in asked):
+    if _asks_by_pattern(timeline):
         return frozenset()
-    return frozenset(topic for event in asked for topic in event.topics)
+    return _asked(timeline)
+
+
+def _asks_by_pattern(timeline: Timeline) -> bool:
+    return any(e.topic_pattern is not None for e in timeline.of(Subscribed))
+
+
+def _asked(timeline: Timeline) -> frozenset[str]:
+    return frozenset(topic for event in timeline.of(Subscribed) for topic in event.topics)
 
 
 def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """Those of the changed topics that some member asked for or was ever given."""
-    asked = {topic for event in timeline.of(Subscribed) for topic in event.topics}
-    known = asked | set(given_topics(timeline).partitions)
+    known = _asked(timeline) | set(given_topics(timeline).partitions)
     return [e for e in changed if isinstance(e, TopicChanged) and e.topic in known]
 
 

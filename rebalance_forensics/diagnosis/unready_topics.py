@@ -33,8 +33,12 @@ class Unready:
     """Whether the group had tasks before: then the topics vanished."""
 
 
-def unready_topics(timeline: Timeline) -> Iterator[Unready]:
+def unready_topics(timeline: Timeline) -> list[Unready]:
     """Every long wait for topics that did not end in an error of the application."""
+    return timeline.once("unready topics", lambda: list(_unready_topics(timeline)))
+
+
+def _unready_topics(timeline: Timeline) -> Iterator[Unready]:
     told = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
     for run in runs(told, time_of, ONE_WAIT_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.sources.layouts.json_fields import Fields
 from rebalance_forensics.sources.leaves import TEXTS, TIMES, is_called
+from rebalance_forensics.sources.text import lines_of
 
 _MAX_ROW = 8 << 20
 _DELIMITERS = ",;\t|"
@@ -34,19 +35,10 @@ def has_header(text: str) -> bool:
     )
 
 
-def _physical_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from (line + b"\n" for line in whole)
-    if rest:
-        yield rest
-
-
 def _logical_rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str]]:
     """Rows with their places; a row goes on while a quote is open."""
     offset, held, start, first = 0, b"", 0, 1
-    for number, line in enumerate(_physical_lines(chunks), 1):
+    for number, line in enumerate(lines_of(chunks), 1):
         if not held:
             start, first = offset, number
         held += line

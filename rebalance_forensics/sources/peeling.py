@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_forensics.sources import envelopes, layouts
-from rebalance_forensics.sources.envelopes.ansi import without_colours
+from rebalance_forensics.sources.envelopes.ansi import is_coloured, without_colours
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.envelopes.content import begins_record
 from rebalance_forensics.sources.layouts.base import Parsed
@@ -127,7 +127,7 @@ def opened(line: Line, chain: Sequence[str] = (), layout: str | None = None) -> 
         depth += 1
         waiting: list[Line] = []
         for each in lines:
-            settled = not each.text.startswith(("{", "<")) and "\x1b" not in each.text and "^[[" not in each.text
+            settled = not each.text.startswith(("{", "<")) and not is_coloured(each.text)
             if (chain and settled and len(each.envelopes) >= len(chain)) or (inside := _sniffed(each, layout)) is None:
                 done.append(each)
             else:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.sources.hosts import host_of
 from rebalance_forensics.sources.layouts.json_fields import Fields
-from rebalance_forensics.sources.text import text_of
+from rebalance_forensics.sources.text import lines_of, text_of
 
 _HEADING = re.compile(rb"==> (?P<path>\S[^\n]*?) <==\r?\n?\Z")
 _BEGINS = re.compile(r"(?:tail: [^\n]*\n)*==> \S[^\n]* <==\r?\n")
@@ -22,7 +22,9 @@ def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | N
     """The lines with their places and the hosts that the paths name; a heading stands behind a blank line."""
     host: str | None = None
     blank: tuple[int, int] | None = None
-    for offset, number, raw in _lines(chunks):
+    offset, after = 0, 0
+    for number, raw in enumerate(lines_of(chunks), 1):
+        offset, after = after, after + len(raw)
         if heading := _HEADING.match(raw):
             host, blank = host_of(heading["path"].decode("utf-8", "replace").lstrip("./")), None
             continue
@@ -34,16 +36,3 @@ def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | N
             yield offset, number, text, None, host
         else:
             blank = offset, number
-
-
-def _lines(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, bytes]]:
-    """Each line with its end, its byte and its number."""
-    at, number, held = 0, 0, b""
-    for chunk in chunks:
-        *whole, held = (held + chunk).split(b"\n")
-        for line in whole:
-            number += 1
-            yield at, number, line + b"\n"
-            at += len(line) + 1
-    if held:
-        yield at, number + 1, held

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b\x08")) + b"\x7f"
 _BINARY_SHARE = 0.05
 _UNDECODABLE_SHARE = 0.3
@@ -26,3 +28,13 @@ def text_of(line: bytes) -> str:
     if "\x00" in text:
         text = text.replace("\x00", "")
     return text[1:] if text[:1] in ("\ufeff", "\x1e") else text
+
+
+def lines_of(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a stream, each with its end."""
+    rest = b""
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+    if rest:
+        yield rest

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import yaml
 
 from rebalance_forensics.sources.layouts.json_fields import Fields
+from rebalance_forensics.sources.text import lines_of
 
 _BEGINS = re.compile(r"(?:---\n)?(?:[a-zA-Z]+:[^\n]*\n|[ -][^\n]*\n)*?(?:textPayload|jsonPayload):")
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -23,7 +24,7 @@ def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | N
     held: list[bytes] = []
     start, first, offset = 0, 1, 0
     number = 0
-    for number, line in enumerate(_lines(chunks), 1):
+    for number, line in enumerate(lines_of(chunks), 1):
         if line.rstrip() == b"---":
             yield from _entry(start, first, held)
             held, start, first = [], offset + len(line), number + 1
@@ -40,12 +41,3 @@ def _entry(start: int, first: int, lines: list[bytes]) -> Iterator[tuple[int, in
         return
     if isinstance(value, dict):
         yield start, first, "", value
-
-
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from (line + b"\n" for line in whole)
-    if rest:
-        yield rest

@@ -80,9 +80,10 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
     if not reference.told:
         reference, others = _client_reference(by_place, logs, zones)
     clocks = {place: _clock(place, zones[place], None, zoned=_is_zoned(by_place[place])) for place in by_place}
+    adjusted = set(others)
     for log in logs:
         shared = _difference(reference, [e for place in log.places for e in by_place[place]])
-        for place in (place for place in log.places if place in others):
+        for place in (place for place in log.places if place in adjusted):
             difference = _agreed(_difference(reference, by_place[place]), shared)
             clocks[place] = _clock(place, zones[place], difference, zoned=_is_zoned(by_place[place]))
     return clocks

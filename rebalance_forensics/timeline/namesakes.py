@@ -137,7 +137,7 @@ def _hear(table: _Table, event: Event) -> None:
             table.move(member, came=False)
     if isinstance(event, RebalanceStarted):
         table.opened_at = event.at
-    for came, member in _moves(event):
+    for came, member in moves(event):
         table.move(member, came=came)
     if isinstance(event, AssignmentComputed):
         told = {member for member, _ in event.assignment}
@@ -151,7 +151,8 @@ def _hear(table: _Table, event: Event) -> None:
         table.stabilized(event)
 
 
-def _moves(event: Event) -> Iterator[tuple[bool, str]]:
+def moves(event: Event) -> Iterator[tuple[bool, str]]:
+    """The member ids that came or were in by this line, and those that went."""
     match event:
         case MemberIdIssued(member=m) | MemberLoaded(member=m):
             yield True, m

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
@@ -41,39 +40,35 @@ def starts_of(cast: Cast, events: Sequence[Event]) -> list[Start]:
     """Every start of every actor with a log, oldest first."""
     by_actor: dict[Actor, list[Event]] = defaultdict(list)
     spoken: set[Actor | None] = set()
-    talking: dict[Actor, _Talk] = {}
     began: dict[Event, int] = {}
-    for event in events:
+    for place, event in enumerate(events):
         if event.at is None or event.speaker.role == "broker":
             continue
         speaker = cast.of_speaker(event) if event.group is not None else None
         for actor in _starting(cast, event):
             if not isinstance(event, Subscribed) or actor not in spoken:
                 by_actor[actor].append(event)
-            since = _talks(talking, actor, event.at).since
             if isinstance(event, WorkerStarted):
-                began[event] = max(since, event.at - ONE_START_MS)
-        if speaker is not None:
-            _talks(talking, speaker, event.at)
-            spoken.add(speaker)
+                began[event] = _began(cast, actor, events[:place], event.at)
+        spoken.add(speaker)
     starts = [start for actor, told in by_actor.items() for start in _starts(cast.kind, actor, told, began)]
     return sorted(starts, key=lambda s: (s.at, s.actor.name))
 
 
-@dataclass(slots=True)
-class _Talk:
-    """Lines of one process that follow each other closely."""
-
-    since: int
-    last: int
-
-
-def _talks(talking: dict[Actor, _Talk], actor: Actor, at: int) -> _Talk:
-    talk = talking.get(actor)
-    if talk is None or at - talk.last > QUIET_MS:
-        talk = talking[actor] = _Talk(at, at)
-    talk.last = max(talk.last, at)
-    return talk
+def _began(cast: Cast, actor: Actor, before: Sequence[Event], at: int) -> int:
+    """When the lines of a process began that end, closely following each other, with the word that it has started."""
+    since = at
+    for event in reversed(before):
+        if event.at is None or event.speaker.role == "broker":
+            continue
+        speaks = cast.of_speaker(event) is actor if event.group is not None else actor in _starting(cast, event)
+        if speaks and since - event.at > QUIET_MS:
+            break
+        if speaks:
+            since = min(since, event.at)
+        if at - event.at > ONE_START_MS:
+            break
+    return max(since, at - ONE_START_MS)
 
 
 def _starting(cast: Cast, event: Event) -> list[Actor]:

@@ -11,17 +11,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberFailed, MemberLeft
+from rebalance_forensics.events.membership import PendingMemberRemoved
 from rebalance_forensics.events.rebalancing import (
     GenerationReset,
     HeartbeatFailed,
     JoinFailed,
     JoinStarted,
-    RebalanceStarted,
 )
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.names import name_in_member_id, streams_client
-from rebalance_forensics.timeline.namesakes import GONE
+from rebalance_forensics.timeline.namesakes import moves
 
 HEARTBEAT_MS = 5_000
 """The next heartbeat is answered with REBALANCE_IN_PROGRESS within this (heartbeat.interval.ms is 3 s by default)."""
@@ -47,15 +46,9 @@ def strangers(cast: Cast, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
 
 def _removed(events: Sequence[Event]) -> Iterator[tuple[int, str]]:
     for event in events:
-        if event.at is None or event.speaker.role != "broker":
-            continue
-        match event:
-            case MemberFailed(members=gone):
-                yield from ((event.at, member) for member in gone)
-            case RebalanceStarted(members=gone, trigger=trigger) if trigger in GONE:
-                yield from ((event.at, member) for member in gone)
-            case MemberLeft(member=member) if member is not None:
-                yield event.at, member
+        pending = isinstance(event, PendingMemberRemoved)  # was never in, so no rebalance removed it
+        if event.at is not None and event.speaker.role == "broker" and not pending:
+            yield from ((event.at, member) for came, member in moves(event) if not came)
 
 
 def _words(cast: Cast, events: Sequence[Event]) -> dict[Actor, list[Word]]:

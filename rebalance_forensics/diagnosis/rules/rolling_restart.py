@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.episodes import (
     session_timeout_ms,
     touched,
 )
-from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, UNSURE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.replacements import replacements
@@ -28,7 +28,6 @@ from rebalance_forensics.timeline.build import Timeline
 
 STEP_MS = 240_000
 AT_ONCE_MS = 10_000
-UNSURE = 0.55
 ENOUGH_TO_WALK = 3
 """Of two members that go by turns nobody can tell a deployment from a flap."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import startup_arrivals, successors
+from rebalance_forensics.diagnosis.comings import born_with_the_group, successors
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, only_listed, runs, touched
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, Finding, Rule
@@ -21,8 +21,7 @@ ONE_PROCESS_MS = 10_000
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Members never seen before that came while others were in."""
-    born = {id(a) for run in startup_arrivals(timeline) for a in run}
-    born |= {id(a) for arrivals in successors(timeline).values() for a in arrivals}
+    born = born_with_the_group(timeline) | {id(a) for came in successors(timeline).values() for a in came}
     new = [a for a in timeline.arrivals if id(a) not in born and (a.first or _is_added_thread(timeline, a))]
     for group in runs(new, lambda a: a.at, ONE_SCALING_MS):
         actors = [a.actor for a in group]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import VOLUNTARY, Restart, closings, restarts, startup_arrivals
+from rebalance_forensics.diagnosis.comings import VOLUNTARY, Restart, born_with_the_group, closings, restarts
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import Away, distinct_events, span, touched
-from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.finding import LIKELY, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
@@ -16,7 +16,6 @@ from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.names import is_bare_member_id
 
 CYCLES = 2
-UNSURE = 0.55
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
@@ -24,7 +23,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     cycles: dict[Actor, list[Away]] = defaultdict(list)
     for away in closings(timeline):
         cycles[away.actor].append(away)
-    born = {id(a) for run in startup_arrivals(timeline) for a in run}
+    born = born_with_the_group(timeline)
     added = Counter(a.actor for a in timeline.arrivals if id(a) not in born)
     flapping = {a: None for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES}
     if not flapping:
@@ -59,7 +58,7 @@ def _nameless(timeline: Timeline) -> Iterator[Finding]:
 def _waves(timeline: Timeline) -> Iterator[Finding]:
     """Members whose ids name nobody: as many come as went the last time, go together, and others stay throughout."""
     left = {a.actor: a for a in closings(timeline) if a.back_at is None}
-    born = {id(a) for run in startup_arrivals(timeline) for a in run}
+    born = born_with_the_group(timeline)
     came = [a for a in timeline.arrivals if a.actor in left and id(a) not in born and _is_nameless(a)]
     waves: list[list[Arrival]] = []
     gone_at = 0

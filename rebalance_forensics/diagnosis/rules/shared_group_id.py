@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, times, touched
-from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import LIKELY, UNSURE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.given_topics import GivenTopics, given_topics
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
@@ -122,7 +122,7 @@ def _by_names(timeline: Timeline) -> Iterator[Finding]:
     came = [a for a in first if a.actor in strange and not a.while_empty]
     if came:
         told = [e for a in came for e in a.events[:2]]
-        found = _finding(timeline, intruders, told, PROBABLE - 0.2, "their client ids are built unlike all the others'")
+        found = _finding(timeline, intruders, told, UNSURE, "their client ids are built unlike all the others'")
         yield replace(found, severity="info")
 
 

@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.episodes import (
     setting,
     touched,
 )
-from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
@@ -26,7 +26,6 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import is_bare_member_id
 
 STORM_GAP_MS = 120_000
-UNSURE = 0.55
 SLACK_MS = 1_000
 ENOUGH_TO_WALK = 3
 """Two members that leave and return while a third dies may as well have been slow."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import startup_arrivals
+from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, span, times, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
@@ -85,7 +85,7 @@ def _finding(timeline: Timeline, instance: str, events: list[Event]) -> Finding:
 
 def _facts(timeline: Timeline, actors: list[Actor], begin: int, end: int) -> tuple[Fact, ...]:
     found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.actor in actors]
-    born = {id(a) for run in startup_arrivals(timeline) for a in run}
+    born = born_with_the_group(timeline)
     found += [a for a in timeline.arrivals.between(begin, end) if a.actor in actors and id(a) not in born]
     found += [r for r in timeline.returns.between(begin, end) if r.actor in actors]
     return tuple(found)

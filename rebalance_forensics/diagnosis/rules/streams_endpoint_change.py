@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import startup_arrivals
+from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import distinct_events, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule, fact_at
@@ -24,7 +24,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             continue
         start = timeline.starts.of(actor).last(event.at)
         begin = start.at - STOPPING_MS if start is not None else event.at - BEFORE_MS
-        born = {id(a) for run in startup_arrivals(timeline) for a in run}
+        born = born_with_the_group(timeline)
         facts: list[Fact] = [m for m in timeline.moves(begin, event.at + 5_000, actor) if id(m) not in born]
         facts += timeline.returns.of(actor).between(begin, event.at + 5_000)
         facts += timeline.requests.between(event.at - 15_000, event.at + 30_000)

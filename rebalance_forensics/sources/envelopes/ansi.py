@@ -19,7 +19,12 @@ _COLOUR = re.compile(r"(?:\x1b|\^\[|\\u001b|\\e|\\x1b)\[[0-9;]*[A-Za-z]")
 
 def without_colours(text: str) -> str:
     """A text without the escapes that colour it."""
-    return _COLOUR.sub("", text) if "\x1b" in text or "^[[" in text else text
+    return _COLOUR.sub("", text) if is_coloured(text) else text
+
+
+def is_coloured(text: str) -> bool:
+    """Whether escapes that may colour it stand in a text."""
+    return "\x1b" in text or "^[[" in text
 
 
 class _Ansi:
@@ -30,9 +35,9 @@ class _Ansi:
 
     def peel(self, line: Line) -> Sequence[Line] | None:
         """The line without its colours."""
-        if line.fields is not None or "[" not in line.text or not ("\x1b" in line.text or "^[[" in line.text):
+        if line.fields is not None or "[" not in line.text or not is_coloured(line.text):
             return None
-        return (replace(line, text=_COLOUR.sub("", line.text)),)
+        return (replace(line, text=without_colours(line.text)),)
 
 
 ENVELOPE = _Ansi()
