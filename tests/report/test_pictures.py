@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.budget import FEWEST, Budget
 from rebalance_forensics.report.html.content import content_of
+from rebalance_forensics.report.html.legend import legend
 from rebalance_forensics.report.html.shapes import Picture, Row
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.model import Generation, Lane, Member, Span
@@ -19,6 +20,10 @@ THREAD = "shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5-StreamThread-1"
 
 def first_picture(report: Report) -> Picture:
     return content_of(report).pictures[0]
+
+
+def history_picture(report: Report) -> Picture:
+    return content_of(report).pictures[-1]
 
 
 def dots(picture: Picture) -> int:
@@ -98,6 +103,60 @@ def test_the_thread_that_leads_and_its_instance_are_drawn_leading() -> None:
     picture = first_picture(a_streams_report())
     leading = [row.label for row in picture.rows if any(bar.kind == "leading" for bar in row.bars)]
     assert leading == ["node-1", "StreamThread-1"]
+
+
+def with_generations(*generations: Generation, lanes: tuple[Lane, ...] = ()) -> Report:
+    return replace(crash_report(), groups=(replace(payments(), generations=generations, lanes=lanes, pauses=()),))
+
+
+def a_generation(number: int, start: float, done: float, followup: str | None = None) -> Generation:
+    return Generation(
+        generation=number,
+        started_at=at(start),
+        completed_at=at(done),
+        trigger=followup or "process-crash",
+        leader=None,
+        outcome="stable",
+        followup=followup,
+    )
+
+
+def test_a_follow_up_is_drawn_otherwise_than_the_rebalance_that_asked_for_it() -> None:
+    report = with_generations(a_generation(7, 60, 62), a_generation(8, 62.5, 63, "cooperative"))
+    bars = row_of(history_picture(report), "generations").bars
+    told = {bar.label for bar in bars if bar.kind == "follow-up"}
+    assert told == {"generation 8, rebalancing, took 500 ms, cooperative follow-up"}
+    assert [bar.label.split(",")[0] for bar in bars if bar.kind == "rebalancing"] == ["generation 7"]
+    assert '<g class="bar follow-up">' in to_html(report)
+
+
+def test_a_follow_up_whose_begin_no_line_tells_is_drawn_where_it_ends() -> None:
+    followup = replace(a_generation(8, 62, 63, "probing"), started_at=None)
+    bars = row_of(history_picture(with_generations(a_generation(7, 60, 62), followup)), "generations").bars
+    assert [(bar.started_at, bar.width) for bar in bars if bar.kind == "follow-up"] == [(at(63), 0)]
+
+
+def test_the_legend_holds_what_is_drawn_and_nothing_else() -> None:
+    quiet = with_generations(a_generation(7, 60, 62))
+    assert [meaning for _, meaning in legend(history_picture(quiet).rows)] == [
+        *("rebalancing", "generation stable", "broker coordinates")
+    ]
+    told = [meaning for _, meaning in legend(first_picture(crash_report()).rows)]
+    assert {"member", "leads", "paused", "away", "fault"} <= set(told)
+    assert "follow-up rebalance" not in told
+
+
+def test_no_lane_is_drawn_for_generations_nobody_told_of() -> None:
+    lanes = (Lane(name="payments-1", kind="client", spans=payments().lanes[1].spans),)
+    assert [row.label for row in history_picture(with_generations(lanes=lanes)).rows] == ["payments-1"]
+
+
+def test_of_generations_that_stand_close_together_the_lasting_one_has_its_number_written() -> None:
+    short, lasting = a_generation(7, 100, 101), a_generation(8, 101.5, 102)
+    report = with_generations(a_generation(6, 10, 12), short, lasting, a_generation(9, 200, 201))
+    texts = [number.text for number in history_picture(report).numbers]
+    assert "8" in texts
+    assert "7" not in texts
 
 
 @pytest.mark.long

@@ -16,7 +16,9 @@ from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.island import island
+from rebalance_forensics.report.html.legend import legend
 from rebalance_forensics.report.html.page_data import page_data
+from rebalance_forensics.report.html.strokes import strokes
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 
@@ -87,6 +89,8 @@ def _page() -> Template:
             "impact": wording.impact,
             "since": wording.since,
             "spared": wording.spared,
+            "legend": legend,
+            "strokes": strokes,
             "steps": steps_of,
             "ranges": wording.ranges,
             "some": wording.some,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs
@@ -21,7 +21,8 @@ MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
 LABEL_CHARACTERS, REASON_CHARACTERS = 160, 60
 NAME_BEGINS, NAME_ENDS = 14, 20
 STREAM_THREAD = re.compile(r"StreamThread-\d+$")
-NUMBERS_SHOWN, NUMBER_SPACE, REASONS_SHOWN = 40, 2.5, 100
+NUMBERS_SHOWN, NUMBER_SPACE, LAST_NUMBER, REASONS_SHOWN = 40, 2.5, 98.5, 100
+FOLLOW_UP = "follow-up"
 OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
 
 
@@ -51,16 +52,18 @@ def draw(
     culprits = _culprit_names(incident)
     lanes = chosen_lanes(history.lanes, window, culprits, left_out)
     marks = chosen_marks(lanes, window, links, budget, left_out)
-    held = [_generation_bars(history, window, links), *(_bars(lane, window, links) for lane in lanes)]
-    made, *bars = chosen_bars([list(row) for row in held], budget, left_out)
-    rows = [Row(name="generations", label="generations", kind="group", y=0, bars=made, dots=())]
+    held = [list(_generation_bars(history, window, links)), *(list(_bars(lane, window, links)) for lane in lanes)]
+    made, *bars = chosen_bars(held, budget, left_out)
+    rows: list[Row] = []
+    if held[0]:  # a lane without a single generation would only puzzle whoever reads it
+        rows.append(Row(name="generations", label="generations", kind="group", y=0, bars=_rings_on_top(made), dots=()))
     for number, lane in enumerate(ready.lane for ready in lanes):
         rows.append(
             Row(
                 name=lane.name,
                 label=_beside(lane),
                 kind=lane.kind,
-                y=LANE * (number + 1),
+                y=LANE * len(rows),
                 bars=bars[number],
                 dots=tuple(_dot(mark, window, links, budget) for mark in marks[number]),
                 marked=not culprits.isdisjoint((lane.name, lane.owner)),
@@ -151,15 +154,20 @@ def _generation_bars(history: ReadyHistory, window: Window, links: Links) -> Ite
         yield from _phases(one, until, window, links, reasons=reasons)
 
 
+def _rings_on_top(bars: tuple[Bar, ...]) -> tuple[Bar, ...]:
+    """Draw follow-ups last: the generation that comes next begins within their rings."""
+    return tuple(sorted(bars, key=lambda bar: bar.kind == FOLLOW_UP))
+
+
 def _phases(
     generation: Generation, until: EpochMs | None, window: Window, links: Links, *, reasons: bool
 ) -> Iterator[Bar]:
     """Show a generation being made, then being held."""
     incident = links.of_generation(generation)
     start, done = generation.started_at, generation.completed_at
-    phases = [("rebalancing", start, done if done is not None else until)] if start is not None else []
-    if done is not None:
-        phases.append((OUTCOMES[generation.outcome], done, until))
+    made = done if done is not None else until
+    being_made = (FOLLOW_UP, start if start is not None else done, made) if generation.followup else None
+    phases = (being_made or ("rebalancing", start, made), (OUTCOMES[generation.outcome], done, until))
     for kind, begun, ended in phases:
         if begun is not None and window.shows(begun, ended):
             x, width = window.cut(begun, ended)
@@ -168,29 +176,31 @@ def _phases(
 
 
 def _told(generation: Generation, kind: str, *, reasons: bool) -> str:
-    words = [f"generation {generation.generation}", "rebalancing" if kind == "rebalancing" else generation.outcome]
+    made = kind in ("rebalancing", FOLLOW_UP)
+    words = [f"generation {generation.generation}", "rebalancing" if made else generation.outcome]
     if generation.started_at is not None and generation.completed_at is not None:
         words.append(f"took {duration(generation.completed_at - generation.started_at)}")
-    words += [generation.trigger] if generation.trigger else []
+    words += [generation.trigger] if generation.trigger and generation.trigger != generation.followup else []
+    words += [f"{generation.followup} follow-up"] if generation.followup else []
     words += [line_of(generation.reason, REASON_CHARACTERS)] if generation.reason and reasons else []
     return line_of(", ".join(words), LABEL_CHARACTERS)
 
 
 def _numbers(history: ReadyHistory, window: Window) -> tuple[Number, ...]:
-    """Write generation numbers where they have room."""
-    return tuple(_spaced(_all_numbers(history, window)))[:NUMBERS_SHOWN]
+    """Write the numbers of generations where they have room, of those that lasted longest first."""
+    placed: list[Number] = []
+    for _, number in sorted(_all_numbers(history, window), key=lambda pair: -pair[0]):
+        if len(placed) == NUMBERS_SHOWN:
+            break
+        if number.percent <= LAST_NUMBER and all(abs(number.percent - one.percent) > NUMBER_SPACE for one in placed):
+            placed.append(number)
+    return tuple(sorted(placed, key=lambda number: number.percent))
 
 
-def _all_numbers(history: ReadyHistory, window: Window) -> Iterator[Number]:
+def _all_numbers(history: ReadyHistory, window: Window) -> Iterator[tuple[float, Number]]:
+    """How wide each generation is drawn, and its number."""
     for one, until in history.generations.touching(window.start, window.end):
         begun = one.completed_at if one.completed_at is not None else one.started_at
         if begun is not None and window.shows(begun, until):
-            yield Number(percent=max(window.x(begun), 0) / WIDTH * 100, text=str(one.generation))
-
-
-def _spaced(numbers: Iterable[Number]) -> Iterator[Number]:
-    free = 0.0
-    for number in numbers:
-        if free <= number.percent <= 100 - NUMBER_SPACE / 2:
-            yield number
-            free = number.percent + NUMBER_SPACE
+            x, width = window.cut(begun, until)
+            yield width, Number(percent=x / WIDTH * 100, text=str(one.generation))

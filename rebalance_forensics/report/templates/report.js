@@ -98,6 +98,7 @@
         inTime: this.data.rows[number].dots.map((dot, index) => index).sort((one, other) =>
           this.data.rows[number].dots[one][1] - this.data.rows[number].dots[other][1]),
       }));
+      this.generations = this.rows.find((row) => this.names[row.number].classList.contains("group"));
       this.shown = this.rows;
       this.cursor = { row: 0, dot: -1 };
       this.listen();
@@ -132,15 +133,18 @@
       }
       this.chart.querySelector(".grid").setAttribute("d", grid.join(""));
       this.texts(".ticks", marks, 12);
-      let free = 0;
-      const numbers = [];
-      for (const [kind, from, to, text] of this.rows[0].bars) {
-        const x = Math.max(0, this.share(from));
-        if (kind === "rebalancing" || x < free || x > 0.985 || (to !== null && this.share(to) < 0)) continue;
-        numbers.push([x, (/^generation (-?\d+)/.exec(text) || ["", ""])[1]]);
-        free = x + 28 / Math.max(this.plot.clientWidth, 1);
+      this.texts(".numbers", this.numbers(28 / Math.max(this.plot.clientWidth, 1)), 31);
+    }
+    numbers(room) {
+      const made = (this.generations ? this.generations.bars : []).filter(([kind]) => kind !== "rebalancing" && kind !== "follow-up");
+      const seen = made.map(([, from, to, text]) => [Math.max(0, this.share(from)), Math.min(1, to === null ? 1 : this.share(to)), text]);
+      const placed = [];
+      // Where not all have room, the generations that lasted longest are told.
+      for (const [x, end, text] of seen.filter((one) => one[1] >= one[0] && one[0] < 0.985).sort((one, other) => other[1] - other[0] - one[1] + one[0])) {
+        if (placed.length === 40) break;
+        if (placed.every(([other]) => Math.abs(other - x) > room)) placed.push([x, (/^generation (-?\d+)/.exec(text) || ["", ""])[1]]);
       }
-      this.texts(".numbers", numbers, 31);
+      return placed;
     }
     texts(selector, marks, y) {
       const group = this.figure.querySelector(selector);
@@ -158,7 +162,7 @@
       const box = this.chart.getBoundingClientRect();
       const row = this.shown[Math.floor((event.clientY - box.top) / LANE)];
       const x = (event.clientX - box.left) / box.width;
-      if (!row || x < 0 || x > 1) return null;
+      if (!row || Math.abs(x - 0.5) > 0.5 + REACH / box.width) return null;
       let best = -1, distance = REACH / box.width;
       row.dots.forEach(([, at], index) => {
         const away = Math.abs(this.share(at) - x);
@@ -177,7 +181,7 @@
       const [kind, from, to, label] = row.bars[bar];
       const until = to === null ? "to the end" : `to ${written(to, "clock")}, ${length(to - from)}`;
       const leads = row.bars.find((one) => one[0] === "leading" && one[1] === from);
-      return `${row.name}\n${kind}: ${label}${leads ? ", leads it" : ""}\n${written(from, "clock")} ${until}`;
+      return `${row.name}\n${row === this.generations ? "" : `${kind}: `}${label}${leads ? ", leads it" : ""}\n${written(from, "clock")} ${until}`;
     }
     open(found) {
       const [row, thing] = [found.row, found.dot !== undefined ? found.row.dots[found.dot] : found.row.bars[found.bar]];
@@ -191,7 +195,7 @@
         const end = thing[2] === null ? Infinity : thing[2];
         const within = (rows) => [...new Set(rows.flatMap((one) =>
           one.dots.filter(([, at]) => at >= thing[1] && at <= end).map((dot) => dot[3]).filter((line) => line !== null)))];
-        const own = row.number === 0 ? [] : within([row]);
+        const own = row === this.generations ? [] : within([row]);
         const known = own.length ? own : within(this.rows);
         showPanel(`${row.name}: ${thing[3]}`, `${this.told(found).split("\n")[2]}.${note}${known.length ? "" : " No line of it is drawn here."}`, known);
       }
@@ -211,7 +215,7 @@
 
     filter() {
       const wanted = state.member.toLowerCase();
-      this.shown = this.rows.filter((row) => row.number === 0 || row.name.toLowerCase().includes(wanted));
+      this.shown = this.rows.filter((row) => row === this.generations || row.name.toLowerCase().includes(wanted));
       for (const row of this.rows) {
         const place = this.shown.indexOf(row);
         row.node.toggleAttribute("hidden", place < 0);
