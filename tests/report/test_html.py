@@ -12,7 +12,7 @@ import pytest
 
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.model import Report
-from tests.report.building import crash_report, empty_report, healthy_report, payments
+from tests.report.building import a_crash, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_events, many_groups
 
 VOID = frozenset({"meta", "input", "br"})
@@ -132,6 +132,24 @@ def test_the_page_of_a_crash_says_all_there_is_to_say() -> None:
         *("What the logs do not show", "No log of consumer payments-3", "the gzip ends early"),
     ):
         assert words in text
+
+
+@pytest.mark.parametrize(
+    ("ongoing", "lasted", "words"),
+    [
+        (True, None, "still going on where the logs end"),
+        (False, None, "end not seen"),
+        (False, 9_200, "9.2 s, <strong>over</strong>"),
+        (False, 0, "</time>, <strong>over</strong>"),
+    ],
+)
+def test_whether_an_incident_is_over_is_said_in_so_many_words(*, ongoing: bool, lasted: int | None, words: str) -> None:
+    report = crash_report()
+    end = None if lasted is None else a_crash().started_at + lasted
+    crash = replace(a_crash(), ongoing=ongoing, ended_at=end)
+    text = to_html(replace(report, incidents=(crash, *report.incidents[1:])))
+    assert words in text.split("<dt>Since</dt>")[1].partition("</div>")[0]
+    assert words in text.split('id="overview"')[1].partition("</table>")[0]
 
 
 def test_the_most_urgent_incident_opens_the_page() -> None:
