@@ -30,7 +30,8 @@ class Finding:
     """One cause, once: what it explains (`claims`), who is to blame, and the lines that prove it.
 
     `core` are the claims without which there is no finding; all `claims` when left empty.
-    `because` must not be empty. `until` is the last effect known to the rule. `cause` is set from the module's name.
+    `because` must not be empty. `until` is the last effect known to the rule. `cause` is set from the module's name,
+    `rank` from the rule, unless what was found lies deeper than what the rule finds elsewhere.
     `struck_at` is when it hit whoever is blamed, where one blow may hit several (a host, a switch, a power line).
     """
 
@@ -49,7 +50,7 @@ class Finding:
     advice: tuple[Advice, ...] = ()
     followups: tuple[str, ...] = ()
     cause: str = ""
-    rank: int = 50
+    rank: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a claim without proof."""

@@ -34,7 +34,7 @@ def findings_of(timeline: Timeline) -> tuple[list[Finding], dict[str, str]]:
             broken[cause] = f"{type(error).__name__}: {error}"
             continue
         for finding in findings:
-            finding.cause, finding.rank = cause, rule.rank
+            finding.cause, finding.rank = cause, finding.rank or rule.rank
         found += findings
     return sorted(found, key=lambda f: (f.rank, f.started_at(), -f.confidence, f.cause, _names(f))), broken
 

@@ -74,10 +74,11 @@ class PartitionsUnassigned(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitFailed(Event):
-    """An offset commit failed. `error` is an Errors name or exception where known."""
+    """An offset commit failed. `error` is an Errors name or exception where known, `partition` its topic and number."""
 
     error: str | None = None
     detail: str | None = None
+    partition: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

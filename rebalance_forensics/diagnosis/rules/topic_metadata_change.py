@@ -6,11 +6,21 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from rebalance_forensics.diagnosis.episodes import NEAR_MS, distinct_events, formed_at, runs, seconds, span, touched
+from rebalance_forensics.diagnosis.episodes import (
+    NEAR_MS,
+    Away,
+    absences,
+    distinct_events,
+    formed_at,
+    runs,
+    seconds,
+    span,
+    touched,
+)
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.given_topics import given_topics
 from rebalance_forensics.diagnosis.growth import Growth, growths
-from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut, Severity
 from rebalance_forensics.diagnosis.subscriptions import (
     of_the_group,
     read_by_the_group,
@@ -20,6 +30,7 @@ from rebalance_forensics.diagnosis.subscriptions import (
     wordless_rejoins,
 )
 from rebalance_forensics.diagnosis.unready_topics import Unready, unready_topics
+from rebalance_forensics.diagnosis.vanished_topics import Vanished, held_up_by_vanished_topic, vanished_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
@@ -29,6 +40,10 @@ from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.told import time_of
 
 ONE_CHANGE_MS = 120_000
+LONG_MS = 30_000
+"""Members that stand still for longer are no longer a planned change."""
+HELD_UP = 17
+"""Who cannot commit misses max.poll.interval.ms, and the group waits for it: deeper than either."""
 NOTICED_MS = 10_000
 """The coordinator of a KIP-848 group sees a changed topic at the next heartbeat of any member."""
 STORM = 3
@@ -52,12 +67,59 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         if topics and not any(g.taken_up_by for g in grown):
             yield _finding(timeline, [request], _sure_of(timeline, topics, grown), topics)
     yield from _grown(timeline, [*told, *wordless])
-    yield from (_vanished(timeline, u) for u in unready_topics(timeline) if u.missing and u.read_before)
+    yield from (_without_tasks(timeline, u) for u in unready_topics(timeline) if u.missing and u.read_before)
+    yield from (_held_up(timeline, vanished) for vanished in vanished_topics(timeline))
     yield from _right_after_a_change(timeline)
     yield from _bumped_by_metadata(timeline)
 
 
-def _vanished(timeline: Timeline, unready: Unready) -> Finding:
+def _held_up(timeline: Timeline, vanished: Vanished) -> Finding:
+    """Members that do not rejoin because they cannot commit what they read of a topic that is gone."""
+    begin, end, names = vanished.begin, vanished.end, ", ".join(vanished.topics)
+    late = [a for a in absences(timeline, ("poll-timeout",)) if held_up_by_vanished_topic(timeline, a)]
+    facts = [*timeline.moves(begin, end + NEAR_MS), *(fact for away in late for fact in away.facts())]
+    asked = timeline.requests.between(begin, end)
+    who = f"{len(vanished.actors)} members" if len(vanished.actors) > 1 else "one member"
+    return Finding(
+        because=distinct_events([*vanished.deleted[:2], *_first_and_last(vanished)]),
+        culprits=_culprits(list(vanished.topics)),
+        confidence=CERTAIN if vanished.deleted else PROBABLE,
+        severity=_severity(timeline, vanished, late),
+        onset=begin,
+        ongoing=vanished.still,
+        rank=HELD_UP,
+        claims=(*asked, *facts, *touched(timeline, [*asked, *facts])),
+        narrative=(
+            f"{names} vanished under the members; {who} tried for {seconds(end - begin)} to commit what was read of it "
+            "and did not rejoin meanwhile."
+        ),
+        ruled_out=(RuledOut(cause="slow-processing", why="a refused commit was repeated, not work that took long"),),
+        advice=(
+            Advice(
+                action=f"Create {names} again, or take it out of the application and restart.",
+                why="A commit for a topic that is gone is repeated until a timeout; the whole group waits for it.",
+                cost="What was in the topic stays lost.",
+            ),
+        ),
+    )
+
+
+def _severity(timeline: Timeline, vanished: Vanished, late: list[Away]) -> Severity:
+    # An application of Streams cannot do without a source topic; a consumer reads on what is left to it.
+    if timeline.kind == "streams":
+        return "critical"
+    return "warning" if late or vanished.end - vanished.begin > LONG_MS else "info"
+
+
+def _first_and_last(vanished: Vanished) -> list[Event]:
+    """The first and the last refusal of each topic and partition."""
+    ends: dict[str | None, list[Event]] = {}
+    for event in vanished.refused:
+        ends.setdefault(event.partition, []).append(event)
+    return [event for told in ends.values() for event in (told[0], told[-1])]
+
+
+def _without_tasks(timeline: Timeline, unready: Unready) -> Finding:
     """A KIP-1071 group whose source topics were deleted: its coordinator takes all tasks away."""
     begin, end = time_of(unready.told[0]), time_of(unready.told[-1])
     names = ", ".join(unready.topics)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnosis.test_slow_processing import EXPIRED, LEAVING, SHORT
+from tests.story import Story, clock, ms
+
+DELETED = "Removed topic orders with ID 4Yk0lTA8R0yTTTSrgBS8eg."
+REFUSED = "Offset commit failed on partition orders-0 at offset 42: This server does not host this topic-partition."
+
+
+def refused(story: Story, client: str, seconds: int, begin: str = "01:10:00.000") -> Story:
+    """A member that tries to commit what it read of a topic, each half second."""
+    for half in range(seconds * 2):
+        story.client(client, clock(ms(begin) + half * 500), REFUSED, level="WARN")
+    return story
+
+
+def deleted(story: Story) -> Story:
+    return story.broker("01:09:59.900", DELETED, logger="kafka.server.metadata.BrokerMetadataPublisher")
+
+
+def test_members_that_cannot_commit_what_they_read_of_a_deleted_topic_are_held_up_by_it() -> None:
+    story = refused(deleted(Story().formed("c-1", "c-2")), "c-1", 20)
+    cause = story.goes_on("01:12:00.000").the_incident().root_causes[0]
+    assert (cause.cause, story.blamed()) == ("topic-metadata-change", ["orders"])
+    assert cause.confidence >= 0.9
+    assert "tried for 19.6 s" in cause.narrative
+
+
+def test_who_misses_the_poll_interval_while_it_repeats_a_commit_is_not_slow() -> None:
+    story = refused(deleted(Story().formed("c-1", "c-2")), "c-2", 30)
+    old = story.id_of("c-2")
+    story.client("c-2", "01:10:30.000", EXPIRED, level="WARN")
+    story.client("c-2", "01:10:30.001", LEAVING.format(old, SHORT))
+    story.broker("01:10:30.010", story.words.left(old, SHORT))
+    story.rebalanced("01:10:30.011", story.words.leaving(old, SHORT), ["c-1"])
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.the_incident().severity == "warning"
+
+
+def test_without_the_brokers_it_is_told_with_less_certainty() -> None:
+    story = refused(Story(seen="clients").formed("c-1", "c-2"), "c-1", 20)
+    cause = story.goes_on("01:12:00.000").the_incident().root_causes[0]
+    assert cause.cause == "topic-metadata-change"
+    assert cause.confidence < 0.9
+
+
+def test_a_broker_that_does_not_know_its_partitions_for_a_moment_deleted_nothing() -> None:
+    story = refused(Story().formed("c-1", "c-2"), "c-1", 3)
+    assert story.goes_on("01:12:00.000").causes() == []
+
+
+@pytest.mark.parametrize(("until", "over"), [("01:10:20.000", False), ("01:13:00.000", True)])
+def test_where_the_logs_end_it_still_goes_on(until: str, *, over: bool) -> None:
+    story = refused(deleted(Story().formed("c-1", "c-2")), "c-1", 20).goes_on(until)
+    assert story.the_incident().ongoing is not over
