@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis.test_slow_processing import EXPIRED
 from tests.story import Side
 from tests.streams_group import StreamsStory, two_nodes
 
@@ -75,6 +76,13 @@ def test_topics_that_vanish_under_a_running_application_are_the_reason_that_it_s
     story = told_all_along(two_nodes("clients"), MISSING, "01:10:00.000", "01:10:05.000", "01:10:20.000")
     assert story.causes() == ["topic-metadata-change"]
     assert story.the_incident().severity == "critical"
+
+
+def test_a_thread_that_stands_still_for_want_of_a_topic_until_its_poll_timeout_is_not_slow() -> None:
+    story = told_all_along(two_nodes("clients"), MISSING, "01:10:00.000", "01:10:05.000", "01:10:20.000")
+    story.thread_says("node-1", 1, "01:10:20.100", EXPIRED)
+    story.moves("node-1", 1, "01:10:20.101", "RECONCILING", "PREPARE_LEAVING")
+    assert story.causes() == ["topic-metadata-change"]
 
 
 def test_topics_with_the_wrong_number_of_partitions_never_fit() -> None:

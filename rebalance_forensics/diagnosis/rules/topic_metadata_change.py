@@ -129,6 +129,7 @@ def _without_tasks(timeline: Timeline, unready: Unready) -> Finding:
         confidence=CERTAIN,
         severity="critical",
         onset=begin,
+        rank=HELD_UP,
         claims=(*timeline.rebalances.between(begin - NEAR_MS, end), *timeline.moves(begin, end + NEAR_MS)),
         narrative=f"{names} vanished under the application, and the coordinator gave it no task any more.",
         ruled_out=(RuledOut(cause="subscription-change", why="the topology asks for the topics as before"),),
