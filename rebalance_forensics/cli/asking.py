@@ -19,7 +19,7 @@ from rebalance_forensics.cli.options import (
 )
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
 from rebalance_forensics.cli.running import exit_code, options_of, run
-from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.refusals import refuse_unknown_group
 
 
 def timeline(
@@ -47,8 +47,7 @@ def timeline(
     report = analysis.report
     histories = [history for history in report.groups if history.group == group]
     if not histories:
-        known = ", ".join(dict.fromkeys(history.group for history in report.groups)) or "none"
-        raise InputError(f"no line speaks of group {group!r}; groups in these logs: {known}.")
+        refuse_unknown_group(group, [history.group for history in report.groups])
     say("\n".join(render_timeline(history, width=width(), color=colored()) for history in histories))
     leave(exit_code(analysis))
 

@@ -129,5 +129,6 @@ def _wrong_usage(error: Exception) -> int:
         raise error
     context = getattr(error, "ctx", None)
     command = context.command_path if context else NAME
-    warn(f"{told().rstrip('.')}; see {command} --help.")
+    sentence = told().rstrip(".").replace("Value error, ", "")
+    warn(f"{sentence}{' See' if sentence.endswith('?') else '; see'} {command} --help.")
     return REFUSED

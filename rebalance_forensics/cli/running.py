@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rebalance_forensics.pipeline.options import AnalyzeOptions
     from rebalance_forensics.pipeline.run import Analysis, Progress
     from rebalance_forensics.pipeline.stats import Failure
+    from rebalance_forensics.report.model import Report
 
 _SEVERITIES = list(SeverityName)
 
@@ -72,7 +73,34 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
         error if one.path in error else f"{one.path}: {error}" for one in analysis.report.inputs for error in one.errors
     )
     warn_all(_failed(analysis.failures))
+    warn_all(_in_vain(options, analysis.report))
     return analysis
+
+
+def _in_vain(options: AnalyzeOptions, report: Report) -> Iterator[str]:
+    """What was asked for and fits nothing in these logs: without a word, the report would be taken for its answer."""
+    from rebalance_forensics.report.near_names import did_you_mean  # noqa: PLC0415 - `--help` needs none of it
+    from rebalance_forensics.report.times import utc  # noqa: PLC0415
+
+    first = min((one.first for one in report.inputs if one.first is not None), default=None)
+    last = max((one.last for one in report.inputs if one.last is not None), default=None)
+    since = options.since.resolve(last) if options.since else None
+    until = options.until.resolve(last) if options.until else None
+    if since is not None and until is not None and since >= until:
+        yield f"--since {utc(since)} is not before --until {utc(until)}; the report is about no time at all."
+    elif last is not None and since is not None and since > last:
+        yield f"--since {utc(since)}: the logs end before, at {utc(last)} UTC; the report is about no time at all."
+    elif first is not None and until is not None and until <= first:
+        yield f"--until {utc(until)}: the logs begin after, at {utc(first)} UTC; the report is about no time at all."
+    yield from (
+        f"--tz {name}={zone}: no file is of that name or host; {did_you_mean(name, _hosts(report), 'hosts')}"
+        for name, zone in options.zones.by_host
+        if not any(name in (one.host, one.path, *one.path.split("/")) for one in report.inputs)
+    )
+
+
+def _hosts(report: Report) -> Iterator[str]:
+    return (one.host for one in report.inputs if one.host)
 
 
 def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:

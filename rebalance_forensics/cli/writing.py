@@ -47,9 +47,10 @@ class Outputs:
         """The outputs that were asked for; refuses unknown formats and directories that are not there."""
         exports = tuple(map(_export, export))
         chosen = cls(json=json, html=html, events=events, tables=tables, exports=exports, anonymize=anonymize)
-        for target in chosen.files():
+        places = [target if target == STDOUT else target.resolve() for target in chosen.files()]
+        for target, place in zip(chosen.files(), places, strict=True):
             _check(target)
-            if target != STDOUT and [*chosen.files()].count(target) > 1:
+            if target != STDOUT and places.count(place) > 1:
                 raise InputError(f"{target} is named for two outputs; give each a file of its own.")
         if events is not None and anonymize:
             raise InputError("--events holds the log lines as they are; leave out --anonymize or --events.")
@@ -76,7 +77,8 @@ def shown(analysis: Analysis, outputs: Outputs) -> Report:
 
 
 def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> None:
-    """Write each file whole or not at all."""
+    """Write each file whole or not at all, and none over a log."""
+    _spare_logs(analysis, outputs)
     if outputs.json is not None:
         _put(outputs.json, to_json(report))
     if outputs.html is not None:
@@ -87,6 +89,14 @@ def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> None:
         write_events(analysis, outputs.events)
     if outputs.tables is not None:
         write_tables(report, outputs.tables)
+
+
+def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:
+    """Refuse to write over what was read; a report of an earlier run is not read, so it may be replaced."""
+    read = {Path(file.location).resolve() for file in analysis.plan.files if file.size}
+    for target in outputs.files():
+        if target != STDOUT and target.resolve() in read:
+            raise InputError(f"{target} is one of the files that were read; give the output a name of its own.")
 
 
 def _check(target: Path) -> None:

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NoReturn
+
+from rebalance_forensics.report.near_names import did_you_mean
+
 
 class InputError(Exception):
     """The command or its input cannot be used as it is; the message is the sentence to show."""
+
+
+def refuse_unknown_group(group: str, known: Iterable[str]) -> NoReturn:
+    """No group of that name: a report on nothing would read as if all were well."""
+    raise InputError(f"no line speaks of group {group!r}; {did_you_mean(group, known, 'groups in these logs')}")

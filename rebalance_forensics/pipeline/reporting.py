@@ -48,6 +48,12 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
     )
 
 
+def groups_in(results: pa.Table) -> list[str]:
+    """Every group that the rows tell of, whichever was asked for."""
+    reader = CaseReader(LinesBefore(counts_of(results)).corrected)
+    return sorted({reader.read(payload).history.group for payload in payloads(results, Kind.CASE)})
+
+
 def counts_of(rows: pa.Table) -> list[SplitStats]:
     """What was counted in each split."""
     codec = Codec()

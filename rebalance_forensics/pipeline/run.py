@@ -13,8 +13,8 @@ import pyarrow as pa
 from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading, refuse_missing
-from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.reporting import counts_of, failures_of, report_of, without_cases
+from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
+from rebalance_forensics.pipeline.reporting import counts_of, failures_of, groups_in, report_of, without_cases
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.report.model import Report
 
@@ -67,6 +67,8 @@ def analyze_keeping(
         rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, total))
     refuse_foreign(plan, paths, rows)
     report, failures = report_of(plan, rows, options), tuple(failures_of(rows))
+    if options.group is not None and not report.groups and options.group not in {one.group for one in failures}:
+        refuse_unknown_group(options.group, groups_in(rows))
     return Analysis(report=report, plan=plan, rows=without_cases(rows), failures=failures)
 
 
@@ -80,6 +82,8 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None
         raise InputError(f"{looked_at}: no files here; name a directory, file or archive with Kafka logs.")
     lines = sum(s.lines for s in stats)
     failed = "; ".join(sentence for _, sentence in plan.errors[:3])
+    if not plan.files:
+        raise InputError(f"no Kafka line found: {failed}.")
     raise InputError(
         f"{looked_at}: no Kafka line found in {_counted(len(plan.files), 'file')} with {_counted(lines, 'line')}; "
         + (f"{failed}." if failed else "name the logs of brokers, consumers, Streams or Connect workers.")

@@ -16,6 +16,7 @@ from typing import BinaryIO
 from rebalance_forensics.sources.codecs import Damage, codec_of
 from rebalance_forensics.sources.containers import UNREADABLE, container_of, members
 from rebalance_forensics.sources.opening import MAX_DEPTH, head_of, layers, opened, spooled
+from rebalance_forensics.sources.own_outputs import is_own_output
 from rebalance_forensics.sources.text import is_binary
 
 _SNIFFED = 64 << 10
@@ -39,7 +40,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """All files found, by path, and one sentence for each thing that cannot be read."""
+    """All files found, by path, and one sentence for each thing that cannot be read; our own reports are neither."""
 
     files: tuple[InputFile, ...]
     errors: tuple[tuple[str, str], ...]
@@ -49,10 +50,11 @@ class Discovery:
 class _Search:
     files: list[InputFile] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
 
 
 def discover(paths: Sequence[str]) -> Discovery:
-    """Walk what was given; nothing is skipped without a word."""
+    """Walk what was given; nothing but what this program wrote before is skipped without a word."""
     search = _Search()
     names = _root_names(paths)
     for given, name in dict(zip(paths, names, strict=True)).items():
@@ -60,6 +62,8 @@ def discover(paths: Sequence[str]) -> Discovery:
             _look_into(_standard_input(), "-", search)
         else:
             _walk(Path(given), name, search)
+    if search.reports and not search.files and not search.errors:
+        search.errors.append((search.reports[0], f"{search.reports[0]} was written by this program; name the logs"))
     unique = {(file.path, file.location, file.members): file for file in search.files}
     return Discovery(
         files=tuple(sorted(unique.values(), key=lambda file: (file.path, file.location))),
@@ -183,6 +187,8 @@ def _sort_out(file: InputFile, stream: BinaryIO, depth: int, search: _Search) ->
         start, chunks = stream.read(_SNIFFED), iter(())
     if kind:
         _descend(file, stream, depth, search)
+    elif is_own_output(file.path, start):
+        search.reports.append(file.path)
     elif is_binary(start):
         search.errors.append(
             (file.path, f"{file.path} is a binary file, not a log; leave it out, or export it as text")

@@ -13,6 +13,8 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.zone_names import offset_of
 
 QUARTER_MS = 15 * 60_000
+_FARTHEST = 14 * 60
+"""Minutes that any zone is away from UTC at most (Kiribati)."""
 _OFFSET = re.compile(r"(?:UTC|GMT)?(?P<offset>[+-]\d\d?(?::?\d\d)?)\Z")
 
 
@@ -37,7 +39,10 @@ def _fixed(zone: str) -> int | None:
         return None
     sign, digits = match["offset"][0], match["offset"][1:].replace(":", "")
     padded = digits.zfill(2) if len(digits) <= 2 else digits.zfill(4)
-    return offset_of(sign + padded)
+    offset = offset_of(sign + padded)
+    if offset is None or abs(offset) > _FARTHEST:
+        raise UnknownZoneError(f"--tz {zone}: no zone is so far from UTC; say +02:00 or a name such as Europe/Berlin")
+    return offset
 
 
 def to_utc(local_ms: int, zone: str) -> EpochMs:

@@ -1,0 +1,67 @@
+"""What was asked for and fits nothing in the logs is said, and not answered with a report that all is well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.report.near_names import near_names
+from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules
+from tests.conftest import Command
+
+LOCAL = ("--engine", "local", "--quiet")
+
+
+@pytest.mark.parametrize("wrong", ["paymnets", "PAYMENTS", "pay"])
+def test_a_group_that_no_line_speaks_of(command: Command, logs: Path, wrong: str) -> None:
+    done = command("analyze", logs, *LOCAL, "--group", wrong)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"rebalance-forensics: no line speaks of group {wrong!r}; did you mean payments?\n"
+
+
+def test_a_group_unlike_all_others_is_told_which_there_are(command: Command, logs: Path) -> None:
+    done = command("timeline", logs, "--engine", "local", "--group", "xyz")
+    assert done.returncode == 2
+    assert "groups in these logs: payments." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--since", "2030-01-01"), "--since 2030-01-01 00:00:00: the logs end before, at 2026-03-01 10:05:00 UTC;"),
+        (("--until", "2020-01-01"), "--until 2020-01-01 00:00:00: the logs begin after, at 2026-03-01 10:00:00 UTC;"),
+        (("--since", "1h", "--until", "2h"), "is not before --until"),
+        (("--tz", "broker-9=+02:00"), "--tz broker-9=+02:00: no file is of that name or host; did you mean broker-1?"),
+    ],
+)
+def test_a_time_or_a_host_outside_the_logs(command: Command, logs: Path, options: tuple[str, ...], said: str) -> None:
+    done = command("analyze", logs, *LOCAL, *options)
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    assert said in done.stderr
+
+
+def test_options_that_fit_are_no_news(command: Command, logs: Path) -> None:
+    done = command("analyze", logs, *LOCAL, "--since", "1h", "--tz", "broker-1=UTC", "--group", "payments")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("zone", ["+25:00", "-15", "broker-1=+1430"])
+def test_an_offset_that_no_zone_has(zone: str) -> None:
+    with pytest.raises(UnknownZoneError, match="no zone is so far from UTC"):
+        ZoneRules.of([zone])
+
+
+def test_wrong_usage_reads_as_sentences(command: Command, logs: Path) -> None:
+    assert command("analize", logs).stderr == (
+        "rebalance-forensics: No such command 'analize'. Did you mean 'analyze'? See rebalance-forensics --help.\n"
+    )
+    wrong = command("analyze", logs, "--fail-on", "bad").stderr
+    assert "Invalid value for '--fail-on': 'bad' is not one of 'info', 'warning', 'critical'; see" in wrong
+
+
+def test_near_names_are_the_likeliest_first() -> None:
+    known = ["orders", "payments", "payments-dlq", "audit"]
+    assert near_names("Payments", known) == ["payments", "payments-dlq"]
+    assert near_names("paymets", known) == ["payments", "payments-dlq"]
+    assert near_names("zzz", known) == near_names("", known) == []
