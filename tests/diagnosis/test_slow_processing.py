@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis.test_process_pause import UNKNOWN
 from tests.epochs import three_members
-from tests.kafka_words import Release
+from tests.kafka_words import Release, generation_of
 from tests.story import Side, Story
 
 EXPIRED = (
@@ -108,6 +109,17 @@ def test_whoever_leaves_before_the_poll_interval_can_have_passed_was_not_slow() 
 
 def test_the_eviction_and_the_rejoin_are_one_incident() -> None:
     assert slow_member((3, 9)).the_incident().generations == (2, 3)
+
+
+def test_a_rebalance_that_a_slow_member_missed_between_two_poll_timeouts_is_no_pause_of_its_process() -> None:
+    story = slow_member((3, 9))
+    story.client("c-3", "01:10:20.000", UNKNOWN.format(generation_of(3, story.id_of("c-3"))))
+    story.reborn("c-3").rebalanced("01:10:21.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    story.client("c-3", "01:10:40.000", EXPIRED, level="WARN")
+    story.client("c-3", "01:10:40.001", LEAVING.format(story.id_of("c-3"), SHORT))
+    story.broker("01:10:40.010", story.words.left(story.id_of("c-3"), SHORT))
+    story.rebalanced("01:10:40.011", story.words.leaving(story.id_of("c-3"), SHORT), ["c-1", "c-2"])
+    assert story.causes() == ["slow-processing"]
 
 
 def test_a_member_that_never_polls_again_stops_work() -> None:

@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.episodes import (
     setting,
     touched,
 )
-from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, UNSURE, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, UNSURE, Fact, Finding, Rule
 from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
@@ -100,7 +100,7 @@ def _died_meanwhile(timeline: Timeline, group: list[Away]) -> set[Actor]:
 
 def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Finding:
     actors = [a.actor for a in group]
-    facts = tuple(f for a in group for f in a.facts())
+    facts = (*(f for a in group for f in a.facts()), *_meanwhile(timeline, group))
     everyone = len(set(actors)) > 1
     told = _told_limit(group)
     limit = told or setting(timeline, "max.poll.interval.ms", 300_000)
@@ -129,6 +129,17 @@ def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Findin
         ),
         advice=_advice(limit, away_ms, timeline.settings.get("max.poll.records", "")),
     )
+
+
+def _meanwhile(timeline: Timeline, group: list[Away]) -> list[Fact]:
+    """What else befell a member between two poll timeouts of its own: rebalances that it missed, and its returns."""
+    found: list[Fact] = []
+    for actor in dict.fromkeys(a.actor for a in group):
+        times = [d.at for a in group if a.actor is actor for d in a.departures]
+        begin, end = min(times), max(times) + SLACK_MS
+        missed = [d for d in timeline.departures.of(actor).between(begin, end) if d.why != "session-expired"]
+        found += [*missed, *timeline.arrivals.of(actor).between(begin, end)]
+    return found
 
 
 def _why_no_pause(timeline: Timeline, group: list[Away]) -> str:
