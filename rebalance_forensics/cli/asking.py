@@ -33,6 +33,9 @@ def timeline(
     patterns: PatternsOption = [],  # noqa: B006
     engine: EngineOption = EngineName.SPARK,
     java_home: JavaHomeOption = None,
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, help="Unfold what repeats itself.", show_default=False)
+    ] = 0,
 ) -> None:
     """Show every generation of one group, member by member.
 
@@ -48,7 +51,8 @@ def timeline(
     histories = [history for history in report.groups if history.group == group]
     if not histories:
         refuse_unknown_group(group, [history.group for history in report.groups])
-    say("\n".join(render_timeline(history, width=width(), color=colored()) for history in histories))
+    laid_out = (render_timeline(one, width=width(), color=colored(), verbosity=verbose) for one in histories)
+    say("\n".join(laid_out))
     leave(exit_code(analysis))
 
 

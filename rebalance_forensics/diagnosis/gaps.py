@@ -70,6 +70,8 @@ def _unknown_zones(timeline: Timeline) -> list[Gap]:
             what=f"The time zone of {files} is not known.",
             started_at=None,
             ended_at=None,
-            consequence="Its times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it.",
+            consequence="Its times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it."
+            if len({c.path for c in unknown}) == 1
+            else "Their times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it.",
         )
     ]

@@ -92,7 +92,7 @@ def incident_of(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance
         ended_at=None if ongoing else ended,
         ongoing=ongoing,
         severity=severity,
-        summary=draft.findings[0].narrative,
+        summary=_summary(draft),
         root_causes=(cause,),
         ruled_out=_ruled_out(draft),
         followups=tuple(sorted(f for f in followups if f)),
@@ -147,11 +147,24 @@ def _interleaved(findings: Sequence[Finding]) -> list[Event]:
     return found
 
 
+def _summary(draft: Draft) -> str:
+    """The first finding, and to how many more it happened: a verdict that names one of many would mislead."""
+    first = draft.findings[0]
+    others = sorted(draft.names - names_of(first))
+    if not others:
+        return first.narrative
+    return f"{_sentence(first.narrative)} The same befell {others[0] if len(others) == 1 else f'{len(others)} others'}."
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def _repeated(draft: Draft) -> str:
     first = draft.findings[0]
     others = sorted(draft.names - names_of(first))
     times = f" It happened {len(draft.findings)} times." if len(draft.findings) > len(others) + 1 else ""
-    return first.narrative + times + (f" The same befell {', '.join(others)}." if others else "")
+    return _sentence(first.narrative) + times + (f" The same befell {', '.join(others)}." if others else "")
 
 
 def _culprits(timeline: Timeline, draft: Draft) -> tuple[Culprit, ...]:

@@ -179,7 +179,8 @@ def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
 
 
 def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
-    for departure in clock.departures(before.started_at, (after.stabilized_at or after.started_at) + EXACT_MS):
+    # Who goes later than that did not begin the rebalance, so the gap before it is not theirs.
+    for departure in clock.departures(before.started_at, after.started_at + EXACT_MS):
         who = departure.actor.name
         if departure.why == "poll-timeout":
             yield from _poll_timeout(bare, before, departure, clock)

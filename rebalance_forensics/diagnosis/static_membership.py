@@ -129,10 +129,19 @@ def _explained(
         )
     told = (
         f"After {len(short)} of {len(absences)} {'departure' if len(absences) == 1 else 'departures'} the member was "
-        f"back within session.timeout.ms ({seconds(session)}), so {spared} of {rebalances} "
-        f"{'rebalance' if rebalances == 1 else 'rebalances'} would not have been."
+        f"back within session.timeout.ms ({seconds(session)}), {_spared(spared, rebalances)}."
     )
     return told + _longest(absences, session)
+
+
+def _spared(spared: int, rebalances: int) -> str:
+    if rebalances == 1:
+        return f"{'so' if spared else 'yet'} the rebalance would {'not ' if spared else ''}have happened"
+    if spared == rebalances:
+        return f"so none of the {rebalances} rebalances would have happened"
+    if not spared:
+        return f"yet all {rebalances} rebalances would have happened"
+    return f"so {spared} of the {rebalances} rebalances would not have happened"
 
 
 def _longest(absences: Sequence[Absence], session: int) -> str:

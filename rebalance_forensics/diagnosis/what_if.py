@@ -1,4 +1,4 @@
-"""The same incident under another protocol: which of its pauses would not have been."""
+"""The same incident under another protocol: which of its pauses would have been spared."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _kept_sentence(shares: Sequence[PauseShare]) -> str:
     text = f"{_counted(shares)}; in {len(whole)} the member got exactly its own partitions back"
     if partly:
         text += f" and in {len(partly)} some of them, counted by their share"
-    return f"{text}: {seconds(sum(s.kept_ms() for s in shares))} of {seconds(total)} would not have been."
+    return f"{text}: {seconds(sum(s.kept_ms() for s in shares))} of {seconds(total)} would have been spared."
 
 
 def _counted(shares: Sequence[PauseShare]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
@@ -78,15 +78,25 @@ def _members(rounds: Sequence[Participation]) -> Iterator[str]:
         return
     low, high = min(sizes), max(sizes)
     said = f"{low} to {high} members" if low < high else f"{count(high, 'member')} each time"
-    for label, told in (
-        ("missing", [one.missing for one in rounds]),
-        ("new", [one.new for one in rounds]),
-        ("back under a new id", [one.renewed for one in rounds]),
+    missing, new = (
+        Counter(chain.from_iterable(told)) for told in zip(*((r.missing, r.new) for r in rounds), strict=True)
+    )
+    back = missing & new
+    for label, names in (
+        ("gone and back", back),
+        ("missing", missing - back),
+        ("new", new - back),
+        ("back under a new id", Counter(chain.from_iterable(one.renewed for one in rounds))),
     ):
-        names = Counter(chain.from_iterable(told))
         often = [name if times == 1 else f"{name} ({_times(times)})" for name, times in names.most_common()]
-        said += f"; {label} {some(often)}" if often else ""
+        said += f"; {label}: {some(often)}" if often else ""
     yield f"{said}."
+
+
+def numbered(generations: Sequence[int]) -> str:
+    """`generation 7`, `generations 7-9, 12`."""
+    told = ranges(generations)
+    return f"{'generation' if told.isdigit() else 'generations'} {told}"
 
 
 def which(generation: int | None, at: int) -> str:
@@ -121,7 +131,7 @@ def _led(history: GroupHistory) -> Iterator[Passage]:
 
 def _leader(name: str, mine: Sequence[Participation]) -> str:
     numbers = [one.generation for one in mine if one.generation is not None]
-    told = [f"generation {ranges(numbers)}"] if numbers else []
+    told = [numbered(numbers)] if numbers else []
     unnumbered = [time_of_day(one.at) for one in mine if one.generation is None]
     told += [f"at {some(unnumbered)}"] if unnumbered else []
     return f"{name} led {' and '.join(told)}"
@@ -133,7 +143,7 @@ def _times(number: int) -> str:
 
 def _together(burst: Burst) -> Passage:
     numbers = [one for one in burst.generations if one is not None]
-    named = f" (generation {ranges(numbers)})" if numbers else ""
+    named = f" ({numbered(numbers)})" if numbers else ""
     failed = sum(one.times for one in burst.failures)
     said = f"{burst.rebalances} rebalances from {time_of_day(burst.started_at)} on within "
     said += f"{duration(burst.ended_at - burst.started_at)}{named}"
@@ -148,7 +158,7 @@ def _reasons(burst: Burst) -> Iterator[str]:
         kinds[reason or "no line says why"].append(generation)
     for reason, generations in list(kinds.items())[:REASONS_TOLD]:
         numbers = [one for one in generations if one is not None]
-        yield f"{f'generation {ranges(numbers)}' if numbers else 'the next'} began: {reason}"
+        yield f"{numbered(numbers) if numbers else 'the next'} began: {reason}"
     if len(kinds) > REASONS_TOLD:
         yield f"and for {len(kinds) - REASONS_TOLD} more reasons"
 
@@ -175,7 +185,11 @@ def _rhythm(mine: Sequence[Spacing], setting: str | None) -> Passage:
     length = shortest if shortest == longest else f"{shortest} to {longest}"
     begin, end = mine[0], mine[-1]
     numbers = [n for n in (begin.from_generation, end.to_generation) if n is not None]
-    span = f"generation {' to '.join(map(str, numbers))}" if numbers else f"the one before {time_of_day(begin.at)}"
+    span = (
+        f"generation{'s' if len(numbers) > 1 else ''} {' to '.join(map(str, numbers))}"
+        if numbers
+        else f"the one before {time_of_day(begin.at)}"
+    )
     gaps = f"{len(mine)} even gaps of {length}" if len(mine) > 1 else f"{length} apart"
     return Passage(said=f"{_begun(span)}: {gaps}{_setting(begin, setting)}.", details=tuple(_whys(mine)))
 
@@ -206,15 +220,22 @@ def _took_part(rounds: Sequence[Participation]) -> Iterator[Passage]:
         names = some(one.members or (), NAMES_TOLD)
         every = "each time" if not changed and len(known) > 1 else f"in {which(one.generation, one.at)}"
         yield Passage(said=f"{count(len(one.members or ()), 'member')} {every}: {names or 'nobody'}.")
-    yield from (_change(one) for one in changed)
+    seen: set[str] = set()
+    for one in known:
+        if one.missing or one.new or one.renewed:
+            yield _change(one, seen)
+        seen.update(one.members or ())
 
 
-def _change(one: Participation) -> Passage:
-    parts = [
-        f"{label} {some(names, NAMES_TOLD)}"
-        for label, names in (("missing", one.missing), ("new", one.new), ("back under a new id", one.renewed))
-        if names
-    ]
+def _change(one: Participation, seen: Collection[str]) -> Passage:
+    """What changed against the rebalance before; who was seen before that is back, and not new."""
+    groups = (
+        ("missing", one.missing),
+        ("new", [name for name in one.new if name not in seen]),
+        ("back", [name for name in one.new if name in seen]),
+        ("back under a new id", one.renewed),
+    )
+    parts = [f"{label}: {some(names, NAMES_TOLD)}" for label, names in groups if names]
     told = count(len(one.members or ()), "member")
     return Passage(said=f"{_begun(which(one.generation, one.at))}: {told}; {'; '.join(parts)}.")
 

@@ -112,10 +112,13 @@ def since(incident: Incident) -> str:
     if incident.ended_at is None:
         return f"{start}, end not seen"
     if incident.ended_at == incident.started_at:
-        return start
+        return f"{start}, over"
+    length = duration(incident.ended_at - incident.started_at)
+    if utc(incident.ended_at) == utc(incident.started_at):
+        return f"{start}, for {length}, over"
     same_day = utc(incident.ended_at)[:DAY_CHARACTERS] == start[:DAY_CHARACTERS]
     end = time_of_day(incident.ended_at)[:8] if same_day else utc(incident.ended_at)
-    return f"{start} to {end}, {duration(incident.ended_at - incident.started_at)}"
+    return f"{start} to {end}, {length}, over"
 
 
 def ranges(numbers: Iterable[int]) -> str:

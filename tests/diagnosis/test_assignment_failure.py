@@ -35,6 +35,20 @@ def test_an_assignor_that_throws_again_and_again_is_the_leaders_fault() -> None:
     assert found.severity == "critical"
 
 
+def test_without_the_leaders_log_a_reason_to_rebalance_is_not_taken_for_the_failure() -> None:
+    story = comes(Story().formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    for second in range(20, 60, 10):
+        adding = story.words.adding(member_id(f"n-{second}"))
+        story.broker(f"01:10:{second}.000", story.words.preparing(story.generation, adding))
+        story.generation += 1
+        story.broker(f"01:10:{second + 3}.000", story.words.stabilized(story.generation, 3))
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "assignment-failure")
+    assert found.summary == (
+        "4 generations in a row got no assignment: their leader could not assign, or did not deliver."
+    )
+    assert found.root_causes[0].advice[0].why.startswith("No assignment arrived (failed 4 times")
+
+
 def test_one_lost_member_id_is_no_assignment_failure() -> None:
     assert "assignment-failure" not in throws(0).causes()
 

@@ -179,6 +179,19 @@ def test_a_member_that_dies_right_after_a_rebalance_spaces_it_by_the_session_tim
     assert (gap.setting, gap.value_ms, gap.configured, gap.at) == ("session.timeout.ms", 45_000, False, at(46.9))
 
 
+def test_a_member_that_expires_after_the_next_rebalance_began_did_not_space_it() -> None:
+    logs = Logs()
+    a_rebalance(logs, 0, 4, [C1, C2], C1, METADATA)
+    logs.coordinator(
+        6,
+        "Preparing to rebalance group payments in state PreparingRebalance with old generation 4 "
+        f"(__consumer_offsets-13) (reason: {METADATA})",
+    )
+    logs.coordinator(45.1, f"Member {C2} in group payments has failed, removing it from the group")
+    logs.coordinator(45.2, "Stabilized group payments generation 5 (__consumer_offsets-13) with 1 members")
+    assert [gap.setting for gap in spacings(logs.timeline())] == [None]
+
+
 def test_the_tips_are_plain_data_and_do_not_depend_on_the_order_of_lines() -> None:
     logs = otters()
     told = tips(logs.timeline())

@@ -79,7 +79,7 @@ def test_a_burst_tells_why_each_began_and_what_failed_how_often() -> None:
         failures=(failed,),
     )
     assert sentences(history_with(Reading(close_together=(burst,))), "Close together") == [
-        "2 rebalances from 10:01:00.000 on within 2 s (generation 7-8); 3 joins or syncs failed in between.",
+        "2 rebalances from 10:01:00.000 on within 2 s (generations 7-8); 3 joins or syncs failed in between.",
         "generation 8 began: a cooperative follow-up of the rebalance before",
         (
             "SyncGroup of payments-2 failed at 10:01:01.000 with REBALANCE_IN_PROGRESS, 3 times: "
@@ -105,7 +105,7 @@ def test_even_gaps_of_one_setting_are_one_rhythm() -> None:
     )
     assert sentences(history_with(Reading(spacings=gaps)), "Time between rebalances") == [
         (
-            "Generation 1 to 4: 3 even gaps of 1 min 01 s to 1 min 03 s, "
+            "Generations 1 to 4: 3 even gaps of 1 min 01 s to 1 min 03 s, "
             "by max.poll.interval.ms (60000 ms, as a log shows)."
         ),
         "payments-2 did not call poll()",
@@ -120,11 +120,11 @@ def test_who_was_missing_new_or_renewed_is_told_of_each_rebalance_that_changed_i
     )
     assert sentences(history, "Who took part") == [
         "3 members in generation 7 at 10:00:00.000: payments-1, payments-2, payments-3.",
-        "Generation 8 at 10:01:00.000: 2 members; missing payments-3.",
-        "Generation 9 at 10:02:00.000: 3 members; new payments-3; back under a new id payments-1.",
+        "Generation 8 at 10:01:00.000: 2 members; missing: payments-3.",
+        "Generation 9 at 10:02:00.000: 3 members; back: payments-3; back under a new id: payments-1.",
     ]
     assert dict(in_brief(history))["Members"] == (
-        "2 to 3 members; missing payments-3; new payments-3; back under a new id payments-1."
+        "2 to 3 members; gone and back: payments-3; back under a new id: payments-1."
     )
 
 

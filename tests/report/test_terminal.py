@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from rich.cells import cell_len
 
+from rebalance_forensics.diagnosis.model import Culprit, Gap
 from rebalance_forensics.report import terminal
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal import Explanation
-from tests.report.building import crash_report, empty_report, healthy_report
+from rebalance_forensics.timeline.model import Generation, Member
+from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_groups
 from tests.report.snapshots import assert_same
 
@@ -53,6 +57,44 @@ def test_the_first_screen_answers_what_who_how_bad_since_when_and_what_to_do() -
         assert answer in screen
 
 
+def test_a_verdict_about_several_is_told_once() -> None:
+    crash = a_crash()
+    told = f"{crash.summary} The same befell 2 others."
+    both = f"{crash.summary} It happened 3 times. The same befell payments-1, payments-3."
+    culprit = Culprit(kind="group", name="payments", names=("payments-1", "payments-2", "payments-3"))
+    cause = replace(crash.root_causes[0], narrative=both, culprits=(culprit,))
+    report = replace(crash_report(), incidents=(replace(crash, summary=told, root_causes=(cause,), occurrences=3),))
+    text = terminal.render(report, width=120)
+    assert "What happened" not in text
+    assert "Happened     once to each of 3 members\n" in text
+    assert "its members payments-1, payments-2, payments-3\n" in text
+    assert "process-crash (97 % sure) of the whole group payments on prod, over." in text
+
+
+def test_gaps_with_one_consequence_tell_it_once() -> None:
+    gaps = [a_gap(f"No log of c-{n}.", "Its end is not known.") for n in range(5)]
+    alone = a_gap("No broker log", "nothing of evictions")
+    text = terminal.render(replace(crash_report(), gaps=(*gaps, alone)), width=200)
+    assert text.count("Its end is not known.") == 1
+    assert "  - No log of c-2. And 2 more like it; --verbose shows them all. Its end is not known.\n" in text
+    assert "  - No broker log: nothing of evictions\n" in text
+    assert terminal.render(replace(crash_report(), gaps=tuple(gaps)), verbosity=1).count("No log of c-") == 5
+
+
+def a_gap(what: str, consequence: str) -> Gap:
+    return Gap(what=what, started_at=None, ended_at=None, consequence=consequence)
+
+
+def test_releases_that_lines_only_bound_are_told_apart() -> None:
+    inputs = tuple(
+        replace(crash_report().inputs[0], path=str(n), kafka_version=release)
+        for n, release in enumerate(("3.9.1", ">=3.2", ">=2.8", None))
+    )
+    text = terminal.render_coverage(inputs)
+    assert "Kafka 3.9.1; 2 files of 2.8, 3.2 or later." in text
+    assert "1 file of Kafka 3.2 or later." in terminal.render_coverage(inputs[1:2])
+
+
 def test_the_last_lines_repeat_the_verdict_that_has_scrolled_away() -> None:
     ending = " ".join(terminal.render(many_groups(30)).split()[-25:])
     assert "3 critical and 27 warning; most urgent: process-crash (97 % sure) by client payments-2" in ending
@@ -80,6 +122,64 @@ def test_a_timeline_names_members_as_operators_do() -> None:
     assert_same("timeline-payments.txt", terminal.render_timeline(crash_report().groups[0]))
 
 
+def test_a_storm_is_folded_and_nothing_but_the_repetition_is_left_out() -> None:
+    storm = replace(payments(), generations=a_storm(300), pauses=())
+    folded = terminal.render_timeline(storm)
+    assert "generations 9-307  the same, 299 more times\n" in folded
+    assert "!     SyncGroup failed: NOT_COORDINATOR (299 times)" in folded
+    assert folded.count("  generation ") < 10
+    whole = terminal.render_timeline(storm, verbosity=1)
+    assert whole.count("SyncGroup failed: NOT_COORDINATOR") == 300
+    assert "generation 307" in whole
+
+
+def test_a_member_that_comes_and_goes_is_folded_by_the_round() -> None:
+    there, away = payments().generations
+    rounds = [replace(one, generation=7 + 2 * n + i) for n in range(20) for i, one in enumerate((there, away))]
+    folded = terminal.render_timeline(replace(payments(), generations=tuple(rounds)))
+    assert "generations 9-46  the same 2 generations, 19 more times" in folded
+
+
+def test_generations_that_differ_are_all_shown() -> None:
+    growing = [
+        replace(payments().generations[0], generation=n, members=tuple(map(numbered_member, range(n))), joined=())
+        for n in range(1, 9)
+    ]
+    text = terminal.render_timeline(replace(payments(), generations=tuple(growing)))
+    assert "more times" not in text
+    assert all(f"generation {n}  " in text for n in range(1, 9))
+
+
+def test_of_a_large_generation_the_leader_and_the_newcomers_are_told() -> None:
+    everybody = tuple(map(numbered_member, range(300)))
+    large = replace(payments().generations[0], members=everybody, joined=("m-7",), leader="m-9", left=())
+    text = terminal.render_timeline(replace(payments(), generations=(large,)))
+    assert "+       client-7\n" in text
+    assert "client-9 (leader)" in text
+    assert "and 298 more of 300 members, 1 of them new" in text
+    assert len(text.splitlines()) < 60
+    whole = terminal.render_timeline(replace(payments(), generations=(large,)), verbosity=1)
+    assert "client-299" in whole
+
+
+def test_many_pauses_are_summed_up_by_member() -> None:
+    one = payments().pauses[0]
+    many = tuple(replace(one, started_at=at(10 * n), ended_at=at(10 * n + 1 + n / 100)) for n in range(100))
+    text = terminal.render_timeline(replace(payments(), pauses=many))
+    assert "payments-1  100 pauses, 2 min 30 s, the longest 2 s" in text
+    assert text.count("  revoked ") == 10
+
+
+def numbered_member(number: int) -> Member:
+    return Member(member_id=f"m-{number}", client_id=f"client-{number}")
+
+
+def a_storm(rounds: int) -> tuple[Generation, ...]:
+    first, again = payments().generations
+    same = replace(again, members=first.members, joined=(), left=(), failures=("SyncGroup failed: NOT_COORDINATOR",))
+    return (first, *(replace(same, generation=8 + n, reason=f"member m-{n} rejoins") for n in range(rounds)))
+
+
 def test_a_member_is_known_by_every_name_it_has() -> None:
     by_address = terminal.render_whois(crash_report(), "10.0.0.2")
     assert by_address == terminal.render_whois(crash_report(), "payments-2")
@@ -94,6 +194,10 @@ def test_an_unknown_name_gets_the_known_ones() -> None:
     assert terminal.render_whois(crash_report(), "orders") == (
         "Nobody in these logs is called orders.\nKnown names: payments-1, payments-2, payments-3.\n"
     )
+
+
+def test_a_slip_in_a_name_is_recognized() -> None:
+    assert "Did you mean payments-1" in terminal.render_whois(crash_report(), "paymets-1")
 
 
 def test_before_and_after_show_only_what_differs() -> None:

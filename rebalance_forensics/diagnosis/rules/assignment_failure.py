@@ -113,9 +113,8 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
         facts += [r for r in timeline.rebalances.touching(begin - 1_000, begin) if r.completed_at is None]
         facts += [d for a in actors for d in timeline.departures.of(a).between(begin, until)]
     names = ", ".join(c.name for c in culprits_of(timeline, actors)) or "The leader"
-    words = next(
-        (w for k in ("detail", "reason", "error") if (w := getattr(run[0], k, None))), "no assignment ever arrived"
-    )
+    words = next((w for k in ("detail", "reason", "error") if (w := getattr(run[0], k, None))), "no line says why")
+    undelivered = any(isinstance(e, RebalanceStarted) for e in run)
     return Finding(
         because=distinct_events(run),
         culprits=culprits_of(timeline, actors[:2]),
@@ -123,12 +122,16 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
         severity="critical" if len(run) > 2 else "warning",
         onset=begin,
         claims=tuple(facts),
-        narrative=f"{names} could not assign or deliver the assignment {times(len(run))}: {words}",
+        narrative=(
+            f"{len(run)} generations in a row got no assignment: their leader could not assign, or did not deliver."
+            if undelivered
+            else f"{names} could not assign or deliver the assignment {times(len(run))}: {words}"
+        ),
         ruled_out=(RuledOut(cause="offsets-topic-unavailable", why="no write to __consumer_offsets was refused"),),
         advice=(
             Advice(
                 action="Mend the assignor that throws, or take it out of partition.assignment.strategy.",
-                why=f"{words} (failed {times(len(run))}{span(run)})",
+                why=f"{'No assignment arrived' if undelivered else words} (failed {times(len(run))}{span(run)}).",
                 cost="Taking it out needs a rolling restart, and another assignor that all members have in common.",
             ),
         ),

@@ -32,7 +32,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             severity="critical" if _is_out(timeline, actor, last) else "warning",
             claims=(*facts, *touched(timeline, facts)),
             struck_at=first,
-            narrative=f"{name} is not authorized: {_words(events[0])}",
+            narrative=f"{name} is not authorized: {_words(events[0]).rstrip('. ')}.",
             advice=(
                 Advice(
                     action="Grant its principal READ on the group and on the topics.",

@@ -19,10 +19,17 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         "was turned away: the group already has group.max.size members.",
         Advice(
             action="Raise group.max.size on the brokers, or do not start more members than it allows.",
-            why="The coordinator refuses the join; a member beyond the partition count would idle anyway.",
+            why=_why(timeline),
             cost="Larger groups rebalance more slowly.",
         ),
     )
+
+
+def _why(timeline: Timeline) -> str:
+    """Members of a share group share partitions, so more of them than partitions have work."""
+    refused_only = "The coordinator refuses the join"
+    idle = "; a member beyond the partition count would idle anyway"
+    return f"{refused_only}{'' if timeline.protocol == 'share' else idle}."
 
 
 RULE = Rule(

@@ -23,8 +23,14 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             severity="info",
             claims=(*facts, *stops, *touched(timeline, facts)),
             core=facts,
-            narrative=f"All {len({a.actor for a in group})} members that were left closed in good order.",
+            narrative=_told(len({a.actor for a in group})),
         )
+
+
+def _told(members: int) -> str:
+    if members == 1:
+        return "The last member closed in good order; the group is empty."
+    return f"The last {members} members closed in good order; the group is empty."
 
 
 RULE = Rule(

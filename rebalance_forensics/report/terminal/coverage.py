@@ -12,6 +12,7 @@ from rebalance_forensics.report.times import duration, utc
 from rebalance_forensics.report.wording import count, size, thousands
 
 WIDE = 110
+AT_LEAST = ">="
 
 
 def render_coverage(inputs: Sequence[InputSummary], *, width: int = 80, color: bool = False) -> str:
@@ -29,15 +30,26 @@ def coverage_summary(inputs: Sequence[InputSummary], *, every_file: bool) -> Ite
         f"{count(sum(one.unmatched_kafka for one in inputs), 'unknown line')} of group classes, "
         f"{thousands(sum(one.unparsed for one in inputs))} unparsed."
     )
-    versions = sorted({one.kafka_version for one in inputs if one.kafka_version})
-    if versions:
-        yield indented(f"Kafka {', '.join(versions)}.")
+    if told := _versions(inputs):
+        yield indented(told)
     for one in inputs:
         for error in one.errors:
             yield indented(said(f"{one.path}: {error}", "yellow"))
     if every_file:
         yield said("")
         yield from (indented(card) for card in _cards(inputs))
+
+
+def _versions(inputs: Sequence[InputSummary]) -> str:
+    """Releases that a line names, apart from those that only the wording of lines sets a lower bound to."""
+    found = sorted({one.kafka_version for one in inputs if one.kafka_version})
+    named = [one for one in found if not one.startswith(AT_LEAST)]
+    files = [one for one in inputs if (one.kafka_version or "").startswith(AT_LEAST)]
+    bounds = sorted({(one.kafka_version or "").removeprefix(AT_LEAST) for one in files})
+    words = [f"Kafka {', '.join(named)}"] if named else []
+    if bounds:
+        words.append(f"{count(len(files), 'file')} of {'Kafka ' if not named else ''}{', '.join(bounds)} or later")
+    return f"{'; '.join(words)}." if words else ""
 
 
 def _table(inputs: Sequence[InputSummary]) -> Iterator[RenderableType]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -26,12 +27,14 @@ from rebalance_forensics.report.wording import (
     spared,
     step,
     sureness,
+    thousands,
 )
 from rebalance_forensics.timeline.model import Evidence
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
 PROOF_SHOWN = 3
 NAMES_SHOWN = 4
+NAMES_CHARACTERS = 130
 IDS_SHOWN = 3
 RULED_OUT_SHOWN = 3
 LINE_CHARACTERS = 320
@@ -84,16 +87,34 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     yield "Culprit", culprits(cause)
     others = list(dict.fromkeys(name for one in cause.culprits for name in names_besides(one)))
     if others:
-        yield "", f"also known as {some(others, NAMES_SHOWN)}"
+        members = all(one.kind == "group" for one in cause.culprits)
+        yield "", f"{'its members' if members else 'also known as'} {some(others, _shown(others))}"
     yield "Impact", impact(incident.impact)
     yield "Since", since(incident)
     if incident.occurrences > 1:
-        yield "Repeated", f"{incident.occurrences} times"
+        yield "Happened", _how_often(incident)
     if incident.generations:
         follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
         yield "Generations", ranges(incident.generations) + follow_ups
     for number, relation in enumerate(incident.related):
-        yield "" if number else "Related", f"{relation.why} Incidents {some(relation.ids, IDS_SHOWN)}."
+        yield "" if number else "Related", f"{relation.why} {_incidents(relation.ids)}."
+
+
+def _shown(names: Sequence[str]) -> int:
+    """How many names fit: made-up ones are long, and the first screen is for more than them."""
+    lengths = accumulate(len(name) for name in names[:NAMES_SHOWN])
+    return max(1, sum(length <= NAMES_CHARACTERS for length in lengths))
+
+
+def _how_often(incident: Incident) -> str:
+    culprits = incident.root_causes[0].culprits
+    names = culprits[0].names if len(culprits) == 1 and culprits[0].kind == "group" else culprits
+    each = len(names) == incident.occurrences
+    return f"once to each of {len(names)} members" if each else f"{thousands(incident.occurrences)} times"
+
+
+def _incidents(ids: Sequence[str]) -> str:
+    return f"{'Incident' if len(ids) == 1 else 'Incidents'} {some(ids, IDS_SHOWN)}"
 
 
 def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
@@ -103,9 +124,10 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     if cause.advice:
         yield heading("What to do")
         yield from _advice(cause)
-    if cause.narrative and cause.narrative != incident.summary:
+    named = {name for one in cause.culprits for name in (one.name, *one.names)}
+    if more := _besides(incident.summary, cause.narrative, named):
         yield heading("What happened")
-        yield indented(cause.narrative)
+        yield indented(more)
     if verbosity > 0 and cause.chain:
         yield heading("Step by step")
         yield indented(labelled(_steps(cause)))
@@ -114,6 +136,15 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     if cause.known_bugs:
         yield heading("Known bugs")
         yield indented(listed(_bug(bug) for bug in cause.known_bugs))
+
+
+def _besides(summary: str, narrative: str, named: set[str]) -> str:
+    """What a narrative says beyond the verdict above it, the count and the culprits, who are `named`."""
+    alike = next((n for n, (a, b) in enumerate(zip(summary, narrative, strict=False)) if a != b), len(summary))
+    told = alike if alike == len(summary) else narrative.rfind(". ", 0, alike) + 1
+    more = re.sub(r"It happened [\d,]+ times\.", "", narrative[told:].lstrip(". ")).strip()
+    befell = re.fullmatch(r"The same befell (.+)\.", more)
+    return "" if befell and named >= set(befell[1].split(", ")) else more
 
 
 def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:

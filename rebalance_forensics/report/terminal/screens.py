@@ -19,6 +19,7 @@ from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.wording import count, culprits, group_of, some, sureness, thousands
 
 GAPS_SHOWN = 4
+ALIKE_GAPS_SHOWN = 3
 OTHERS_SHOWN = 8
 VERDICTS_SHOWN = 50
 
@@ -72,7 +73,12 @@ def _in_short(found: Sequence[Incident]) -> str:
     counted = Counter(one.severity for one in found)
     tally = " and ".join(f"{thousands(number)} {severity}" for severity, number in counted.items())
     cause = first.root_causes[0]
-    verdict = f"{cause.cause} ({sureness(cause.confidence)}) by {culprits(cause)} in {group_of(first)}"
+    who = f"by {culprits(cause)} in {group_of(first)}"
+    if any(one.kind == "group" for one in cause.culprits):
+        who = f"of the whole group {group_of(first)}"
+    elif not cause.culprits:
+        who = f"in {group_of(first)}"
+    verdict = f"{cause.cause} ({sureness(cause.confidence)}) {who}"
     state = "still going on" if first.ongoing else "over"
     return f"{tally}{': ' if len(found) == 1 else '; most urgent: '}{verdict}, {state}."
 
@@ -139,7 +145,22 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
     if not gaps:
         return
     yield heading("What the logs do not show")
-    shown = gaps if verbosity > 0 else gaps[:GAPS_SHOWN]
-    yield indented(listed(f"{gap.what}: {gap.consequence}" if gap.consequence else gap.what for gap in shown))
-    if len(shown) < len(gaps):
-        yield indented(f"and {len(gaps) - len(shown)} more; --verbose shows them all")
+    of_consequence: dict[str, list[str]] = defaultdict(list)
+    for gap in gaps:
+        of_consequence[gap.consequence].append(gap.what)
+    for consequence, alike in list(of_consequence.items())[: None if verbosity > 0 else GAPS_SHOWN]:
+        shown = alike if verbosity > 0 else alike[:ALIKE_GAPS_SHOWN]
+        more = f" And {len(alike) - len(shown)} more like it; --verbose shows them all." if shown != alike else ""
+        last = _sentence(shown[-1]) + more if more else shown[-1]
+        yield indented(listed([*map(_sentence, shown[:-1]), _and_so(last, consequence)]))
+    left_out = sum(len(alike) for alike in list(of_consequence.values())[GAPS_SHOWN:]) if verbosity <= 0 else 0
+    if left_out:
+        yield indented(f"and {left_out} more; --verbose shows them all")
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _and_so(what: str, consequence: str) -> str:
+    return f"{what}{'' if what.endswith(('.', '!', '?')) else ':'} {consequence}" if consequence else what

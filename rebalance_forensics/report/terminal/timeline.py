@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.terminal.folding import Stretch, stretches
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, printed, said
 from rebalance_forensics.report.terminal.reading import read_in_full
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
-from rebalance_forensics.report.wording import count, group_of, some
+from rebalance_forensics.report.wording import count, group_of, ranges, some
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Member, Pause
 
 OUTCOME_STYLES = {"stable": "green", "failed": "red", "superseded": "yellow", "empty": "dim", "unknown": "dim"}
 REASON_CHARACTERS = 300
 PARTITIONS_SHOWN = 6
+MEMBERS_SHOWN = 12
+PAUSES_SHOWN = 40
+LONGEST_PAUSES = 10
+MODES = {"unknown": "eager or cooperative is not known", "server-side": "the coordinator assigns"}
 
 Names = dict[str | None, str]
 
 
-def render_timeline(history: GroupHistory, *, width: int = 80, color: bool = False) -> str:
-    """Lay out how a group went from generation to generation."""
-    return printed(_blocks(history), width=width, color=color)
+def render_timeline(history: GroupHistory, *, width: int = 80, color: bool = False, verbosity: int = 0) -> str:
+    """Lay out how a group went from generation to generation; repetition is folded unless `verbosity` is above 0."""
+    return printed(_blocks(history, verbosity), width=width, color=color)
 
 
-def _blocks(history: GroupHistory) -> Iterator[RenderableType]:
-    what = f"{history.kind} group, {history.protocol} protocol, {history.rebalance_mode}"
-    yield said(f"{group_of(history)}: {what}", "bold")
+def _blocks(history: GroupHistory, verbosity: int) -> Iterator[RenderableType]:
+    mode = MODES.get(history.rebalance_mode, history.rebalance_mode)
+    yield said(f"{group_of(history)}: {history.kind} group, {history.protocol} protocol, {mode}", "bold")
     if history.coordinators:
         yield labelled(
             ("Coordinator", f"{term.broker} from {utc(term.started_at)} to {utc(term.ended_at, 'the end')}")
@@ -39,23 +46,49 @@ def _blocks(history: GroupHistory) -> Iterator[RenderableType]:
     today: str | None = None
     before: tuple[Member, ...] = ()
     names = {one.member_id: name_of(one) for generation in history.generations for one in generation.members}
-    for generation in history.generations:
-        began = day(generation.started_at if generation.started_at is not None else generation.completed_at)
-        if began is not None and began != today:
-            yield heading(f"{began} UTC")
-            today = began
-        yield from _generation(generation, before, names)
-        before = generation.members
-    yield from _pauses(history.pauses)
+    unfolded = verbosity > 0
+    for stretch in [Stretch(history.generations)] if unfolded else stretches(history.generations):
+        for generation in stretch.shown:
+            began = day(_begin(generation))
+            if began is not None and began != today:
+                yield heading(f"{began} UTC")
+                today = began
+            yield from _generation(generation, before, names, unfolded=unfolded)
+            before = generation.members
+        if stretch.repeats:
+            yield from _repeated(stretch)
+            before = stretch.repeats[-1].members
+    yield from _pauses(history.pauses, unfolded=unfolded)
     yield from read_in_full(history)
 
 
-def _generation(generation: Generation, before: tuple[Member, ...], names: Names) -> Iterator[RenderableType]:
+def _begin(generation: Generation) -> EpochMs | None:
+    return generation.started_at if generation.started_at is not None else generation.completed_at
+
+
+def _repeated(stretch: Stretch) -> Iterator[RenderableType]:
+    """Tell in three lines of generations that repeat those above."""
+    length, repeats = len(stretch.shown), stretch.repeats
+    numbers = ranges(one.generation for one in repeats if one.generation is not None)
+    again = count(len(repeats) // length, "more time", "more times")
+    what = f"the same, {again}" if length == 1 else f"the same {length} generations, {again}"
+    yield said(f"{time_of_day(_begin(repeats[0]))}  generations {numbers}  {what}")
+    took = [one.completed_at - one.started_at for one in repeats if one.completed_at and one.started_at]
+    failures = Counter(failure for one in repeats for failure in one.failures)
+    facts = [("last", f"at {time_of_day(_begin(repeats[-1]))}")]
+    facts += [("took", f"{duration(min(took))} to {duration(max(took))}")] if took else []
+    facts += [("!", f"{line_of(what, REASON_CHARACTERS)} ({times:,} times)") for what, times in failures.most_common()]
+    yield indented(labelled(facts), 14)
+
+
+def _generation(
+    generation: Generation, before: tuple[Member, ...], names: Names, *, unfolded: bool
+) -> Iterator[RenderableType]:
     title = Text(f"{time_of_day(generation.started_at)}  generation {generation.generation}  ")
     title.append_text(said(generation.outcome, OUTCOME_STYLES[generation.outcome]))
     title.append_text(said(_because(generation)))
     yield title
-    yield indented(labelled(_facts(generation, before, names)), 14)
+    yield indented(labelled(_facts(generation, before, names, unfolded=unfolded)), 14)
 
 
 def _because(generation: Generation) -> str:
@@ -67,17 +100,32 @@ def _because(generation: Generation) -> str:
     return "".join(words)
 
 
-def _facts(generation: Generation, before: tuple[Member, ...], names: Names) -> Iterator[tuple[str, str]]:
+def _facts(
+    generation: Generation, before: tuple[Member, ...], names: Names, *, unfolded: bool
+) -> Iterator[tuple[str, str]]:
     if generation.reason:
         yield "reason", line_of(generation.reason, REASON_CHARACTERS)
     if generation.members and generation.members == before:
         yield "", f"the same {count(len(before), 'member')}, led by {names.get(generation.leader, 'an unknown one')}"
     else:
-        yield from ((_sign(generation, member), _described(generation, member)) for member in generation.members)
-    for gone in generation.left:
-        yield "-", f"{names.get(gone, gone)} left"
+        yield from _listed(generation, unfolded=unfolded)
+    left = generation.left if unfolded else generation.left[:MEMBERS_SHOWN]
+    yield from (("-", f"{names.get(gone, gone)} left") for gone in left)
+    if len(left) < len(generation.left):
+        yield "-", f"{len(generation.left) - len(left):,} more left"
     for failure in generation.failures:
         yield "!", line_of(failure, REASON_CHARACTERS)
+
+
+def _listed(generation: Generation, *, unfolded: bool) -> Iterator[tuple[str, str]]:
+    """Every member of a small group; of a large one the leader and who is new."""
+    everybody = generation.members
+    telling = [m for m in everybody if m.member_id in generation.joined or m.member_id == generation.leader]
+    shown = everybody if unfolded or len(everybody) <= MEMBERS_SHOWN else telling[:MEMBERS_SHOWN]
+    yield from ((_sign(generation, member), _described(generation, member)) for member in shown)
+    if len(shown) < len(everybody):
+        came = sum(member.member_id in generation.joined for member in everybody)
+        yield "", f"and {len(everybody) - len(shown):,} more of {len(everybody):,} members, {came:,} of them new"
 
 
 def _sign(generation: Generation, member: Member) -> str:
@@ -98,13 +146,39 @@ def name_of(member: Member) -> str:
     return member.client_id or member.instance_id or member.member_id or "unnamed member"
 
 
-def _pauses(pauses: tuple[Pause, ...]) -> Iterator[RenderableType]:
+def _pauses(pauses: tuple[Pause, ...], *, unfolded: bool) -> Iterator[RenderableType]:
     if not pauses:
         return
     ended = [pause.ended_at - pause.started_at for pause in pauses if pause.ended_at is not None]
     yield heading(f"{count(len(pauses), 'pause')}, {duration(sum(ended))} in all")
+    if unfolded or len(pauses) <= PAUSES_SHOWN:
+        yield from map(_pause, pauses)
+        return
+    by_member: dict[str, list[Pause]] = defaultdict(list)
     for pause in pauses:
-        who = pause.client_id or pause.member_id or "unnamed member"
-        length = "until the logs end" if pause.ended_at is None else duration(pause.ended_at - pause.started_at)
-        what = some(pause.partitions, PARTITIONS_SHOWN) or "partitions not named"
-        yield indented(f"{time_of_day(pause.started_at)}  {who}  {length}  {pause.kind} {what}")
+        by_member[_who(pause)].append(pause)
+    summed = sorted(by_member.items(), key=lambda item: (-sum(map(_length, item[1])), item[0]))
+    yield indented(labelled(_summed(mine, who) for who, mine in summed[:MEMBERS_SHOWN]))
+    if len(summed) > MEMBERS_SHOWN:
+        yield indented(f"and {count(len(summed) - MEMBERS_SHOWN, 'more member')}; --verbose shows every pause")
+    yield said(f"the longest {LONGEST_PAUSES}; --verbose shows every pause")
+    yield from map(_pause, sorted(sorted(pauses, key=_length)[-LONGEST_PAUSES:], key=lambda one: one.started_at))
+
+
+def _summed(mine: Sequence[Pause], who: str) -> tuple[str, str]:
+    longest = max(map(_length, mine))
+    return who, f"{count(len(mine), 'pause')}, {duration(sum(map(_length, mine)))}, the longest {duration(longest)}"
+
+
+def _length(pause: Pause) -> int:
+    return 0 if pause.ended_at is None else pause.ended_at - pause.started_at
+
+
+def _who(pause: Pause) -> str:
+    return pause.client_id or pause.member_id or "unnamed member"
+
+
+def _pause(pause: Pause) -> RenderableType:
+    length = "until the logs end" if pause.ended_at is None else duration(_length(pause))
+    what = some(pause.partitions, PARTITIONS_SHOWN) or "partitions not named"
+    return indented(f"{time_of_day(pause.started_at)}  {_who(pause)}  {length}  {pause.kind} {what}")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.near_names import near_names
 from rebalance_forensics.report.terminal.paper import indented, labelled, printed, said
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.wording import group_of
@@ -37,10 +38,13 @@ def _blocks(report: Report, name: str) -> Iterator[RenderableType]:
     found = known(report, name)
     if not found:
         yield said(f"Nobody in these logs is called {name}.")
-        everyone = list(dict.fromkeys(one.name for history in report.groups for one in history.identities))
-        if everyone:
-            more = f" and {len(everyone) - SUGGESTIONS} more" if len(everyone) > SUGGESTIONS else ""
-            yield said(f"Known names: {', '.join(everyone[:SUGGESTIONS])}{more}.")
+        everyone = [one for history in report.groups for one in history.identities]
+        if near := near_names(name, [other for one in everyone for other in (one.name, *sorted(_names(one)))]):
+            yield said(f"Did you mean {' or '.join(near)}?")
+        names = list(dict.fromkeys(one.name for one in everyone))
+        if names:
+            more = f" and {len(names) - SUGGESTIONS} more" if len(names) > SUGGESTIONS else ""
+            yield said(f"Known names: {', '.join(names[:SUGGESTIONS])}{more}.")
     for history, one in found:
         yield said(f"{one.kind} {one.name}", "bold")
         yield indented(labelled(_facts(history, one)))
