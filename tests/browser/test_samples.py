@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 import rebalance_forensics
+from tests.browser.accessibility import violations
 from tests.browser.conftest import Opener
 
 pytestmark = pytest.mark.browser
 
+IN_THE_DARK = ("rebalance-straggler", "probing-loop", "coordinator-failover")
 SAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "sample_logs").glob("*/incident.yaml"))
 
 
@@ -32,3 +34,7 @@ def test_the_report_of_a_sample_opens_offline(opened: Opener, tmp_path: Path, sa
             break
         one.page.keyboard.press("ArrowDown")  # a lane without marks has no line to show
     assert one.page.locator("#panel").is_visible()
+    assert violations(one.page) == []
+    if sample.name in IN_THE_DARK:
+        one.page.emulate_media(color_scheme="dark")
+        assert violations(one.page, "color-contrast") == []

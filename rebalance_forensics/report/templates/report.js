@@ -63,6 +63,7 @@
     if (numbers.length > LINES_SHOWN) put(list, "li", `and ${numbers.length - LINES_SHOWN} more lines`).className = "note";
     if ($("panel").hidden) opener = document.activeElement;
     $("panel").hidden = false;
+    tip("");
     $("says").textContent = `${title}. ${note}`;
   };
   const hidePanel = () => {
