@@ -13,19 +13,31 @@ SETTINGS: dict[str, str] = {
         "deserialization.exception.handler from 4.0."
     ),
     "group.id": "Consumer: the group it belongs to.",
-    "group.initial.rebalance.delay.ms": "Broker, 3 s: how long an empty group waits for more members.",
+    "group.consumer.max.size": "Broker, no limit: how many members a group of the KIP-848 protocol may have.",
+    "group.initial.rebalance.delay.ms": (
+        "Broker, 3 s (0 in the server.properties that Kafka ships): how long an empty group waits for more members."
+    ),
     "group.instance.id": (
         "Consumer, none: a name that survives restarts and makes the member static; back within session.timeout.ms it "
         "gets its partitions without a rebalance."
     ),
-    "group.max.session.timeout.ms": "Broker, 30 min: the longest session timeout a member may ask for.",
-    "group.max.size": "Broker, no limit: how many members a group may have.",
-    "group.protocol": "Consumer, classic: consumer is the protocol of KIP-848, in which nobody waits for all others.",
-    "heartbeat.interval.ms": "Consumer, 3 s: how often it tells that it lives, and learns that a rebalance has begun.",
-    "max.poll.interval.ms": (
-        "Consumer, 5 min: the longest time between two calls of poll(); also how long a rebalance waits for a member."
+    "group.max.session.timeout.ms": (
+        "Broker, 30 min (5 min before 2.3): the longest session timeout a member may ask for."
     ),
-    "max.poll.records": "Consumer, 500: how many records one poll() returns, so how much work one loop is.",
+    "group.max.size": "Broker, no limit: how many members a group of the classic protocol may have.",
+    "group.share.max.size": "Broker, 200: how many members a share group may have.",
+    "group.protocol": "Consumer, classic: consumer is the protocol of KIP-848, in which nobody waits for all others.",
+    "heartbeat.interval.ms": (
+        "Consumer, 3 s: how often it tells that it lives, and learns that a rebalance has begun. Under KIP-848 the "
+        "broker's group.consumer.heartbeat.interval.ms (5 s) counts instead."
+    ),
+    "max.poll.interval.ms": (
+        "Consumer, 5 min (Streams without limit before 2.3): the longest time between two calls of poll(); also how "
+        "long a rebalance waits for a member."
+    ),
+    "max.poll.records": (
+        "Consumer, 500 (1000 in Streams): how many records one poll() returns at most, so how much work one loop is."
+    ),
     "max.warmup.replicas": "Streams, 2: how many tasks may warm up on their new owners at the same time.",
     "metadata.max.age.ms": "Consumer, 5 min: how soon new topics and partitions are noticed.",
     "min.insync.replicas": "Broker and topic, 1: with fewer replicas in sync a write is refused.",
@@ -35,17 +47,24 @@ SETTINGS: dict[str, str] = {
     "offsets.retention.minutes": (
         "Broker, 7 days (1 day before 2.0): how long the offsets of a group without members are kept."
     ),
-    "offsets.topic.replication.factor": "Broker, 3: copies of __consumer_offsets; with one, groups stop with a broker.",
+    "offsets.topic.replication.factor": (
+        "Broker, 3 (1 in the server.properties that Kafka ships): copies of __consumer_offsets; with one, groups stop "
+        "with a broker."
+    ),
     "partition.assignment.strategy": (
-        "Consumer, range and cooperative-sticky (range before 3.0): its assignors; members need one in common."
+        "Consumer, range and cooperative-sticky (range before 3.0): its assignors; members need one in common. Under "
+        "KIP-848 the broker's group.consumer.assignors (uniform, range) and the client's group.remote.assignor count."
     ),
     "probing.rebalance.interval.ms": "Streams, 10 min: how often it looks whether warm-ups have caught up.",
     "rebalance.timeout.ms": "Connect worker, 60 s: how long a rebalance waits for a worker.",
-    "request.timeout.ms": "Consumer, 30 s: how long it waits for an answer before it asks another broker.",
+    "request.timeout.ms": (
+        "Consumer, 30 s (305 s before 2.0): how long it waits for an answer before it asks another broker."
+    ),
     "scheduled.rebalance.max.delay.ms": (
         "Connect worker, 5 min: how long the work of a worker that left is kept for it before others get it."
     ),
     "session.timeout.ms": (
-        "Consumer, 45 s (10 s before 3.0): without a heartbeat for so long a member is removed from the group."
+        "Consumer, 45 s (10 s before 3.0, and in Connect workers): without a heartbeat for so long a member is removed "
+        "from the group. Under KIP-848 the broker's group.consumer.session.timeout.ms (45 s) counts instead."
     ),
 }

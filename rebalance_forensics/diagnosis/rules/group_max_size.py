@@ -35,7 +35,8 @@ def _why(timeline: Timeline) -> str:
 RULE = Rule(
     summary="The group is full: a would-be member was turned away.",
     mechanism=(
-        "group.max.size bounds the members of a group. The join of one more fails with "
+        "group.max.size bounds the members of a group (group.consumer.max.size, group.share.max.size and "
+        "group.streams.max.size those of the protocols since KIP-848). The join of one more fails with "
         "GROUP_MAX_SIZE_REACHED, which is fatal for the client; the group itself is not disturbed."
     ),
     signs="GROUP_MAX_SIZE_REACHED in the client's log; the broker logs nothing at INFO.",
@@ -43,6 +44,6 @@ RULE = Rule(
     usual="fault",
     rank=10,
     diagnose=diagnose,
-    settings=("group.max.size",),
+    settings=("group.max.size", "group.consumer.max.size", "group.share.max.size"),
     kips=("KIP-389",),
 )

@@ -174,8 +174,8 @@ RULE = Rule(
         "rejoins as a new one when it polls again: two rebalances for one slow loop."
     ),
     signs=(
-        "Client: 'consumer poll timeout has expired'. Broker from 3.2: the leave reason 'consumer poll "
-        "timeout has expired.'. Brokers before show only leaves and rejoins of the same client."
+        "Client: 'consumer poll timeout has expired'. Broker from 3.2: the same words as the leave "
+        "reason. Brokers before show only leaves and rejoins of the same client."
     ),
     remedy=(
         "Make the loop faster (max.poll.records, timeouts of calls it makes), or allow it more time "

@@ -61,6 +61,7 @@ def _finding(timeline: Timeline, instance: str, events: list[Event]) -> Finding:
     begin = min(e.at or 0 for e in events) - AROUND_MS
     end = max(e.at or 0 for e in events) + AROUND_MS
     facts = _facts(timeline, actors, begin, end)
+    refused = all(isinstance(e, GroupHeartbeatFailed) and e.error == "UNRELEASED_INSTANCE_ID" for e in events)
     return Finding(
         because=distinct_events([*events, *(e for f in facts for e in getattr(f, "events", [])[:2])]),
         culprits=(Culprit(kind="instance", name=instance, names=tuple(sorted(names))),),
@@ -68,19 +69,30 @@ def _finding(timeline: Timeline, instance: str, events: list[Event]) -> Finding:
         severity="critical" if len(events) > 6 else "warning",
         onset=min([e.at or 0 for e in events]),
         claims=(*facts, *touched(timeline, facts)),
-        narrative=f"Two live members used group.instance.id {instance}: each join fenced the other.",
-        ruled_out=(RuledOut(cause="static-member-restart", why="the replaced member was alive and was fenced"),),
+        narrative=f"Two live members used group.instance.id {instance}: {_what(refused)}.",
+        ruled_out=(RuledOut(cause="static-member-restart", why=f"the former member was alive{_then(refused)}"),),
         advice=(
             Advice(
                 action=f"Give every process its own group.instance.id; {instance} is configured twice.",
-                why=(
-                    "A second member with the same id takes the first one's place and fences it: "
-                    f"{times(len(events))}{span(events)}."
-                ),
+                why=f"{_why(refused)}: {times(len(events))}{span(events)}.",
                 cost="Under its new id the member joins as another one: one rebalance.",
             ),
         ),
     )
+
+
+def _what(refused: bool) -> str:  # noqa: FBT001 - the one thing that differs
+    return "the coordinator refused the second while the first lived" if refused else "each join fenced the other"
+
+
+def _then(refused: bool) -> str:  # noqa: FBT001
+    return ", so nobody took its place" if refused else " and was fenced"
+
+
+def _why(refused: bool) -> str:  # noqa: FBT001
+    if refused:
+        return "Under KIP-848 a second member with the same id is turned away (UNRELEASED_INSTANCE_ID)"
+    return "A second member with the same id takes the first one's place and fences it"
 
 
 def _facts(timeline: Timeline, actors: list[Actor], begin: int, end: int) -> tuple[Fact, ...]:
@@ -95,13 +107,17 @@ RULE = Rule(
     summary="Two live members share one group.instance.id and fence each other.",
     mechanism=(
         "The coordinator maps an instance id to one member. A second process that joins with it takes the"
-        " place; the first one's next request fails with FENCED_INSTANCE_ID, which is fatal for it."
+        " place; the first one's next request fails with FENCED_INSTANCE_ID, which is fatal for it. Under"
+        " KIP-848 the first one keeps its place while it lives, and the second is refused with"
+        " UNRELEASED_INSTANCE_ID."
     ),
-    signs="FENCED_INSTANCE_ID on the client, 'is fenced by' on the coordinator.",
+    signs=(
+        "FENCED_INSTANCE_ID on the client, 'is fenced by' on the coordinator; UNRELEASED_INSTANCE_ID under KIP-848."
+    ),
     remedy="Make instance ids unique: from the pod's ordinal, not from the image or a copied configuration.",
     usual="fault",
     rank=10,
     diagnose=diagnose,
     settings=("group.instance.id",),
-    kips=("KIP-345",),
+    kips=("KIP-345", "KIP-848"),
 )

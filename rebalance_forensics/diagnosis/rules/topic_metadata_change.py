@@ -324,7 +324,8 @@ RULE = Rule(
     summary="Partitions or topics appeared or vanished under the subscription.",
     mechanism=(
         "The leader compares the metadata it assigned with what it sees now; on a difference it rejoins "
-        "and thereby starts a rebalance. A pattern subscription also matches topics that nobody thought "
+        "and thereby starts a rebalance; under KIP-848 the coordinator looks by itself. A pattern "
+        "subscription also matches topics that nobody thought "
         "of."
     ),
     signs=(

@@ -1,0 +1,71 @@
+"""`explain` as people type it: other signs and case, a part of a name, a follow-up, a line as it was pasted."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_forensics.diagnosis.follow_ups import FOLLOW_UPS
+from rebalance_forensics.diagnosis.kafka_settings import SETTINGS
+from rebalance_forensics.diagnosis.kips import KIPS
+from rebalance_forensics.diagnosis.registry import all_rules
+from tests.conftest import Command
+
+LINE = (
+    "[2026-03-01 10:05:00,000] INFO [Consumer instanceId=i-1, clientId=c-1, groupId=payments] (Re-)joining group "
+    "(org.apache.kafka.clients.consumer.internals.AbstractCoordinator)"
+)
+
+
+@pytest.mark.parametrize("typed", [("Slow_Processing",), ("slow", "processing"), (" slow-processing ",)])
+def test_a_cause_however_it_is_written(command: Command, typed: tuple[str, ...]) -> None:
+    assert command("explain", *typed).stdout.startswith("slow-processing\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("crash", "process-crash"),
+        ("static", "static-member-expired or static-member-fenced or static-member-restart"),
+        ("coop", "cooperative"),
+    ],
+)
+def test_a_part_of_a_name_is_enough_to_be_told_the_whole(command: Command, typed: str, meant: str) -> None:
+    done = command("explain", typed)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"rebalance-forensics: {typed!r} is no cause; did you mean {meant}?\n"
+
+
+def test_follow_ups_are_explained_as_well(command: Command) -> None:
+    text = command("explain", "cooperative").stdout
+    assert text.startswith("cooperative (a follow-up)\n")
+    assert "KIP-429" in text
+
+
+def test_every_follow_up_names_settings_and_kips_that_there_are() -> None:
+    assert not FOLLOW_UPS.keys() & all_rules().keys()
+    for told in FOLLOW_UPS.values():
+        assert set(told.settings) <= SETTINGS.keys()
+        assert set(told.kips) <= KIPS.keys()
+
+
+@pytest.mark.parametrize("pasted", [LINE, f"'{LINE}'", f'  "{LINE}"  ', f"`{LINE}`\n", f"app.log:12:{LINE}"])
+def test_a_line_as_it_was_copied(command: Command, pasted: str) -> None:
+    text = command("explain", "--line", pasted).stdout
+    for told in ("event        JoinStarted", "client id    c-1", "instance id  i-1", "group        payments"):
+        assert told in text
+
+
+def test_a_line_from_standard_input(command: Command) -> None:
+    trace = f"{LINE}\n\tat org.apache.kafka.X.y(X.java:1)\n"
+    assert "JoinStarted" in command("explain", "--line", "-", input=trace).stdout
+
+
+def test_an_empty_line_is_refused(command: Command) -> None:
+    done = command("explain", "--line", "  ")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--line is empty; give it one line of a log" in done.stderr
+
+
+def test_what_a_line_means_fits_the_terminal(command: Command) -> None:
+    text = command("explain", "--line", LINE).stdout
+    assert max(map(len, text.splitlines())) <= 80
