@@ -9,6 +9,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.events.membership import AuthorizationFailed
 from rebalance_forensics.pipeline.event_files import events_of, own_fields
+from rebalance_forensics.pipeline.names_in_layouts import names_in_layouts
 from rebalance_forensics.pipeline.run import Analysis
 
 Named = tuple[str, str]
@@ -34,8 +35,15 @@ KINDS = {field: kind for kind, fields in _FIELDS.items() for field in fields}
 
 
 def names_in_events(analysis: Analysis) -> Iterator[Named]:
-    """Yield (name, kind) of all that the events name; the analysis must have kept them."""
-    return ((name, kind) for event in events_of(analysis) for name, kind in _names(event) if name)
+    """Yield (name, kind) of all that the events name, and of what stands around their messages.
+
+    The analysis must have kept them.
+    """
+    texts: dict[str, None] = {}
+    for event in events_of(analysis):
+        yield from ((name, kind) for name, kind in _names(event) if name)
+        texts[event.text] = None
+    yield from names_in_layouts(texts)
 
 
 def _names(event: Event) -> Iterator[tuple[str | None, str]]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -135,3 +136,92 @@ def test_a_pseudonym_is_nobodys_real_name() -> None:
 def test_a_cluster_without_a_name_gets_none() -> None:
     history = replace(payments(), cluster="default")
     assert anonymized(replace(crash_report(), groups=(history,))).groups[0].cluster == "default"
+
+
+def in_log_lines(*lines: str, names: Sequence[tuple[str, str]] = ()) -> list[str]:
+    """Anonymize lines of a log, and say how they read then."""
+    marks = tuple(
+        Mark(at=at(number), kind="line", label=text, severity="plain", evidence=a_line("b.log", number, number, text))
+        for number, text in enumerate(lines, 1)
+    )
+    report = replace(crash_report(), groups=(replace(payments(), lanes=(replace(a_lane(1), marks=marks),)),))
+    return [mark.evidence.text for mark in anonymized(report, names).groups[0].lanes[0].marks]
+
+
+def test_a_name_may_hold_blanks_slashes_and_signs() -> None:
+    member, group, client = "2j1ZFwaVQa/SYVS+c89xM4Q", "night shift / eu", "café #1"
+    texts = in_log_lines(
+        f"[GroupId {group}] Member {member} left the consumer group.",
+        f'{{"message": "clientId=caf\\u00e9 #1, groupId={group}"}}',
+        names=[(member, "member"), (group, "group"), (client, "client")],
+    )
+    assert texts == ["[GroupId group-2] Member member-1 left the consumer group.", texts[1]]
+    assert not any(secret in texts[1] for secret in ("caf", "night", "shift"))
+
+
+def test_a_stack_trace_names_no_class_of_the_application() -> None:
+    kafkas = "at org.apache.kafka.clients.consumer.KafkaConsumer.poll(KafkaConsumer.java:1)"
+    trace = f"at com.acme.Billing.charge(Billing.java:52)\n\t{kafkas}"
+    assert in_log_lines(trace) == [f"at class-1.charge(class-1.java:52)\n\t{kafkas}"]
+    assert in_log_lines("at launcher//Main.run(Main.kt:3)") == ["at launcher//class-1.run(class-1.kt:3)"]
+
+
+def test_paths_on_a_disk_are_renamed_part_by_part() -> None:
+    (text,) = in_log_lines(
+        "Created log for partition clicks-1 in /srv/acme/data-1/clicks-1, read file:/etc/acme/x.yaml"
+    )
+    assert text == (
+        "Created log for partition topic-2-1 in /directory-1/directory-2/directory-3-1/topic-2-1, "
+        "read file:/directory-4/directory-2/file-4.yaml"
+    )
+
+
+def test_settings_keep_numbers_and_words_of_kafkas() -> None:
+    (text,) = in_log_lines(
+        "values: \n\tauto.offset.reset = latest\n\tssl.keystore.location = /etc/acme.jks\n\tclient.rack = cellar-9"
+        "\n\tkey.deserializer = class org.apache.kafka.common.serialization.StringDeserializer"
+        "\n\tmax.poll.records = 500\n\tsecurity.protocol = SASL_SSL\n\tservice.name = zebra"
+    )
+    assert not any(secret in text for secret in ("acme", "cellar", "zebra"))
+    assert "auto.offset.reset = latest\n" in text
+    assert "class org.apache.kafka.common.serialization.StringDeserializer\n" in text
+    assert "max.poll.records = 500\n\tsecurity.protocol = SASL_SSL" in text
+
+
+def test_what_kafka_makes_from_a_name_is_made_from_its_pseudonym() -> None:
+    process = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+    client = f"payments-{process}-StreamThread-2-consumer"
+    changelog = "payments-KSTREAM-AGGREGATE-STATE-STORE-0000000003-changelog"
+    texts = in_log_lines(
+        f"[Consumer clientId={client}, groupId=payments] Lost {changelog}-4, payments-counts-repartition-0",
+        "broker-3: member left, payments-1b4e28ba…-StreamThread-2-consumer",
+        names=[(client, "client"), (changelog, "topic"), ("payments-counts-repartition", "topic")],
+    )
+    made = "group-1-id-1-StreamThread-2-consumer"
+    assert texts[0] == (
+        f"[Consumer clientId={made}, groupId=group-1] "
+        "Lost group-1-KSTREAM-AGGREGATE-STATE-STORE-0000000003-changelog-4, group-1-store-1-repartition-0"
+    )
+    assert texts[1] == f"broker-3: member left, {made}"
+
+
+def test_words_of_kafkas_that_somebody_is_called_are_renamed_where_they_are_names() -> None:
+    texts = in_log_lines(
+        "[Consumer clientId=client, groupId=group] consumer poll timeout has expired; a client left the group",
+        "Stabilized group group generation 2",
+        names=[("group", "group"), ("client", "client")],
+    )
+    assert texts == [
+        "[Consumer clientId=client-1, groupId=group-2] consumer poll timeout has expired; a client left the group",
+        "Stabilized group group-2 generation 2",
+    ]
+
+
+def test_a_name_inside_another_word_is_no_name_left_over() -> None:
+    (text,) = in_log_lines("Deleted topic dlq-payments-v2 and prod.payments-3")
+    assert "payments" not in text
+    assert text.endswith("-3")
+
+
+def test_tasks_of_streams_keep_their_numbers() -> None:
+    assert in_log_lines("Assigned tasks [0_1, 1_2]", names=[("0_1", "assignment")]) == ["Assigned tasks [0_1, 1_2]"]

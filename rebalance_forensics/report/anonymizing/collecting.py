@@ -13,6 +13,12 @@ Named = tuple[str, str]
 PARTITION = re.compile(r"(.+)-\d+")
 
 
+def groups_of(report: Report) -> Iterator[Named]:
+    """Yield every group with its kind: names of members and topics are made from its name."""
+    yield from ((history.group, "group") for history in report.groups)
+    yield from ((incident.group, "group") for incident in report.incidents)
+
+
 def names_of(report: Report) -> Iterator[Named]:
     """Yield (name, kind), the most specific kind of a name first, in the order of the report."""
     for history in report.groups:

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import cast
 
 SEGMENT = re.compile(r"(?=[-.])")
-BROKER = re.compile(r"(?:broker-)?\d+")
+INNER = re.compile(r"[-._/:+]")
+NUMBERED = re.compile(r"(.+?)(-\d{1,6})?", re.DOTALL)
+NUMBER = re.compile(r"(?:broker-)?\d+|\d+_\d+")
+"""A broker, or a task of Streams: they tell nobody's name."""
 ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+UUID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+TOKEN = re.compile(r"[\w.@…-]+")
+# What Kafka puts behind a name: member ids, the threads and clients of Streams, its internal topics.
+WITH_ID = re.compile(
+    rf"(.+)-({UUID.pattern})(-(?:Global)?(?:StreamThread|StateUpdater)\S*?|-admin)?(?:-({UUID.pattern}))?",
+    re.IGNORECASE,
+)
+INTERNAL_TOPIC = re.compile(r"-(.+)-((?:changelog|repartition|subscription-\w+-topic)(?:-\d{1,6})?)")
+OWN_STORE = re.compile(r"(?:KSTREAM|KTABLE|COGROUPKSTREAM)-[A-Z-]+-\d{10}")
 # Words of Kafka's own that end a name: what a thread or an embedded consumer is called.
 OWN_WORDS = re.compile(
     r"[-.](?:StreamThread|GlobalStreamThread|consumer|restore|producer|admin|task|worker|connector)\b.*"
 )
+# Somebody is called like this, but whoever reads the word learns nothing of whom.
+NOBODY = frozenset({
+    *("assignment", "broker", "brokers", "client", "cluster", "connect", "connector", "controller", "console"),
+    *("consumer", "consumers", "coordinator", "epoch", "generation", "group", "groups", "heartbeat", "host"),
+    *("id", "instance", "kafka", "leader", "member", "members", "metadata", "null", "offset", "offsets"),
+    *("partition", "partitions", "poll", "process", "producer", "protocol", "rebalance", "server", "session"),
+    *("state", "stderr", "stdout", "stream", "streams", "subscription", "task", "tasks", "thread", "topic"),
+    *("topics", "worker"),
+})  # fmt: skip
+# Of these, "orders-3" is the third part of "orders".
+NUMBERED_KINDS = ("topic", "connector")
+SHORTEST_INSIDE = 5
 
 
 @dataclass(slots=True)
@@ -25,32 +50,80 @@ class Pseudonyms:
     given: dict[str, str] = field(default_factory=dict)
     numbers: Counter[str] = field(default_factory=Counter)
     taken: set[str] = field(default_factory=set)
+    _literal: re.Pattern[str] | None = None
+    _uncommon: dict[str, str] = field(default_factory=dict)
+    """Names that are not one token of a text, and how JSON writes them."""
+    tokens: dict[str, str] = field(default_factory=dict)
+    """Tokens that were met since the last name was given, as they are rewritten."""
 
     def of(self, name: str, kind: str) -> str:
         """Give a name its pseudonym, a new one where it has none."""
-        if not name or BROKER.fullmatch(name) or name in self.taken or name.startswith("__"):
+        if not name or NUMBER.fullmatch(name) or name in self.taken or name.startswith("__"):
             return name
         if name not in self.given:
-            if UUID.fullmatch(name):
-                kind = "id"
-            elif ADDRESS.fullmatch(name):
-                kind = "address"
-            self.given[name] = self._new(kind)
-            self.taken.add(self.given[name])
+            self._give(name, self._composed(name, kind) or self._new(self._kind(name, kind)))
         return self.given[name]
+
+    def _give(self, name: str, pseudonym: str) -> None:
+        self.tokens.clear()
+        self.taken.add(pseudonym)
+        self.given[name] = pseudonym
+        # Steps of a chain cut random ids to their beginning.
+        self.given.setdefault(UUID.sub(r"\1…", name), pseudonym)
+        if not TOKEN.fullmatch(name):
+            self._uncommon[name] = pseudonym
+            self._literal = None
+        if (escaped := json.dumps(name)[1:-1]) != name:
+            self._uncommon[escaped] = pseudonym
+            self._literal = None
+
+    def _kind(self, name: str, kind: str) -> str:
+        if UUID.fullmatch(name):
+            return "id"
+        return "address" if ADDRESS.fullmatch(name) else kind
+
+    def _composed(self, name: str, kind: str) -> str | None:
+        """Keep the relation of a name to the one it is made from, and Kafka's own words in it."""
+        if made := WITH_ID.fullmatch(name):
+            head, first, _, middle, second, _ = made.groups()
+            owner = "group" if middle else "client" if kind == "member" else kind
+            ids = [self.of(one, "id") for one in (first, second) if one]
+            return "-".join([self.of(head, owner), ids[0] + (middle or ""), *ids[1:]])
+        stem, number = cast("re.Match[str]", NUMBERED.fullmatch(name)).groups()
+        if number and kind in NUMBERED_KINDS and self.given.get(stem, "").startswith(kind):
+            return self.given[stem] + number
+        for cut in (cut.start() for cut in SEGMENT.finditer(name)):
+            if name[:cut] in self.given and (internal := INTERNAL_TOPIC.fullmatch(name, cut)):
+                store = (
+                    internal.group(1) if OWN_STORE.fullmatch(internal.group(1)) else self.of(internal.group(1), "store")
+                )
+                return f"{self.given[name[:cut]]}-{store}-{internal.group(2)}"
+        return None
 
     def _new(self, kind: str) -> str:
         self.numbers[kind] += 1
         pseudonym = f"{kind}-{self.numbers[kind]}"
         return self._new(kind) if pseudonym in self.real else pseudonym
 
+    def literally(self, text: str) -> str:
+        """Rewrite names that are no token: with blanks, slashes or signs in them."""
+        if not self._uncommon:
+            return text
+        if self._literal is None:
+            longest_first = sorted(self._uncommon, key=lambda name: (-len(name), name))
+            either = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in longest_first)
+            self._literal = re.compile(either)
+        return self._literal.sub(lambda found: self._uncommon[found.group()], text)
+
     def within(self, token: str) -> str:
-        """Rewrite a token of a text: a known name, or a known name with more behind it, as a partition has."""
+        """Rewrite a token of a text: a known name, or a known name with more behind or before it."""
+        if token in NOBODY or token in self.taken:
+            return token
         if token in self.given:
             return self.given[token]
         cuts = [cut.start() for cut in SEGMENT.finditer(token) if cut.start() > 0]
         for cut in reversed(cuts):
-            if token[:cut] in self.given:
+            if token[:cut] in self.given and token[:cut] not in NOBODY:
                 return self.given[token[:cut]] + self._rest(token[cut:])
         return token
 
@@ -60,7 +133,21 @@ class Pseudonyms:
             return UUID.sub(lambda found: self.of(found.group(), "id"), rest)
         return rest[0] + self.within_or_new(rest[1:])
 
-    def within_or_new(self, token: str) -> str:
-        """Rewrite what stands behind a known name, be it known or not."""
+    def within_or_new(self, token: str, kind: str = "part") -> str:
+        """Rewrite what stands behind a known name, be it known or not; a partition keeps its number."""
         known = self.within(token)
-        return known if known != token or not token else self.of(token, "part")
+        if known != token or not token:
+            return known
+        stem, number = cast("re.Match[str]", NUMBERED.fullmatch(token)).groups()
+        return self.of(stem, kind) + (number or "")
+
+    def holds_a_name(self, token: str) -> bool:
+        """Whether a known name is a part of a token that is not itself known."""
+        edges = [edge.start() for edge in INNER.finditer(token)]
+        parts = (
+            token[start:end]
+            for start in (0, *(edge + 1 for edge in edges))
+            for end in (*edges, len(token))
+            if end - start >= SHORTEST_INSIDE
+        )
+        return bool(edges) and any(part in self.given and part not in NOBODY for part in parts)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
-from rebalance_forensics.report.anonymizing.collecting import Named, names_of
+from rebalance_forensics.report.anonymizing.collecting import Named, groups_of, names_of
+from rebalance_forensics.report.anonymizing.configuration import setting_without_names
 from rebalance_forensics.report.anonymizing.pseudonyms import Pseudonyms
 from rebalance_forensics.report.anonymizing.texts import KAFKA_SAYS, scrubbed
 from rebalance_forensics.report.model import Report
@@ -21,6 +22,7 @@ OWN_FIELDS = frozenset({
     *("ids", "api", "error", "setting"),
 })  # fmt: skip
 LOG_FIELDS = frozenset({"text", "label", "reason"})
+VAGUE = frozenset({"name", "thread"})
 PATH_FIELDS = frozenset({"path", "files"})
 ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\d+))*)$")
 
@@ -28,8 +30,10 @@ ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\
 def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
     """Give every group, topic, host, address and id a pseudonym; `also` are names that only log lines hold."""
     read = {one.path for one in report.inputs}
-    found = dict.fromkeys((name, kind) for name, kind in names_of(report) if name not in read)
-    found |= dict.fromkeys((name, kind) for name, kind in also if name not in KAFKA_SAYS)
+    told = [(name, kind) for name, kind in also if name not in KAFKA_SAYS]
+    # An event knows best what its fields name; a word around a message may be anything.
+    precise = [*groups_of(report), *(one for one in told if one[1] not in VAGUE)]
+    found = dict.fromkeys(one for one in (*precise, *names_of(report), *told) if one[0] not in read)
     names = Pseudonyms(real=frozenset(name for name, _ in found))
     for name, kind in found:
         names.of(name, kind)
@@ -42,20 +46,20 @@ def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
 
 def _rewritten(part: Part, names: Pseudonyms, paths: dict[str, str]) -> Part:
     changes: dict[str, Any] = {
-        one.name: _value(getattr(part, one.name), one.name, names, paths)
+        one.name: _changed(getattr(part, one.name), one.name, names, paths)
         for one in fields(cast("Any", part))
         if one.name not in OWN_FIELDS
     }
     return cast("Part", replace(cast("Any", part), **changes))
 
 
-def _value(value: object, field: str, names: Pseudonyms, paths: dict[str, str]) -> object:
+def _changed(value: object, field: str, names: Pseudonyms, paths: dict[str, str]) -> object:
     if is_dataclass(value):
         return _rewritten(value, names, paths)
     if isinstance(value, tuple):
         if field == "settings":
-            return tuple((key, scrubbed(setting, names)) for key, setting in value)
-        return tuple(_value(one, field, names, paths) for one in value)
+            return tuple((key, _setting(setting, names)) for key, setting in value)
+        return tuple(_changed(one, field, names, paths) for one in value)
     return _text(value, field, names, paths) if isinstance(value, str) else value
 
 
@@ -66,10 +70,15 @@ def _text(text: str, field: str, names: Pseudonyms, paths: dict[str, str]) -> st
         return paths.setdefault(text, _path(text, names))
     if text in names.given:
         return names.given[text]
-    if field not in LOG_FIELDS:
-        for path, pseudonym in paths.items():
-            text = text.replace(path, pseudonym)
-    return scrubbed(text, names)
+    if field in LOG_FIELDS:
+        return scrubbed(text, names)
+    for path, pseudonym in paths.items():
+        text = text.replace(path, pseudonym)
+    return scrubbed(text, names, ours=True)
+
+
+def _setting(setting: str, names: Pseudonyms) -> str:
+    return names.given.get(setting) or scrubbed(setting_without_names(names.literally(setting), names), names)
 
 
 def _path(path: str, names: Pseudonyms) -> str:

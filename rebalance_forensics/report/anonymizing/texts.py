@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from rebalance_forensics.report.anonymizing.pseudonyms import ADDRESS, UUID, Pseudonyms
+from rebalance_forensics.report.anonymizing.configuration import without_values
+from rebalance_forensics.report.anonymizing.pseudonyms import ADDRESS, NOBODY, TOKEN, UUID, Pseudonyms
 
-TOKEN = re.compile(r"[\w.@-]+")
 KEYS = {
     "client": ("clientId", "client.id", "client id", "client-id"),
     "group": ("groupId", "group.id", "GroupId", "application.id", "group", "groupid"),
@@ -31,7 +31,7 @@ KEYED = {kind: re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, keys))}){VAL
 # "Stabilized group payments", "in group payments has failed", "[GroupId payments]": Kafka's ways to name a group.
 GROUP_SAID = re.compile(
     r"(?:\b(?:in|for|of|from|rebalance|Stabilized|Dynamic member|joins) group |\[GroupId |\[MemberId |groupId=)"
-    r"([^\s,\]\[;:)(]+)"
+    r"([^\s,\]\[;:)({}'\"\\]+)"
 )
 TOPICS_SAID = re.compile(
     r"(?:topic\(s\):?|topics:?(?= \[)|subscription has changed from|beginning of the rebalance to|subscribed topics:?) "
@@ -45,7 +45,13 @@ IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])")
 # Kafka's own ids of clusters, topics and KIP-848 members: 16 bytes in base64, told from words by their mixture.
 KAFKA_ID = re.compile(r"(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{22}(?![\w-])")
 # Classes of the application, also as logback shortens them ("c.a.billing.Main"): they name its owner.
-CLASS_SAID = re.compile(r"(?<![\w.$/@-])(?:[a-z]\w{0,15}\.){2,8}[A-Z]\w*")
+CLASS_SAID = re.compile(r"(?<![\w.$@-])(?:[a-z]\w{0,15}\.){1,8}[A-Z]\w*")
+FRAME = re.compile(r"(?<=\bat )((?:[\w.-]*/{1,2})?)([\w.$]+)\.([\w$<>]+)\([\w$]+(\.\w+)(?=[:)])")
+DIRECTORY = re.compile(
+    r"(?:(?<![\w/.:])|(?<=file:))/(?:[\w.@+-]+/)+[\w.@+-]*|\b[A-Za-z]:\\(?:[^\\\s\"']+\\)*[^\\\s\"']*"
+)
+# Our own sentences name somebody first, or say of what kind he is.
+WORD_AS_NAME = re.compile(r"(?:^|\b(?:client|group|topic|instance|host|worker|connector|thread) )([\w-]+)")
 PUBLIC_CLASS = re.compile(
     r"(?:java|javax|jakarta|jdk|sun|com\.sun|kafka|scala|kotlin|org\.apache|org\.springframework|org\.slf4j|io\.confluent"
     r"|io\.netty|io\.strimzi|io\.debezium|ch\.qos|com\.fasterxml|com\.google|reactor|o\.a|o\.s|i\.c|i\.n|k|j)\."
@@ -53,6 +59,8 @@ PUBLIC_CLASS = re.compile(
 # A client id with a random id behind it, as member ids and the threads of Streams have it.
 BEFORE_UUID = re.compile(rf"(?<![\w.-])(\w[\w.-]*?)-(?={UUID.pattern})", re.IGNORECASE)
 FILE_ENDINGS = (".log", ".gz", ".java", ".scala", ".kt", ".txt", ".json", ".out", ".tgz", ".zip")
+SPLIT_PATH = re.compile(r"([/\\])")
+LONGEST_ENDING = 5
 KAFKA_SAYS = frozenset({
     *("null", "None", "none", "true", "false", "id", "coordinator", "leader", "member", "members", "metadata", "epoch"),
     *("is", "has", "was", "with", "in", "generation", "protocol", "instance", "rebalance", "state", "the", "a", "at"),
@@ -60,13 +68,54 @@ KAFKA_SAYS = frozenset({
 })  # fmt: skip
 
 
-def scrubbed(text: str, names: Pseudonyms) -> str:
-    """Replace every name in a text; what looks like a name of somebody gets one even when it is new."""
-    _learn(text, names)
+def scrubbed(text: str, names: Pseudonyms, *, ours: bool = False) -> str:
+    """Replace every name in a text; what looks like a name of somebody gets one even when it is new.
+
+    `ours`: it is a sentence of ours, not a log line.
+    """
+    _learn(_given_away(text) if ours else _said(text), names)
+    text = without_values(names.literally(text), names)
+    text = FRAME.sub(lambda found: _frame(found, names), text)
+    text = DIRECTORY.sub(lambda found: _directory(found.group(), names), text)
+    for pattern in (*KEYED.values(), GROUP_SAID, PARTITIONS_SAID, *([WORD_AS_NAME] if ours else [])):
+        text = pattern.sub(lambda found: _word_as_name(found, names), text)
     text = UUID.sub(lambda found: names.within_or_new(found.group()) if _alone(found) else found.group(), text)
     text = IPV6.sub(lambda found: _address(found.group(), names), text)
     rewritten = TOKEN.sub(lambda found: _token(found.group(), names), text)
     return UUID.sub(lambda found: names.of(found.group(), "id"), rewritten)
+
+
+def _frame(found: re.Match[str], names: Pseudonyms) -> str:
+    """Rename the class and the file in a line of a stack trace of the application's."""
+    loader, owner, method, ending = found.groups()
+    if PUBLIC_CLASS.match(owner):
+        return found.group()
+    name = names.of(owner, "class")
+    return f"{loader}{name}.{method}({name}{ending}"
+
+
+def _directory(path: str, names: Pseudonyms) -> str:
+    """Rename a path part by part; a file keeps its ending."""
+    return "".join(_part_of_path(part, names) for part in SPLIT_PATH.split(path))
+
+
+def _part_of_path(part: str, names: Pseudonyms) -> str:
+    if len(part) <= 1 or part.endswith(":"):
+        return part
+    stem, dot, ending = part.rpartition(".")
+    if dot and stem and len(ending) <= LONGEST_ENDING:
+        return f"{names.within_or_new(stem, 'file')}.{ending}"
+    return names.within_or_new(part, "directory")
+
+
+def _word_as_name(found: re.Match[str], names: Pseudonyms) -> str:
+    """Rename somebody who is called like a word of Kafka's, where only a name can stand."""
+    whole, word = found.group(), found.group(1).rstrip(".")
+    stem = word.rpartition("-")[0] if word not in names.given else word
+    if word in names.taken or stem not in NOBODY or stem not in names.given:
+        return whole
+    start = found.start(1) - found.start()
+    return whole[:start] + names.given[stem] + whole[start + len(stem) :]
 
 
 def _address(text: str, names: Pseudonyms) -> str:
@@ -86,10 +135,19 @@ def _alone(found: re.Match[str]) -> bool:
 
 def _token(token: str, names: Pseudonyms) -> str:
     bare = token.rstrip(".")
+    if bare not in names.tokens:
+        rewritten = _known_token(bare, names)
+        names.tokens[bare] = rewritten
+    return names.tokens[bare] + token[len(bare) :]
+
+
+def _known_token(bare: str, names: Pseudonyms) -> str:
     rewritten = names.within(bare)
+    if rewritten == bare and not PUBLIC_CLASS.match(bare) and names.holds_a_name(bare):
+        rewritten = names.within_or_new(bare, "name")
     if rewritten == bare:
         rewritten = ADDRESS.sub(lambda found: names.of(found.group(), "address"), bare)
-    return rewritten + token[len(bare) :]
+    return rewritten
 
 
 def _topics(text: str) -> Iterator[str]:
@@ -100,19 +158,29 @@ def _topics(text: str) -> Iterator[str]:
     yield from (said.group(1) for said in METADATA_SAID.finditer(text))
 
 
-def _learn(text: str, names: Pseudonyms) -> None:
-    """Take up the names a text gives away by where they stand."""
-    found = [(one.group(1), kind) for kind, pattern in KEYED.items() for one in pattern.finditer(text)]
-    found += [(one.group(1), "group") for one in GROUP_SAID.finditer(text)]
-    found += [(one.group(1), "client") for one in BEFORE_UUID.finditer(text)]
-    found += [(one, "topic") for one in _topics(text)]
-    found += [(one.group(), "id") for one in KAFKA_ID.finditer(text)]
-    found += [(one.group(), "class") for one in CLASS_SAID.finditer(text)]
-    found += [(one.group(1), "host") for one in HOST_AND_PORT.finditer(text)]
-    found += [(one.group(1), "host") for one in SLASHED_ADDRESS.finditer(text) if "." in one.group(1)]
-    for name, kind in found:
+def _said(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, kind) of the names a log line gives away by where they stand."""
+    for kind, pattern in KEYED.items():
+        yield from ((one.group(1), kind) for one in pattern.finditer(text))
+    yield from ((one.group(1), "group") for one in GROUP_SAID.finditer(text))
+    yield from ((one.group(1), "client") for one in BEFORE_UUID.finditer(text))
+    yield from ((one, "topic") for one in _topics(text))
+    yield from _given_away(text)
+
+
+def _given_away(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, kind) of the names that are known by their looks, wherever they stand."""
+    yield from ((one.group(), "id") for one in KAFKA_ID.finditer(text))
+    yield from ((one.group(), "class") for one in CLASS_SAID.finditer(text))
+    yield from ((one.group(1), "host") for one in HOST_AND_PORT.finditer(text))
+    yield from ((one.group(1), "host") for one in SLASHED_ADDRESS.finditer(text) if "." in one.group(1))
+
+
+def _learn(found: Iterable[tuple[str, str]], names: Pseudonyms) -> None:
+    """Take up names that are neither known nor Kafka's own words."""
+    for name, kind in [*found]:
         bare = name.rstrip(".").rpartition("/")[2].partition(":")[0] if kind == "host" else name.rstrip(".")
-        known = names.within(bare) != bare
+        known = bare in names.given or names.within(bare) != bare
         ours = bare in KAFKA_SAYS or bare.isdigit() or bare.endswith(FILE_ENDINGS) or PUBLIC_CLASS.match(bare)
         if not known and not ours:
             names.of(bare, kind)
