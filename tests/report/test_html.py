@@ -11,8 +11,11 @@ from html.parser import HTMLParser
 import pytest
 
 from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.html.moments import clocks_of, timed
+from rebalance_forensics.report.html.names import brief
 from rebalance_forensics.report.model import Report
-from tests.report.building import a_crash, crash_report, empty_report, healthy_report, payments
+from rebalance_forensics.timeline.model import Participation, Reading
+from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_events, many_groups
 
 VOID = frozenset({"meta", "input", "br"})
@@ -150,6 +153,25 @@ def test_whether_an_incident_is_over_is_said_in_so_many_words(*, ongoing: bool, 
     text = to_html(replace(report, incidents=(crash, *report.incidents[1:])))
     assert words in text.split("<dt>Since</dt>")[1].partition("</div>")[0]
     assert words in text.split('id="overview"')[1].partition("</table>")[0]
+
+
+def test_times_in_sentences_are_moments_and_one_of_several_days_is_said_to_be_utc() -> None:
+    day = 86_400_000
+    known = [Participation(generation=one, at=at(60) + one * day, members=("a",) * one) for one in (0, 1)]
+    known.append(Participation(generation=2, at=at(61), members=("a", "b")))
+    clocks = clocks_of(Reading(participants=tuple(known)))
+    text = timed("<b>Generation 1 at 10:01:00.000, 2 at 10:01:01.000, none at 10:09:09.000", clocks)
+    assert text == (
+        "&lt;b&gt;Generation 1 at 10:01:00.000 UTC, 2 at "
+        '<time datetime="2026-03-01T10:01:01.000Z" data-shape="clock">10:01:01.000</time>, none at 10:09:09.000'
+    )
+
+
+def test_random_ids_in_sentences_and_cells_are_told_by_their_beginning() -> None:
+    assert (
+        brief("shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5-StreamThread-1 left") == "shop-225712b8…-StreamThread-1 left"
+    )
+    assert brief("order-20260301-1200") == "order-20260301-1200"
 
 
 def test_the_most_urgent_incident_opens_the_page() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.budget import GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
+from rebalance_forensics.report.html.moments import clocks_of
 from rebalance_forensics.report.html.scenes import Key, Scenes
 from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.html.tables import GroupTables, tables_of
@@ -38,6 +40,8 @@ class GroupPage:
     picture: Picture | None
     tables: GroupTables
     readings: tuple[tuple[str, tuple[Passage, ...]], ...]
+    clocks: Mapping[str, EpochMs | None]
+    """The times of day in the readings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +110,7 @@ def _group(number: int, history: GroupHistory, scenes: Scenes) -> GroupPage:
         picture=scenes.of_group(number, history),
         tables=tables_of(history, scenes.budget),
         readings=tuple(_shown(title, passages, scenes.budget) for title, passages in readings_of(history).parts()),
+        clocks=clocks_of(history.reading),
     )
 
 

@@ -17,6 +17,8 @@ from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.island import island
 from rebalance_forensics.report.html.legend import legend
+from rebalance_forensics.report.html.moments import timed
+from rebalance_forensics.report.html.names import brief
 from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.strokes import strokes
 from rebalance_forensics.report.model import Report
@@ -75,6 +77,8 @@ def _page() -> Template:
             "clock": times.time_of_day,
             "duration": times.duration,
             "prose": prose,
+            "brief": brief,
+            "timed": timed,
             "unbroken": _unbroken,
             "caveat": caveat,
             "group_of": wording.group_of,
@@ -102,7 +106,7 @@ def _page() -> Template:
 
 def _unbroken(text: str) -> Markup:
     """Keep names such as broker-1 on one line of a headline."""
-    words = (line_of(word, LINE_CHARACTERS) for word in prose(text).split(" "))
+    words = (line_of(word, LINE_CHARACTERS) for word in brief(prose(text)).split(" "))
     return Markup(" ").join(
         Markup('<span class="whole">{}</span>').format(word) if "-" in word and len(word) < LONGEST_WHOLE else word
         for word in words

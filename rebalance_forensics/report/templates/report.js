@@ -2,7 +2,7 @@
 // Every text of a log enters the page through textContent; no markup is ever built from strings.
 (() => {
   const data = JSON.parse(document.getElementById("report-data").textContent);
-  const WIDTH = 100000, LANE = 26, REACH = 8, LINES_SHOWN = 25, DAY = 86400000;
+  const WIDTH = 100000, LANE = 26, REACH = 8, FINGER = 20, LINES_SHOWN = 25, DAY = 86400000;
   const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5,
     36e5, 72e5, 108e5, 216e5, 432e5, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 365 * DAY];
   const $ = (id) => document.getElementById(id);
@@ -162,9 +162,9 @@
     find(event) {
       const box = this.chart.getBoundingClientRect();
       const row = this.shown[Math.floor((event.clientY - box.top) / LANE)];
-      const x = (event.clientX - box.left) / box.width;
-      if (!row || Math.abs(x - 0.5) > 0.5 + REACH / box.width) return null;
-      let best = -1, distance = REACH / box.width;
+      const x = (event.clientX - box.left) / box.width, reach = event.pointerType === "touch" ? FINGER : REACH;
+      if (!row || Math.abs(x - 0.5) > 0.5 + reach / box.width) return null;
+      let best = -1, distance = reach / box.width;
       row.dots.forEach(([, at], index) => {
         const away = Math.abs(this.share(at) - x);
         if (away <= distance) [best, distance] = [index, away];
@@ -188,6 +188,7 @@
       const [row, thing] = [found.row, found.dot !== undefined ? found.row.dots[found.dot] : found.row.bars[found.bar]];
       const incident = thing[4];
       this.light(incident, found);
+      setTimeout(() => this.uncover(found.row));
       const note = incident === null || incident === undefined ? "" : ` Part of: ${data.incidents[incident][1]}`;
       if (found.dot !== undefined) {
         const line = thing[3] === null ? [] : [thing[3]];
@@ -200,6 +201,11 @@
         const known = own.length ? own : within(this.rows);
         showPanel(`${row.name}: ${thing[3]}`, `${this.told(found).split("\n")[2]}.${note}${known.length ? "" : " No line of it is drawn here."}`, known);
       }
+    }
+    uncover(row) {
+      const lane = this.chart.getBoundingClientRect().top + (this.shown.indexOf(row) + 1) * LANE;
+      const covered = lane + 8 - $("panel").getBoundingClientRect().top;
+      if (covered > 0 && !$("panel").hidden) scrollBy({ top: covered });
     }
     light(incident, found) {
       for (const node of all(".hit, .cursor", this.chart)) node.classList.remove("hit", "cursor");
@@ -238,14 +244,38 @@
         const box = this.chart.getBoundingClientRect();
         this.zoom(event.deltaY > 0 ? 1.25 : 0.8, (event.clientX - box.left) / box.width);
       }, { passive: false });
+      // One finger or the mouse moves the picture, two fingers zoom it; up and down stays the browser's, which scrolls the page.
       let drag = null;
-      this.plot.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, left: this.left, moved: false }; });
-      addEventListener("pointerup", () => { setTimeout(() => { drag = null; }); });
+      const fingers = new Map();
+      const grip = () => {
+        const [one, other] = [...fingers.values()], box = this.chart.getBoundingClientRect();
+        return { gap: Math.max(Math.abs(one - other), 10), middle: ((one + other) / 2 - box.left) / box.width };
+      };
+      let pinch = null;
+      this.plot.addEventListener("pointerdown", (event) => {
+        drag = { x: event.clientX, left: this.left, moved: fingers.size > 0 };
+        fingers.set(event.pointerId, event.clientX);
+        pinch = fingers.size === 2 ? { ...grip(), left: this.left, span: this.span } : null;
+      });
+      for (const name of ["pointerup", "pointercancel"]) {
+        addEventListener(name, (event) => {
+          fingers.delete(event.pointerId);
+          pinch = null;
+          setTimeout(() => { if (!fingers.size) drag = null; });
+        });
+      }
       this.plot.addEventListener("pointermove", (event) => {
+        if (fingers.has(event.pointerId)) fingers.set(event.pointerId, event.clientX);
+        if (pinch) {
+          const { gap, middle } = grip(), span = Math.min(WIDTH, pinch.span * pinch.gap / gap);
+          this.show(pinch.left + pinch.middle * pinch.span - middle * span, span);
+          tip("");
+          return;
+        }
         if (drag && event.buttons) {
           const moved = event.clientX - drag.x;
           drag.moved = drag.moved || Math.abs(moved) > 4;
-          this.show(drag.left - moved / this.chart.clientWidth * this.span, this.span);
+          if (fingers.size < 2 && drag.moved) this.show(drag.left - moved / this.chart.clientWidth * this.span, this.span);
           tip("");
           return;
         }
@@ -258,7 +288,9 @@
         const found = this.find(event);
         if (found) this.open(found); else hidePanel();
       });
+      this.plot.setAttribute("role", "application");  // else a screen reader keeps the arrow keys to itself
       this.plot.addEventListener("keydown", (event) => this.key(event));
+      this.plot.addEventListener("blur", () => tip(""));
     }
     command(name) {
       if (name === "in") this.zoom(0.5);
@@ -268,6 +300,7 @@
       if (name === "all") this.show(0, WIDTH);
     }
     key(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey) return undefined;  // the browser's own: zoom, back
       const commands = { "+": "in", "=": "in", "-": "out", "0": "all" };
       if (event.key in commands) return this.command(commands[event.key]);
       const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
@@ -309,6 +342,18 @@
     }
     for (const row of all("tr[data-member]")) row.hidden = !row.dataset.member.toLowerCase().includes(state.member.toLowerCase());
     for (const picture of pictures.values()) picture.filter();
+    for (const tally of all(".tally")) tally.hidden = Boolean(state.group || state.cause);
+    tellFiltered();
+  };
+  const tellFiltered = () => {
+    const left = all("article.incident, details.incident").filter((one) => !one.hidden).length;
+    const seen = [...pictures.values()].filter((picture) => !state.group || picture.group === state.group);
+    const lanes = new Set(seen.flatMap((picture) => picture.shown.filter((row) => row !== picture.generations).map((row) => row.name))).size;
+    const none = !left ? "No incident of that group and cause." : state.member && !lanes ? `No lane of a member with ${state.member} in its name.` : "";
+    $("none").textContent = none;
+    $("none").hidden = !none;
+    const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+    $("says").textContent = none || `${counted(left, "incident")}${state.member ? ` and ${counted(lanes, "lane")}` : ""} shown`;
   };
 
   // Start ------------------------------------------------------------------------------------------------------
