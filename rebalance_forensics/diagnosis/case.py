@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 
 from rebalance_forensics.diagnosis.finding import Finding
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
-from rebalance_forensics.diagnosis.incidents import Assigned, assign_rebalances, incident_of, unexplained
+from rebalance_forensics.diagnosis.incidents import (
+    Assigned,
+    assign_rebalances,
+    incident_of,
+    unexplained,
+    with_ids_of_their_own,
+)
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.registry import findings_of
@@ -43,7 +49,8 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     for draft in merged(_left_over(timeline, assigned), QUIET_MS):
         drafts.append(draft)
         assigned |= {id(r): (draft, trigger) for r, trigger in _unexplained_in(draft)}
-    incidents = sorted(_incidents(timeline, drafts, assigned), key=lambda i: (i.started_at, i.id))
+    found = with_ids_of_their_own(_incidents(timeline, drafts, assigned))
+    incidents = sorted(found, key=lambda i: (i.started_at, i.id))
     timeline.generations = _triggered(timeline, assigned)
     return GroupCase(
         history=replace(history_of(timeline), reading=tips(timeline), offsets_partition=told_partition(timeline.own)),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from rebalance_forensics.diagnosis.culprits import ids_told, the_group
 from rebalance_forensics.diagnosis.finding import GUESS, Fact, Finding, fact_at
@@ -205,8 +206,22 @@ def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence
 def _id(timeline: Timeline, generations: Sequence[int], cause: RootCause) -> str:
     first = cause.evidence[0]
     name = first.path.rsplit("/", 1)[-1]
-    text = "\x00".join([timeline.cluster, timeline.group, str(generations[:1]), name, first.text])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return _hashed(timeline.cluster, timeline.group, str(generations[:1]), name, first.text)
+
+
+def _hashed(*parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
+
+
+def with_ids_of_their_own(incidents: Iterable[Incident]) -> Iterator[Incident]:
+    """Tell incidents apart that begin with one line: an alert or a link that goes by the id means one of them."""
+    taken: set[str] = set()
+    for one in sorted(incidents, key=lambda one: (one.started_at, one.id, one.summary)):
+        mine = one.id
+        while mine in taken:
+            mine = _hashed(mine, *(f"{cause.cause} {cause.narrative}" for cause in one.root_causes))
+        taken.add(mine)
+        yield replace(one, id=mine)
 
 
 def unexplained(rebalance: Rebalance) -> Finding:

@@ -1,0 +1,19 @@
+"""An id means one incident, in a ticket, an alert or a link."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_forensics.diagnosis.incidents import with_ids_of_their_own
+from tests.report.building import a_crash
+
+
+def test_two_incidents_that_begin_with_one_line_have_two_ids() -> None:
+    crash = a_crash()
+    cause = replace(crash.root_causes[0], narrative="The other worker died.")
+    other = replace(crash, summary="Worker 2 died.", root_causes=(cause,))
+    one, two = with_ids_of_their_own([crash, other])
+    again = [*with_ids_of_their_own([other, crash])]
+    assert one.id == crash.id != two.id
+    assert again == [one, two]
+    assert len(two.id) == 16
