@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from rebalance_forensics.report.plain_text import line_of
 
 CELL_CHARACTERS = 8_000
-FORMULA_STARTS = ("=", "+", "-", "@", "\t")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Also as full-width signs, which some spreadsheets take for the narrow ones."""
 
 Cell = str | int | float | None
 
@@ -30,4 +31,4 @@ def _shown(cell: Cell) -> str | int | float:
         return cell
     harmless = line_of(cell, CELL_CHARACTERS)
     # A spreadsheet runs what starts like a formula, and a client id may.
-    return f"'{harmless}" if harmless.startswith(FORMULA_STARTS) else harmless
+    return f"'{harmless}" if harmless.lstrip().startswith(FORMULA_STARTS) else harmless

@@ -143,3 +143,24 @@ def test_pauses_are_one_row_each_with_an_empty_cell_for_unknown() -> None:
     ]
     generations = list(csv.DictReader(io.StringIO(exported("generations-csv", crash_report()))))
     assert [row["followup"] for row in generations] == ["", ""]
+
+
+def test_a_spreadsheet_executes_nothing_behind_a_blank_or_in_full_width() -> None:
+    for name in (" =1+1", "\uff1d1+1"):
+        report = replace(crash_report(), incidents=(replace(a_crash(), group=name),))
+        row = next(csv.DictReader(io.StringIO(exported("incidents-csv", report))))
+        assert row["group"] == f"'{name}"
+
+
+def test_pauses_have_a_track_of_their_own_beside_what_a_member_does() -> None:
+    events = json.loads(exported("chrome-trace", crash_report()))["traceEvents"]
+    tracks = {one["tid"]: one["args"]["name"] for one in events if one["name"] == "thread_name"}
+    kinds = {(tracks[one["tid"]].endswith(": pauses"), one["cat"] == "paused") for one in events if one["ph"] == "X"}
+    assert kinds == {(True, True), (False, False)}
+    assert "fault: session expired" in {one["name"] for one in events if one["ph"] == "i"}
+
+
+def test_an_address_in_a_name_is_no_link_in_markdown() -> None:
+    crash = replace(a_crash(), summary="http://evil.example, www.evil.example and you@evil.example left.")
+    text = exported("markdown", replace(crash_report(), incidents=(crash,)))
+    assert not re.search(r"://|www\.|@\w", text)

@@ -60,7 +60,10 @@ def _tracks(history: GroupHistory, report: Report) -> Iterator[Track]:
     yield Track(name="incidents", stretches=tuple(_incident(one, end) for one in mine))
     yield Track(name="generations", stretches=tuple(_rebalances(history)))
     for lane in lanes_of(history):
-        yield Track(name=lane.name, stretches=tuple(_span(one, end) for one in lane.spans), marks=lane.marks)
+        spans = [(one.kind == "paused", _span(one, end)) for one in lane.spans]
+        yield Track(name=lane.name, stretches=tuple(one for paused, one in spans if not paused), marks=lane.marks)
+        if any(paused for paused, _ in spans):
+            yield Track(name=f"{lane.name}: pauses", stretches=tuple(one for paused, one in spans if paused))
 
 
 def _rows(track: Track) -> Iterator[Track]:
@@ -98,7 +101,7 @@ def _rebalances(history: GroupHistory) -> Iterator[Stretch]:
 
 def _span(span: Span, end: int) -> Stretch:
     over = span.ended_at if span.ended_at is not None else end
-    name = f"{span.kind}: {span.label}"
+    name = span.label if span.label.startswith(span.kind) else f"{span.kind}: {span.label}"
     return Stretch(start=span.started_at, end=max(over, span.started_at), category=span.kind, name=name)
 
 
@@ -123,7 +126,8 @@ def _instant(process: int, track: int, mark: Mark) -> Document:
         "tid": track,
         "ts": mark.at * 1000,
         "cat": mark.severity,
-        "name": line_of(mark.label, LABEL_CHARACTERS),
+        # A trace viewer finds and colours by name.
+        "name": line_of(f"fault: {mark.label}" if mark.severity == "fault" else mark.label, LABEL_CHARACTERS),
         "args": _told([("place", place(mark.evidence)), ("text", mark.evidence.text)]),
     }
 

@@ -28,6 +28,7 @@ from rebalance_forensics.timeline.model import Evidence
 
 SUFFIX = ".md"
 LINE_CHARACTERS = 1_000
+LINK = re.compile(r"@|:(?=//)|\bwww(?=\.)|\bmailto(?=:)", re.IGNORECASE)
 BLANKS = (
     ("Detection", "Who or what noticed it, and when?"),
     ("Customer impact", "What did users see?"),
@@ -124,8 +125,9 @@ def _quoted(line: Evidence) -> Iterator[str]:
 def _safe(text: str) -> str:
     """Escape what Markdown or the HTML inside it would act on."""
     escaped = re.sub(r"([\\`*_{}\[\]#!|~])", r"\\\1", line_of(prose(text), LINE_CHARACTERS))
-    # Mentions would ping people of the ticket system.
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@&#8203;")
+    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # Mentions would ping people of the ticket system, and a stranger's address would become a link.
+    return LINK.sub(lambda found: f"{found.group()}&#8203;", escaped)
 
 
 def _code(text: str) -> str:
