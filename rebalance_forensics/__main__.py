@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
-from rebalance_forensics import cli
+INTERRUPTED = 130
 
 
 def main() -> NoReturn:
     """Run the command that the arguments name."""
-    cli.main(sys.argv[1:], job=_job)
+    try:
+        from rebalance_forensics import cli  # noqa: PLC0415 - Ctrl-C may come while it is still loading
+
+        cli.main(sys.argv[1:], job=_job)
+    except KeyboardInterrupt:
+        with suppress(OSError, AttributeError):
+            sys.stderr.write("rebalance-forensics: interrupted; run it again for a whole result.\n")
+            sys.stderr.flush()
+        # Whatever still runs in threads must not be waited for, and says nothing more.
+        os._exit(INTERRUPTED)
 
 
 def _job(arguments: Sequence[str]) -> int:

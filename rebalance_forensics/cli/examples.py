@@ -13,11 +13,15 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "explain": (
         ("explain rebalance-straggler", "how it comes about, how it shows, what to do"),
         (
-            "explain --line '[2026-03-01 10:05:00,000] INFO [GroupCoordinator 1]: …'",
+            "explain --line 'Member c-1-77aa in group payments has failed, removing it from the group'",
             "what one line says, field by field",
         ),
+        ("grep -m 1 LeaveGroup app.log | rebalance-forensics explain --line -", "the same, without quoting it"),
     ),
-    "timeline": (("timeline logs/ --group payments --since 30m", "every generation of the last half hour"),),
+    "timeline": (
+        ("timeline logs/ --group payments --since 30m", "every generation of the last half hour"),
+        ("timeline logs/ --group payments --verbose", "also those that repeat each other, and every member"),
+    ),
     "whois": (("whois logs/ payments-consumer-2", "its member ids, host and files, and when it had them"),),
     "events": (("events logs/ | jq 'select(.event == \"MemberFailed\")'", "every eviction, one line of JSON each"),),
     "coverage": (("coverage logs/", "was each file understood, and whose is it?"),),

@@ -64,7 +64,9 @@ def leave(code: int) -> NoReturn:
             stream.flush()
     if "py4j" in sys.modules:
         from rebalance_forensics.pipeline.launching import forget_directories  # noqa: PLC0415
+        from rebalance_forensics.sources.files import forget_standard_input  # noqa: PLC0415
 
         forget_directories()
+        forget_standard_input()
         os._exit(code)
     sys.exit(code)

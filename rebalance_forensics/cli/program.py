@@ -101,10 +101,11 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
     except (InputError, OSError) as error:
         leave(_refused(error))
     except KeyboardInterrupt:
-        leave(INTERRUPTED)
+        leave(_interrupted())
     except Exception as error:  # noqa: BLE001 - told apart below; what is no usage error is raised again
         leave(_wrong_usage(error))
-    leave(code if isinstance(code, int) else OK)
+    # Typer turns Ctrl-C into the exit code alone.
+    leave(_interrupted() if code == INTERRUPTED else code if isinstance(code, int) else OK)
 
 
 def _refused(error: Exception) -> int:
@@ -117,13 +118,29 @@ def _refused(error: Exception) -> int:
     return REFUSED
 
 
+def _interrupted() -> int:
+    warn("interrupted; run it again for a whole result.")
+    return INTERRUPTED
+
+
+def _after_interrupt(error: BaseException | None) -> bool:
+    """Whether it is what PySpark makes of Ctrl-C: the jobs that it cancels then fail."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def _wrong_usage(error: Exception) -> int:
     """Typer's own refusals, in one sentence; typer brings its own copy of click, so they are known by their shape."""
     if type(error).__name__ == "Abort":
-        return INTERRUPTED
+        return _interrupted()
     if type(error).__name__ == "NoArgsIsHelpError":
         say(f"{error}\n")
         return REFUSED
+    if _after_interrupt(error):
+        return _interrupted()
     told = getattr(error, "format_message", None)
     if told is None:
         raise error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -20,6 +21,7 @@ from rebalance_forensics.sources.own_outputs import is_own_output
 from rebalance_forensics.sources.text import is_binary
 
 _SNIFFED = 64 << 10
+_spools: list[Path] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +149,16 @@ def _files_below(root: Path, name: str, search: _Search) -> Iterator[Path]:
 def _standard_input() -> Path:
     """Standard input kept in a temporary file, for it is read more than once."""
     with tempfile.NamedTemporaryFile(prefix="rebalance-forensics-", suffix=".stdin", delete=False) as spool:
+        _spools.append(Path(spool.name))
         shutil.copyfileobj(sys.stdin.buffer, spool)
     return Path(spool.name)
+
+
+@atexit.register
+def forget_standard_input() -> None:
+    """Remove what was kept of standard input: nobody's logs stay behind when the process ends."""
+    while _spools:
+        _spools.pop().unlink(missing_ok=True)
 
 
 def _look_into(path: Path, name: str, search: _Search) -> None:
