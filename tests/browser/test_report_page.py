@@ -208,6 +208,15 @@ def test_a_link_of_the_overview_opens_the_incident(opened: Opener) -> None:
     assert target.locator("h3", has_text="Proof").is_visible()
 
 
+def test_only_pictures_that_can_be_seen_are_made_ready(opened: Opener) -> None:
+    one = opened(many_groups(12))
+    awake = one.page.locator(".picture .controls:not([hidden])")
+    assert awake.count() == 1
+    one.page.locator("details.group > summary").nth(3).click()
+    one.page.locator("details.group[open] .controls:not([hidden])").wait_for()
+    assert awake.count() == 2
+
+
 def test_without_javascript_everything_is_told(opened: Opener) -> None:
     one = opened(crash_report(), java_script_enabled=False)
     assert one.page.locator("#filters").is_hidden()

@@ -14,7 +14,7 @@ from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.moments import clocks_of, timed
 from rebalance_forensics.report.html.names import brief
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.timeline.model import Participation, Reading
+from rebalance_forensics.timeline.model import CoordinatorTerm, Participation, Reading
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_events, many_groups
 
@@ -200,6 +200,13 @@ def test_a_page_of_many_events_stays_small_and_says_what_it_leaves_out() -> None
     assert len(text.encode()) < 10_000_000
     assert "Not drawn:" in text
     assert "leaves out:" in text
+
+
+def test_terms_of_coordinators_that_are_left_out_are_counted() -> None:
+    terms = tuple(CoordinatorTerm(broker="broker-1", started_at=at(n), ended_at=at(n + 1)) for n in range(100))
+    text = to_html(replace(crash_report(), groups=(replace(payments(), coordinators=terms),)))
+    assert "And 60 more terms, left out here." in text
+    assert "60 terms of coordinators" in text.split("leaves out:")[1]
 
 
 def test_no_mark_of_a_fault_gives_way_to_a_plain_one() -> None:

@@ -73,6 +73,17 @@ def test_every_later_picture_may_still_show_something() -> None:
         budget.marks.left -= room
 
 
+def test_the_first_picture_may_have_many_lanes_and_the_last_still_has_some() -> None:
+    budget = Budget(pictures=80)
+    rooms = []
+    for left in range(79, -1, -1):
+        rooms.append(budget.lanes.room(left))
+        budget.lanes.left -= rooms[-1]
+    assert rooms[0] == 80
+    assert rooms[-1] >= 12
+    assert sum(rooms) <= 3_000
+
+
 def test_where_not_all_stretches_fit_the_shortest_are_left_out_and_that_is_said() -> None:
     picture = first_picture(many_events(100_000))
     widths = [bar.width for row in picture.rows for bar in row.bars]

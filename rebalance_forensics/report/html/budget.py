@@ -10,10 +10,11 @@ from rebalance_forensics.report.times import iso
 from rebalance_forensics.report.wording import thousands
 from rebalance_forensics.timeline.model import Evidence
 
-LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 6_000, 1_500, 1_500_000
+LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 5_000, 1_500, 1_500_000
 MARKS, SPANS, ROWS = 12_000, 12_000, 4_000
-LANES_A_PICTURE, FEWEST, RESERVED = 80, 150, 60
-MARKS_A_PICTURE, SPANS_A_PICTURE, ROWS_A_TABLE = 6_000, 6_000, 1_500
+LANES, LANES_A_PICTURE, FEWEST_LANES, FEWEST, RESERVED = 3_000, 80, 12, 150, 60
+PASSAGES, PASSAGES_A_PART, FEWEST_PASSAGES = 1_200, 60, 6
+MARKS_A_PICTURE, SPANS_A_PICTURE, ROWS_A_TABLE, TERMS = 6_000, 6_000, 1_500, 40
 INCIDENTS, GROUPS, OVERVIEW_ROWS = 40, 40, 400
 EVENTS, EVENTS_A_TABLE = 1_000, 250
 
@@ -51,10 +52,12 @@ class Pool:
     """For one picture or table."""
     fewest: int = FEWEST
     """For each, though nothing may be left."""
+    reserved: int = RESERVED
+    """For each of those after it."""
 
     def room(self, pictures: int) -> int:
         """How many one picture may take, so that a few are left for each of those after it."""
-        return min(self.most, max(self.left - RESERVED * pictures, self.fewest))
+        return min(self.most, max(self.left - self.reserved * pictures, self.fewest))
 
 
 @dataclass(slots=True)
@@ -67,6 +70,9 @@ class Budget:
     marks: Pool = field(default_factory=lambda: Pool(MARKS, MARKS_A_PICTURE))
     spans: Pool = field(default_factory=lambda: Pool(SPANS, SPANS_A_PICTURE))
     events: Pool = field(default_factory=lambda: Pool(EVENTS, EVENTS_A_TABLE, fewest=0))
+    lanes: Pool = field(default_factory=lambda: Pool(LANES, LANES_A_PICTURE, FEWEST_LANES, FEWEST_LANES))
+    passages: Pool = field(default_factory=lambda: Pool(PASSAGES, PASSAGES_A_PART, FEWEST_PASSAGES))
+    """Sentences on how rebalances read; a group that rebalances all day has thousands."""
     rows: int = ROWS
     left_out: dict[str, int] = field(default_factory=dict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.report.html.budget import LANES_A_PICTURE, Budget
+from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.html.linking import Links
 from rebalance_forensics.report.html.ready import DISTURBANCES, ReadyLane
 from rebalance_forensics.report.html.shapes import Bar, Window
@@ -17,13 +17,15 @@ LeftOut = list[str]
 
 
 def chosen_lanes(
-    lanes: Sequence[ReadyLane], window: Window, culprits: frozenset[str], left_out: LeftOut
+    lanes: Sequence[ReadyLane], window: Window, culprits: frozenset[str], budget: Budget, left_out: LeftOut
 ) -> tuple[ReadyLane, ...]:
     """Keep the lanes that say something here: the culprits', the brokers', then the most disturbed."""
     seen = [lane for lane in lanes if lane.speaks_in(window)]
-    if len(seen) <= LANES_A_PICTURE:
+    room = budget.lanes.room(budget.pictures)
+    budget.lanes.left -= min(len(seen), room)
+    if len(seen) <= room:
         return tuple(seen)
-    kept = set(sorted(range(len(seen)), key=lambda place: _weight(seen[place], culprits))[:LANES_A_PICTURE])
+    kept = set(sorted(range(len(seen)), key=lambda place: _weight(seen[place], culprits))[:room])
     left_out.append(f"{count(len(seen) - len(kept), 'lane')} of members with less to tell")
     return tuple(lane for place, lane in enumerate(seen) if place in kept)
 

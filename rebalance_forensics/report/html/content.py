@@ -17,9 +17,6 @@ from rebalance_forensics.report.ranking import most_urgent_first
 from rebalance_forensics.report.readings import Passage, readings_of
 from rebalance_forensics.timeline.model import GroupHistory
 
-PASSAGES = 60
-"""So many sentences a part; a group that rebalances all day has more."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentPage:
@@ -115,5 +112,7 @@ def _group(number: int, history: GroupHistory, scenes: Scenes) -> GroupPage:
 
 
 def _shown(title: str, passages: tuple[Passage, ...], budget: Budget) -> tuple[str, tuple[Passage, ...]]:
-    budget.omit("sentences on how rebalances read", len(passages) - PASSAGES)
-    return title, passages[:PASSAGES]
+    shown = passages[: budget.passages.room(0)]
+    budget.passages.left -= len(shown)
+    budget.omit("sentences on how rebalances read", len(passages) - len(shown))
+    return title, shown

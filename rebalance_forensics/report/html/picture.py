@@ -50,7 +50,7 @@ def draw(
     budget.pictures -= 1
     left_out: list[str] = []
     culprits = _culprit_names(incident)
-    lanes = chosen_lanes(history.lanes, window, culprits, left_out)
+    lanes = chosen_lanes(history.lanes, window, culprits, budget, left_out)
     marks = chosen_marks(lanes, window, links, budget, left_out)
     held = [list(_generation_bars(history, window, links)), *(list(_bars(lane, window, links)) for lane in lanes)]
     made, *bars = chosen_bars(held, budget, left_out)

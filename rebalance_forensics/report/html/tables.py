@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from rebalance_forensics.report.html.budget import ROWS_A_TABLE, Budget
+from rebalance_forensics.report.html.budget import ROWS_A_TABLE, TERMS, Budget
 from rebalance_forensics.report.html.event_table import EventRow, events_of
 from rebalance_forensics.report.lanes import member_name
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Identity, Pause
+from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Identity, Pause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,8 @@ class GroupTables:
     identities_left_out: int
     events: tuple[EventRow, ...]
     events_left_out: int
+    coordinators: tuple[CoordinatorTerm, ...]
+    coordinators_left_out: int
 
 
 def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
@@ -56,6 +58,9 @@ def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
     budget.rows -= len(identities)
     budget.omit("rows of generations", len(history.generations) - len(shown))
     budget.omit("rows of identities", len(history.identities) - len(identities))
+    terms = history.coordinators[: max(min(budget.rows, TERMS), 0)]
+    budget.rows -= len(terms)
+    budget.omit("terms of coordinators", len(history.coordinators) - len(terms))
     events, events_left_out = events_of(history, budget)
     return GroupTables(
         events=events,
@@ -65,6 +70,8 @@ def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
         paused=_paused(history)[:ROWS_A_TABLE],
         identities=identities,
         identities_left_out=len(history.identities) - len(identities),
+        coordinators=terms,
+        coordinators_left_out=len(history.coordinators) - len(terms),
     )
 
 

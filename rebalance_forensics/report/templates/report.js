@@ -9,6 +9,7 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const state = { local: false, group: "", cause: "", member: "" };
   const pictures = new Map();
+  const chains = all(".chain");
 
   const put = (parent, name, text) => {
     const element = document.createElement(name);
@@ -216,7 +217,7 @@
         row.bars.forEach((bar, index) => row.barNodes[index].classList.toggle("hit", wanted.includes(bar[4])));
         row.dots.forEach((dot, index) => row.dotNodes[index].classList.toggle("hit", wanted.includes(dot[4])));
       }
-      for (const chain of all(".chain")) chain.classList.toggle("lit", String(incident) === chain.dataset.incident);
+      for (const chain of chains) chain.classList.toggle("lit", String(incident) === chain.dataset.incident);
       if (found) (found.dot !== undefined ? found.row.dotNodes[found.dot] : found.row.barNodes[found.bar]).classList.add("cursor", "hit");
     }
 
@@ -245,13 +246,12 @@
         this.zoom(event.deltaY > 0 ? 1.25 : 0.8, (event.clientX - box.left) / box.width);
       }, { passive: false });
       // One finger or the mouse moves the picture, two fingers zoom it; up and down stays the browser's, which scrolls the page.
-      let drag = null;
+      let drag = null, pinch = null;
       const fingers = new Map();
       const grip = () => {
         const [one, other] = [...fingers.values()], box = this.chart.getBoundingClientRect();
         return { gap: Math.max(Math.abs(one - other), 10), middle: ((one + other) / 2 - box.left) / box.width };
       };
-      let pinch = null;
       this.plot.addEventListener("pointerdown", (event) => {
         drag = { x: event.clientX, left: this.left, moved: fingers.size > 0 };
         fingers.set(event.pointerId, event.clientX);
@@ -365,7 +365,8 @@
     }
     return pictures.get(name);
   };
-  const wake = (root) => { for (const figure of all(".picture", root)) if (figure.getClientRects().length) start(figure); };
+  // To ask the browser for the size of something folded makes it lay out what nobody sees yet.
+  const wake = (root) => { for (const figure of all(".picture", root)) if (!figure.closest("details:not([open])")) start(figure); };
   const reveal = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target && target.tagName === "DETAILS") target.open = true;
@@ -378,12 +379,16 @@
   $("zone").addEventListener("click", switchZone);
   $("panel-close").addEventListener("click", hidePanel);
   addEventListener("keydown", (event) => { if (event.key === "Escape") { tip(""); hidePanel(); } });
-  for (const button of all("button.show")) {
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      const picture = start(document.querySelector(`.picture[data-picture="${button.dataset.in}"]`));
-      picture.center(Number(button.dataset.at), Math.min(picture.length, 30000));
-      picture.light(Number(button.dataset.incident));
+  for (const chain of chains) {
+    for (const button of all(".show", chain)) {
+      button.hidden = false;
+      button.setAttribute("aria-label", `Show in the picture: ${button.previousElementSibling.textContent}`);
+    }
+    chain.addEventListener("click", ({ target }) => {
+      if (!target.classList.contains("show")) return;
+      const picture = start(document.querySelector(`.picture[data-picture="${chain.dataset.in}"]`));
+      picture.center(Number(target.dataset.at), Math.min(picture.length, 30000));
+      picture.light(Number(chain.dataset.incident));
       picture.figure.scrollIntoView({ block: "center" });
       picture.plot.focus({ preventScroll: true });
     });
