@@ -164,3 +164,10 @@ def test_an_address_in_a_name_is_no_link_in_markdown() -> None:
     crash = replace(a_crash(), summary="http://evil.example, www.evil.example and you@evil.example left.")
     text = exported("markdown", replace(crash_report(), incidents=(crash,)))
     assert not re.search(r"://|www\.|@\w", text)
+
+
+def test_a_timeline_does_not_repeat_a_name_of_a_megabyte_in_every_row() -> None:
+    endless = replace(crash_report().groups[0], group="g" * 1_000_000)
+    rows = exported("timesketch", replace(crash_report(), groups=(endless,)))
+    assert len(rows) < 100_000
+    assert {row["group"][-23:] for row in lines_of_json(rows)} == {" … (+999000 characters)", "payments"}

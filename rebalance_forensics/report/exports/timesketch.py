@@ -16,6 +16,8 @@ from rebalance_forensics.timeline.model import GroupHistory, Mark
 
 SUFFIX = ".jsonl"
 TEXT_CHARACTERS = 4_000
+NAME_CHARACTERS = 1_000
+"""Every row repeats the names; no name that people gave is as long."""
 
 
 def export(report: Report) -> str:
@@ -35,8 +37,8 @@ def _row(at: EpochMs, what: str, message: str, history: GroupHistory | Incident)
         "timestamp": at * 1000,
         "timestamp_desc": what,
         "data_type": "kafka:group:rebalance",
-        "group": history.group,
-        "cluster": history.cluster,
+        "group": line_of(history.group, NAME_CHARACTERS),
+        "cluster": line_of(history.cluster, NAME_CHARACTERS),
     }
 
 
@@ -65,7 +67,7 @@ def _marks(history: GroupHistory) -> Iterator[Document]:
     for mark, names in lanes.items():
         row = _row(mark.at, mark.kind, mark.evidence.text, history)
         yield row | {
-            "lanes": list(dict.fromkeys(names)),
+            "lanes": [line_of(name, NAME_CHARACTERS) for name in dict.fromkeys(names)],
             "label": line_of(mark.label, TEXT_CHARACTERS),
             "severity": mark.severity,
             "source_file": mark.evidence.path,
