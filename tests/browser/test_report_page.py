@@ -236,6 +236,8 @@ def test_on_paper_everything_is_unfolded_and_nothing_asks_for_a_click(opened: Op
     for gone in ("#filters", ".controls", ".show"):
         assert one.page.locator(gone).first.is_hidden()
     assert one.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    one.page.set_viewport_size({"width": 1017, "height": 720})  # A4 across, less the margins
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     one.screenshot("print")
     assert one.page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
 

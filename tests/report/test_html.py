@@ -172,6 +172,16 @@ def test_random_ids_in_sentences_and_cells_are_told_by_their_beginning() -> None
         brief("shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5-StreamThread-1 left") == "shop-225712b8…-StreamThread-1 left"
     )
     assert brief("order-20260301-1200") == "order-20260301-1200"
+    consumers = [f"shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5-StreamThread-{one}-consumer" for one in (1, 2)]
+    assert brief(", ".join(consumers), "shop") == "225712b8…-StreamThread-1, 225712b8…-StreamThread-2"
+    assert brief("my-shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5", "shop") == "my-shop-225712b8…"
+
+
+def test_versions_are_told_once_with_whoever_runs_them() -> None:
+    history = replace(payments(), versions=(("broker-1", "3.9.1"), ("node-1", "2.8.2"), ("node-2", "3.9.1")))
+    text = to_html(replace(crash_report(), groups=(history,)))
+    assert "<dt>Kafka 3.9.1</dt><dd>broker-1, node-2</dd>" in text
+    assert "<dt>Kafka 2.8.2</dt><dd>node-1</dd>" in text
 
 
 def test_the_most_urgent_incident_opens_the_page() -> None:

@@ -157,6 +157,15 @@ def test_the_legend_holds_what_is_drawn_and_nothing_else() -> None:
     assert "follow-up rebalance" not in told
 
 
+def test_a_crowd_of_marks_is_drawn_small_and_many_at_one_moment_are_not() -> None:
+    lane = next(lane for lane in payments().lanes if any(mark.severity == "fault" for mark in lane.marks))
+    fault = next(mark for mark in lane.marks if mark.severity == "fault")
+    crowd = replace(lane, marks=tuple(replace(fault, at=at(60 * n)) for n in range(60)))
+    at_once = replace(lane, name="another", marks=(fault,) * 60)
+    rows = history_picture(with_generations(lanes=(crowd, at_once))).rows
+    assert [row.dense for row in rows] == [True, False]
+
+
 def test_no_lane_is_drawn_for_generations_nobody_told_of() -> None:
     lanes = (Lane(name="payments-1", kind="client", spans=payments().lanes[1].spans),)
     assert [row.label for row in history_picture(with_generations(lanes=lanes)).rows] == ["payments-1"]

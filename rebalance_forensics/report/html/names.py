@@ -7,6 +7,15 @@ import re
 RANDOM_ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])")
 
 
-def brief(text: str) -> str:
-    """Write `shop-1b4e28ba…-StreamThread-1` for a name with a UUID in it; eight digits tell them apart."""
-    return RANDOM_ID.sub(r"\1…", text)
+STREAM_THREAD = re.compile(r"(…-StreamThread-\d+)-consumer(?![-\w])")
+
+
+def brief(text: str, group: str | None = None) -> str:
+    """Write `shop-1b4e28ba…-StreamThread-1-consumer` for a name with a UUID in it; eight digits tell them apart.
+
+    Among members of one group, whose names begin with it, `1b4e28ba…-StreamThread-1`.
+    """
+    told = RANDOM_ID.sub(r"\1…", text)
+    if group is None or told == text:
+        return told
+    return STREAM_THREAD.sub(r"\1", re.sub(rf"(?<![-\w.]){re.escape(group)}-(?=[0-9a-f]{{8}}…-StreamThread)", "", told))

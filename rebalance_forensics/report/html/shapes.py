@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from rebalance_forensics.report.html.axis import Tick
 
 WIDTH, LANE = 100_000, 26
+CLOSE, CROWD = 1_000, 40
+"""A mark covers a hundredth of the width; so many of these hundredths make a band."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,11 @@ class Row:
     bars: tuple[Bar, ...]
     dots: tuple[Dot, ...]
     marked: bool = False
+
+    @property
+    def dense(self) -> bool:
+        """Tell whether its marks would hide one another and the stretches below them."""
+        return len({round(dot.x / CLOSE) for dot in self.dots if dot.severity != "plain"}) > CROWD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
