@@ -47,7 +47,7 @@ class Outputs:
         """The outputs that were asked for; refuses unknown formats and directories that are not there."""
         exports = tuple(map(_export, export))
         chosen = cls(json=json, html=html, events=events, tables=tables, exports=exports, anonymize=anonymize)
-        places = [target if target == STDOUT else target.resolve() for target in chosen.files()]
+        places = [target if target == STDOUT else Path(os.path.realpath(target)) for target in chosen.files()]
         for target, place in zip(chosen.files(), places, strict=True):
             _check(target)
             if target != STDOUT and places.count(place) > 1:
@@ -95,7 +95,7 @@ def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:
     """Refuse to write over what was read; a report of an earlier run is not read, so it may be replaced."""
     read = {Path(file.location).resolve() for file in analysis.plan.files if file.size}
     for target in outputs.files():
-        if target != STDOUT and target.resolve() in read:
+        if target != STDOUT and Path(os.path.realpath(target)) in read:
             raise InputError(f"{target} is one of the files that were read; give the output a name of its own.")
 
 

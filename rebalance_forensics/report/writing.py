@@ -13,7 +13,8 @@ class OutputError(OSError):
     @classmethod
     def of(cls, path: Path, error: OSError) -> OutputError:
         """Name the file, what is wrong, and the remedy."""
-        why = (error.strerror or str(error)).lower()
+        # Arrow puts its own words before those of the system.
+        why = (os.strerror(error.errno) if error.errno else error.strerror or str(error)).lower()
         return cls(f"cannot write {path}: {why}; choose another place or make this one writable")
 
 
@@ -30,7 +31,7 @@ def _replace(path: Path, text: str) -> None:
         # A pipe or /dev/stdout has no half file to guard against, and a rename would replace it.
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         return
-    target = path.resolve()
+    target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:

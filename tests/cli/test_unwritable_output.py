@@ -82,3 +82,11 @@ def test_two_outputs_in_one_file_are_refused(command: Command, logs: Path, tmp_p
     assert done.returncode == 2
     assert done.stderr.endswith("x is named for two outputs; give each a file of its own.\n")
     assert not (tmp_path / "x").exists()
+
+
+def test_a_link_that_leads_to_itself_is_replaced(command: Command, logs: Path, tmp_path: Path) -> None:
+    loop = tmp_path / "report.json"
+    loop.symlink_to(loop)
+    done = command("analyze", logs, "--engine", "local", "--json", loop)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert loop.read_text().startswith("{")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -58,3 +59,8 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert os.read(reader, 100) == b"through the pipe"
     assert pipe.is_fifo()
     os.close(reader)
+
+
+def test_the_systems_own_words_say_why() -> None:
+    arrow = OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
+    assert "cannot write x: no space left on device; choose" in str(OutputError.of(Path("x"), arrow))
