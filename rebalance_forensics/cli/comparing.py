@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +33,7 @@ def compare(
     inputs = dict.fromkeys(_parted(side)[0] for side in (a, b))
     analyses = {path: run([path], options) for path in inputs}
     reports = {path: analysis.report for path, analysis in analyses.items()}
-    say(_compared(_side(a, reports), _side(b, reports), (a, b)))
+    say(_compared(_side(a, reports), _side(b, reports), _titles(a, b)))
     leave(max(map(exit_code, analyses.values())))
 
 
@@ -40,6 +41,16 @@ def _compared(before: Report | Incident, after: Report | Incident, names: tuple[
     from rebalance_forensics.report.terminal import render_compare  # noqa: PLC0415
 
     return render_compare(before, after, names=names, width=width(), color=colored())
+
+
+def _titles(a: str, b: str) -> tuple[str, str]:
+    """What tells the two apart, for the heads of narrow columns: long paths to one place say nothing."""
+    left, right = Path(a).parts, Path(b).parts
+    if left == right:
+        return a, b
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+    # One may lie within the other; its own name is better than none.
+    return str(Path(*(left[alike:] or left[-1:]))), str(Path(*(right[alike:] or right[-1:])))
 
 
 def _parted(side: str) -> tuple[str, str | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -124,6 +125,16 @@ def test_compare_shows_what_differs(command: Command, logs: Path, tmp_path: Path
     done = command("compare", logs, tmp_path / "later.log", "--engine", "local")
     assert done.returncode == 0
     assert done.stdout
+
+
+def test_compare_heads_its_columns_with_what_tells_the_inputs_apart(command: Command, tmp_path: Path) -> None:
+    for day in ("monday", "tuesday"):
+        (tmp_path / day).mkdir()
+        (tmp_path / day / "server.log").write_text(SHORT_LOG)
+    (tmp_path / "tuesday" / "server.log").write_text("\n".join(SHORT_LOG.splitlines()[:3]) + "\n")
+    done = command("compare", tmp_path / "monday", tmp_path / "tuesday", "--engine", "local")
+    assert re.search(r"^ +monday +tuesday$", done.stdout, re.MULTILINE)
+    assert str(tmp_path) not in done.stdout
 
 
 def test_compare_names_the_incidents_there_are(command: Command, logs: Path) -> None:

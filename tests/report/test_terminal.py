@@ -196,6 +196,17 @@ def test_an_unknown_name_gets_the_known_ones() -> None:
     )
 
 
+def test_a_broker_is_known_by_the_groups_that_it_coordinates() -> None:
+    text = terminal.render_whois(crash_report(), "broker-1")
+    assert text.startswith("broker broker-1\n  coordinates  payments on prod from 2026-03-01 10:00:00 to the end")
+    assert "Nobody" not in text
+
+
+def test_a_file_is_known_by_the_path_that_a_shell_completes() -> None:
+    by_path = terminal.render_whois(crash_report(), "/var/incident/payments-2/app.log")
+    assert by_path == terminal.render_whois(crash_report(), "payments-2/app.log")
+
+
 def test_a_slip_in_a_name_is_recognized() -> None:
     assert "Did you mean payments-1" in terminal.render_whois(crash_report(), "paymets-1")
 

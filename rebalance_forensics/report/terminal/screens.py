@@ -16,7 +16,7 @@ from rebalance_forensics.report.terminal.incident import in_brief, in_full, verd
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, printed, said
 from rebalance_forensics.report.terminal.reading import read_in_brief, read_in_full
 from rebalance_forensics.report.times import utc
-from rebalance_forensics.report.wording import count, culprits, group_of, some, sureness, thousands
+from rebalance_forensics.report.wording import count, culprits, group_of, since, some, sureness, thousands
 
 GAPS_SHOWN = 4
 ALIKE_GAPS_SHOWN = 3
@@ -36,6 +36,7 @@ def _verdicts(report: Report) -> Iterator[RenderableType]:
         yield said(_all_quiet(report))
     for incident in found[:VERDICTS_SHOWN]:
         yield from verdict(incident)
+        yield said(since(incident), "dim")
     if len(found) > VERDICTS_SHOWN:
         yield said(
             f"and {len(found) - VERDICTS_SHOWN} more; --json FILE has them all, --group GROUP those of one group"

@@ -14,6 +14,7 @@ from rebalance_forensics.report.wording import group_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity
 
 SUGGESTIONS = 10
+COORDINATED_SHOWN = 20
 
 
 def render_whois(report: Report, name: str, *, width: int = 80, color: bool = False) -> str:
@@ -25,6 +26,8 @@ def known(report: Report, name: str) -> list[tuple[GroupHistory, Identity]]:
     """Find the identities a name stands for, in the order of the report."""
     everyone = [(history, one) for history in report.groups for one in history.identities]
     exactly = [(history, one) for history, one in everyone if name in _names(one)]
+    # A path as a shell completes it begins before the directory that was analyzed.
+    exactly = exactly or [pair for pair in everyone if any(name.endswith(f"/{file}") for file in pair[1].files)]
     wanted = name.casefold()
     return exactly or [pair for pair in everyone if any(wanted in other.casefold() for other in _names(pair[1]))]
 
@@ -36,7 +39,11 @@ def _names(one: Identity) -> set[str]:
 
 def _blocks(report: Report, name: str) -> Iterator[RenderableType]:
     found = known(report, name)
-    if not found:
+    coordinated = _coordinated(report, name)
+    if coordinated:
+        yield said(f"broker {name}", "bold")
+        yield indented(labelled(coordinated))
+    elif not found:
         yield said(f"Nobody in these logs is called {name}.")
         everyone = [one for history in report.groups for one in history.identities]
         if near := near_names(name, [other for one in everyone for other in (one.name, *sorted(_names(one)))]):
@@ -48,6 +55,23 @@ def _blocks(report: Report, name: str) -> Iterator[RenderableType]:
     for history, one in found:
         yield said(f"{one.kind} {one.name}", "bold")
         yield indented(labelled(_facts(history, one)))
+
+
+def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
+    """What a broker is to these groups, where it is asked for: it is nobody's member."""
+    told = [
+        (
+            "coordinates",
+            f"{group_of(history)} from {utc(term.started_at)} to {utc(term.ended_at, 'the end of the logs')}",
+        )
+        for history in report.groups
+        for term in history.coordinators
+        if term.broker == name
+    ]
+    logs = [one for one in report.inputs if one.component == "broker" and one.host == name]
+    told += [("file", f"{one.path}, Kafka {one.kafka_version or 'of unknown release'}") for one in logs]
+    more = len(told) - COORDINATED_SHOWN
+    return [*told[:COORDINATED_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
 
 
 def _facts(history: GroupHistory, one: Identity) -> Iterator[tuple[str, str]]:
