@@ -31,6 +31,13 @@ def test_a_tap_beside_a_mark_opens_its_lines(opened: Opener) -> None:
     assert "has failed, removing it from the group" in one.page.locator("#panel").inner_text()
 
 
+def test_a_phone_is_told_of_fingers_and_a_desk_of_the_mouse(opened: Opener) -> None:
+    for one, said in ((phone(opened), "tap for log lines"), (opened(crash_report()), "click for log lines")):
+        shown = one.page.locator(f"{FIRST_PICTURE} .hint:visible")
+        assert shown.count() == 1
+        assert said in shown.inner_text()
+
+
 def test_the_lane_that_was_tapped_is_not_covered_by_its_lines(opened: Opener) -> None:
     one = phone(opened)
     x, y = on_mark(one, "fault")
