@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.model import Incident
@@ -39,25 +40,31 @@ class Track:
 
 def export(report: Report) -> str:
     """Write one trace; open it in ui.perfetto.dev."""
-    events = [event for number, history in enumerate(report.groups, 1) for event in _group(number, history, report)]
+    incidents: dict[tuple[str, str], list[Incident]] = defaultdict(list)
+    for one in report.incidents:
+        incidents[one.cluster, one.group].append(one)
+    events = [
+        event
+        for number, history in enumerate(report.groups, 1)
+        for event in _group(number, history, incidents[history.cluster, history.group])
+    ]
     return written({"displayTimeUnit": "ms", "traceEvents": events})
 
 
-def _group(process: int, history: GroupHistory, report: Report) -> Iterator[Document]:
+def _group(process: int, history: GroupHistory, incidents: Sequence[Incident]) -> Iterator[Document]:
     yield _named("process_name", process, 0, group_of(history))
     yield {"ph": "M", "pid": process, "tid": 0, "name": "process_sort_index", "args": {"sort_index": process}}
-    for number, track in enumerate((row for one in _tracks(history, report) for row in _rows(one)), 1):
+    for number, track in enumerate((row for one in _tracks(history, incidents) for row in _rows(one)), 1):
         yield _named("thread_name", process, number, track.name)
         yield {"ph": "M", "pid": process, "tid": number, "name": "thread_sort_index", "args": {"sort_index": number}}
         yield from (_complete(process, number, stretch) for stretch in track.stretches)
         yield from (_instant(process, number, mark) for mark in track.marks)
 
 
-def _tracks(history: GroupHistory, report: Report) -> Iterator[Track]:
+def _tracks(history: GroupHistory, incidents: Sequence[Incident]) -> Iterator[Track]:
     period = period_of(history)
     end = period[1] if period else 0
-    mine = [one for one in report.incidents if (one.cluster, one.group) == (history.cluster, history.group)]
-    yield Track(name="incidents", stretches=tuple(_incident(one, end) for one in mine))
+    yield Track(name="incidents", stretches=tuple(_incident(one, end) for one in incidents))
     yield Track(name="generations", stretches=tuple(_rebalances(history)))
     for lane in lanes_of(history):
         spans = [(one.kind == "paused", _span(one, end)) for one in lane.spans]
