@@ -207,6 +207,13 @@ def session_timeout_ms(timeline: Timeline) -> int:
     return session_told_ms(timeline) or 45_000
 
 
+def session_setting(timeline: Timeline) -> str:
+    """Where an operator sets it: since KIP-848 members are told it by the brokers, and their own setting is refused."""
+    if timeline.protocol in ("consumer", "share", "streams"):
+        return f"the group's {timeline.protocol}.session.timeout.ms (kafka-configs.sh --entity-type groups)"
+    return "session.timeout.ms"
+
+
 def session_told_ms(timeline: Timeline) -> int | None:
     """session.timeout.ms of the group where a log shows it: what is said to an operator is no guess."""
     return timeline.remembered(_session_told_ms)

@@ -12,6 +12,8 @@ EVERY_SIDE = pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
 def test_a_member_that_falls_silent_for_good_has_died(seen: Side) -> None:
     story = three_members(seen).expires("c-3", "01:10:00.000", "c-1", "c-2")
     assert story.causes() == ["process-crash"]
+    _, lower = story.the_incident().root_causes[0].advice
+    assert lower.action.startswith("Lower the group's consumer.session.timeout.ms (kafka-configs.sh")
     assert story.the_incident().severity == "critical"
 
 

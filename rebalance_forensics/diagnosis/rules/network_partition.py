@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, session_timeout_ms, span, touched
+from rebalance_forensics.diagnosis.episodes import (
+    distinct_events,
+    seconds,
+    session_setting,
+    session_timeout_ms,
+    span,
+    touched,
+)
 from rebalance_forensics.diagnosis.finding import Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import Silence, silences
@@ -59,7 +66,7 @@ def _advice(timeline: Timeline, silence: Silence) -> tuple[Advice, ...]:
     if away.back_at is None:
         return (check,)
     patience = Advice(
-        action=f"Raise session.timeout.ms above {cut_off} if such outages are to be sat out.",
+        action=f"Raise {session_setting(timeline)} above {cut_off} if such outages are to be sat out.",
         why=f"It allows {seconds(session)}; a shorter outage costs no rebalance.",
         cost=f"A dead member is then noticed after {seconds(cut_off)}, and its partitions stand unread as long.",
     )

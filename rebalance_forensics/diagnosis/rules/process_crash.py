@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.episodes import (
     Away,
     distinct_events,
     seconds,
+    session_setting,
     session_timeout_ms,
     session_told_ms,
     touched,
@@ -65,7 +66,7 @@ def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...
                 else f"It sent no LeaveGroup and no heartbeat{_for(session)}, and no log of it tells more.",
             ),
             Advice(
-                action=f"Lower session.timeout.ms{_below(session)} if takeover must be quicker.",
+                action=f"Lower {session_setting(timeline)}{_below(session)} if takeover must be quicker.",
                 why=f"Its partitions had no reader{_for(session)} until its session expired{_back(away)}.",
                 cost="A pause longer than the new timeout then costs a rebalance (process-pause).",
             ),

@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.episodes import (
     distinct_events,
     seconds,
+    session_setting,
     session_timeout_ms,
     session_told_ms,
     touched,
@@ -50,19 +51,19 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         )
         if silence.own_lines
         else (),
-        advice=_advice(session, session + max((away.back_at or 0) - away.at, 0)),
+        advice=_advice(session_setting(timeline), session, session + max((away.back_at or 0) - away.at, 0)),
     )
 
 
-def _advice(session: int, silent: int) -> tuple[Advice, ...]:
+def _advice(setting: str, session: int, silent: int) -> tuple[Advice, ...]:
     above = max(silent, session)
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
-            why=f"Nothing of it ran for about {seconds(silent)}; session.timeout.ms allows {seconds(session)}.",
+            why=f"Nothing of it ran for about {seconds(silent)}; the session timeout allows {seconds(session)}.",
         ),
         Advice(
-            action=f"Raise session.timeout.ms above {above} if such pauses are normal.",
+            action=f"Raise {setting} above {above} if such pauses are normal.",
             why="A pause shorter than the session timeout costs no rebalance.",
             cost=f"A dead member is then noticed after {seconds(above)} rather than {seconds(session)}.",
         ),
