@@ -53,6 +53,8 @@ class Pseudonyms:
     _literal: re.Pattern[str] | None = None
     _uncommon: dict[str, str] = field(default_factory=dict)
     """Names that are not one token of a text, and how JSON writes them."""
+    texts: dict[tuple[str, bool], str] = field(default_factory=dict)
+    """Texts that were rewritten, and whether each is of a log: a line of a broker stands in every group it serves."""
     tokens: dict[str, str] = field(default_factory=dict)
     """Tokens that were met since the last name was given, as they are rewritten."""
 

@@ -41,6 +41,7 @@ def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
     paths = {one.path: _path(one.path, names) for one in report.inputs}
     # Once to learn the names that log lines give away, once more for the texts that stood before them.
     _rewritten(report, names, paths)
+    names.texts.clear()
     return _rewritten(report, names, paths)
 
 
@@ -70,11 +71,16 @@ def _text(text: str, field: str, names: Pseudonyms, paths: dict[str, str]) -> st
         return paths.setdefault(text, _path(text, names))
     if text in names.given:
         return names.given[text]
-    if field in LOG_FIELDS:
-        return scrubbed(text, names)
-    for path, pseudonym in paths.items():
+    said = (text, field in LOG_FIELDS)
+    if said not in names.texts:
+        names.texts[said] = _sentence(text, paths, names, ours=field not in LOG_FIELDS)
+    return names.texts[said]
+
+
+def _sentence(text: str, paths: dict[str, str], names: Pseudonyms, *, ours: bool) -> str:
+    for path, pseudonym in paths.items() if ours else ():
         text = text.replace(path, pseudonym)
-    return scrubbed(text, names, ours=True)
+    return scrubbed(text, names, ours=ours)
 
 
 def _setting(setting: str, names: Pseudonyms) -> str:
