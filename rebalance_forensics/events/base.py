@@ -37,6 +37,8 @@ class Speaker:
     offsets_partition: int | None = None
     component: str | None = None
     """Simple name of the logging class (`ConsumerCoordinator`), where the layout prints it."""
+    place: str | None = None
+    """What sets its process apart from others on the same host, once that is known (timeline/apart.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,8 @@ def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
 def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:
     """Tell what each file is; files without dates are dated by their neighbours too."""
     looks = [_look(file, tz or ZoneRules()) for file in files]
-    found = _chained(files, [look.found for look in looks], [look.first for look in looks])
+    times = [look.first for look in looks], [look.own for look in looks]
+    found = _chained(files, [look.found for look in looks], rotation.chains(files, *times))
     known = [each for look in looks if (each := look.own)] + [each for look in looks if (each := look.tied)]
     return tuple(
         _dated(file, look.sample, each, [look.own] if look.own and each.partly_dated else known)
@@ -127,11 +128,11 @@ def _look(file: InputFile, tz: ZoneRules) -> _Look:
 
 
 def _chained(
-    files: Sequence[InputFile], found: list[FileProfile], first_times: Sequence[int | None]
+    files: Sequence[InputFile], found: list[FileProfile], chains: Sequence[Sequence[int]]
 ) -> list[FileProfile]:
     """Let the files of one rolled log tell of each other: layout, zone, release, and where a record goes on."""
     done = list(found)
-    for chain in rotation.chains(files, first_times):
+    for chain in chains:
         members = [found[index] for index in chain]
         told = next((each for each in members if each.layout != layouts.UNKNOWN), members[0])
         for position, index in enumerate(chain):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from rebalance_forensics.sources.files import InputFile
 
@@ -16,6 +17,9 @@ _MSK = re.compile(
     r"(?P<before>.*?)(?P<date>\d{4}-\d\d-\d\d-\d\d)/(?P<name>Broker-\d+)_(?P<minute>\d\d-\d\d)_[0-9a-f]+\.log(?:\.gz)?\Z"
 )
 _NUMBER = re.compile(r"[._-](?P<number>\d{1,4})(?=\.|\Z)")
+
+ROLLING_MS = 2_000
+"""Threads that log while a file is rolled over may write a little into both."""
 
 Place = tuple[str, int, str]
 """Where a file stands in its chain: date, number and name."""
@@ -30,7 +34,8 @@ def _taken_apart(path: str) -> tuple[str, str, int | None]:
     date = _DATE.search(name)
     if date:
         name = name[: date.start()] + name[date.end() :]
-    number = _NUMBER.search(name)
+    # The last number is the logger's: one before it belongs to the process (`node-1.2.log`).
+    number = next(reversed([*_NUMBER.finditer(name)]), None)
     if number:
         name = name[: number.start()] + name[number.end() :]
     return f"{directory}{slash}{name}", _sortable(date), int(number["number"]) if number else None
@@ -43,13 +48,34 @@ def _sortable(date: re.Match[str] | None) -> str:
     return f"{date['year']}-{date['american'][:5]}" if date["american"] else date["date"]
 
 
-def chains(files: Sequence[InputFile], first_times: Sequence[int | None]) -> list[list[int]]:
-    """The indexes of the files of each log, oldest first; files that stand alone are left out."""
+def chains(
+    files: Sequence[InputFile],
+    first_times: Sequence[int | None],
+    ranges: Sequence[tuple[int, int] | None] | None = None,
+) -> list[list[int]]:
+    """The indexes of the files of each log, oldest first; files that stand alone are left out.
+
+    `ranges` tell when each file was written, where it does: files written side by side (`node-1.log`, `node-2.log`)
+    are of several processes, whatever the numbers in their names.
+    """
     groups: dict[str, list[tuple[str, int | None, int]]] = {}
-    for index, file in enumerate(files):
-        name, date, number = _taken_apart(file.path)
+    apart = [_taken_apart(file.path) for file in files]
+    rolled = {name for name, date, number in apart if date or number is not None}
+    for index, (file, taken) in enumerate(zip(files, apart, strict=True)):
+        # Where others were rolled over from a file, the number in its name is its process's.
+        name, date, number = (file.path, "", None) if file.path in rolled else taken
         groups.setdefault(name, []).append((date, number, index))
-    return [_ordered(group, first_times) for group in groups.values() if len(group) > 1]
+    logs = [group for group in groups.values() if len(group) > 1 and not _side_by_side(group, ranges or ())]
+    return [_ordered(group, first_times) for group in logs]
+
+
+def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tuple[int, int] | None]) -> bool:
+    """Whether any two of these files were written at the same time for most of the shorter one."""
+    told = sorted(known for _, _, index in group if index < len(ranges) and (known := ranges[index]) is not None)
+    return any(
+        min(one[1], other[1]) - max(one[0], other[0]) > max(ROLLING_MS, min(one[1] - one[0], other[1] - other[0]) / 2)
+        for one, other in pairwise(told)
+    )
 
 
 def _ordered(group: list[tuple[str, int | None, int]], first_times: Sequence[int | None]) -> list[int]:

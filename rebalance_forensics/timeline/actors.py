@@ -53,6 +53,8 @@ class Actor:
     processes: set[str] = field(default_factory=set)
     endpoints: set[str] = field(default_factory=set)
     has_log: bool = False
+    places: set[str] = field(default_factory=set)
+    """What sets its process apart from others on the same host."""
     has_namesakes: bool = False
     """Others of the group have the same client id: only its place or its member ids name it."""
 
@@ -150,6 +152,8 @@ class Cast:
         actor.files.add(speaker.file)
         if speaker.host:
             actor.hosts.add(speaker.host)
+        if speaker.place:
+            actor.places.add(speaker.place)
         self._learn_ids(actor, event)
 
     def _learn_ids(self, actor: Actor, event: Event) -> None:
@@ -190,7 +194,7 @@ class Cast:
         place = place_name(event)
         if self.kind in ("streams", "connect", "schema-registry"):
             kind: ActorKind = "instance" if self.kind == "streams" else "worker"
-            return self._add((self.kind, place), kind, place_label(event), place)
+            return self._add((self.kind, place), kind, place, place)
         client = event.speaker.client_id
         return self._add((client, place), "client", client, place) if client else None
 
@@ -265,7 +269,7 @@ class Cast:
             by_name[actor.name].append(actor)
         for namesakes in by_name.values():
             if len(namesakes) > 1:
-                places = [a.hosts or a.endpoints or a.files for a in namesakes]
+                places = [a.places or a.hosts or a.endpoints or a.files for a in namesakes]
                 apart = all(len(p) == 1 for p in places) and len(set().union(*places)) == len(namesakes)
                 for actor, place in zip(namesakes, places, strict=True):
                     actor.has_namesakes = True
@@ -328,13 +332,9 @@ def own_member_id(event: Event) -> str | None:
 
 
 def place_name(event: Event) -> str:
-    """Where a line was written: the host if known, else the file."""
-    return event.speaker.host or event.speaker.file
-
-
-def place_label(event: Event) -> str:
-    """What an operator calls that place."""
-    return event.speaker.host or event.speaker.file
+    """Where a line was written: the process where a host has several, else the host if known, else the file."""
+    speaker = event.speaker
+    return speaker.place or speaker.host or speaker.file
 
 
 def is_connect(events: Iterable[Event]) -> bool:

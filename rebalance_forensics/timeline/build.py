@@ -13,6 +13,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.absentees import missed
 from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.apart import apart
 from rebalance_forensics.timeline.casting import cast_of
 from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_clocks
 from rebalance_forensics.timeline.coordinators import coordinators_of
@@ -165,6 +166,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     unknown = [e for e in spoken if e.speaker.role == "unknown"]
     mine = with_roles(spoken, around.in_logs_of(unknown))
     beside = with_roles(around.beside(group, spoken), spoken)
+    mine, beside = apart(mine, beside)
     mine, beside = with_client_ids([*mine, *around.poll_timeouts(group, mine)], beside)
     if any(is_nameless(event) for event in mine):
         mine, beside = with_introduced_names(mine, beside, read_clocks([*mine, *around.witnesses]))

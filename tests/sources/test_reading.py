@@ -142,6 +142,34 @@ def test_a_record_goes_on_in_the_next_file_of_a_rolled_log(tmp_path: Path) -> No
         assert read.profiles["n-1/app.log"].kafka_version == "3.9.1"
 
 
+def config_cut_in(first: str, second: str, third: str) -> dict[str, str | bytes]:
+    """A log rolled over in the middle of a record, once packed."""
+    config = "[2026-11-20 10:15:30,123] INFO ConsumerConfig values: \n\ta = 1\n"
+    rest = "\tb = 2\n (org.apache.kafka.clients.consumer.ConsumerConfig)\n"
+    return {
+        first: gzip.compress(config.encode()),
+        second: gzip.compress(rest.encode()),
+        third: kafka("10:15:31,000", "x"),
+    }
+
+
+def test_the_number_of_a_process_is_not_that_of_a_rolled_log(tmp_path: Path) -> None:
+    files = config_cut_in("eu/node-1.2.log.gz", "eu/node-1.1.log.gz", "eu/node-1.log")
+    files |= config_cut_in("eu/node-2.2.log.gz", "eu/node-2.1.log.gz", "eu/node-2.log")
+    read = Read(tmp_path, files)
+    for node in ("node-1", "node-2"):
+        assert read.records[f"eu/{node}.2.log.gz"][-1].message == "ConsumerConfig values: \n\ta = 1\n\tb = 2\n"
+        assert [record.message for record in read.records[f"eu/{node}.log"]] == ["x"]
+
+
+def test_logs_written_side_by_side_are_of_several_processes_whatever_the_numbers_in_their_names(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "eu/node-1.log": kafka("10:15:30,100", "Kafka version: 3.9.1") + kafka("10:25:30,100", "a"),
+        "eu/node-2.log": kafka("10:15:31,100", "b") + kafka("10:25:29,100", "c"),
+    }
+    assert Read(tmp_path, files).profiles["eu/node-2.log"].kafka_version != "3.9.1"
+
+
 @pytest.mark.parametrize("relevant", [None, lambda block: [block.find(b"Stabilized")]])
 def test_a_line_that_a_rolled_log_cuts_is_read_whole_and_its_bytes_are_counted_once(
     tmp_path: Path, relevant: Relevant | None
