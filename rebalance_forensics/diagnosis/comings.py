@@ -253,13 +253,15 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             used |= {id(a) for a in away.arrivals}
     used |= born_with_the_group(timeline)
     newcomers = InTime(a for a in timeline.arrivals if a.first and not a.actor.has_log and id(a) not in used)
+    anonymous = InTime(a for a in newcomers if _is_anonymous(a))
     for away in [*downs, *(s.away for s in silences(timeline) if not s.away.actor.has_log and s.away.back_at is None)]:
         if away.arrivals:
             continue
-        near = newcomers.between(away.at - RESTART_PAIR_MS, away.at + RESTART_PAIR_MS)
-        near = [a for a in near if id(a) not in used and a.actor is not away.actor and _may_be(away, a)]
-        if near:
-            taken = min(near, key=lambda a: abs(a.at - away.at))
+        # One of the two has no name; a KIP-848 member that had none has one when the group is back on the old protocol.
+        may_be = newcomers if is_bare_member_id(away.departures[0].member or "") else anonymous
+        near = (a for a in may_be.nearest(away.at, RESTART_PAIR_MS) if id(a) not in used)
+        taken = next((a for a in near if a.actor is not away.actor), None)
+        if taken is not None:
             mine = tuple(newcomers.of(taken.actor))
             used |= {id(a) for a in mine}
             found.append(Restart(away, away.actor, taken.at, mine))
@@ -274,11 +276,6 @@ def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
 
 def _is_back(away: Away) -> bool:
     return away.start is not None or (bool(away.arrivals) and not away.actor.has_log)
-
-
-def _may_be(away: Away, arrival: Arrival) -> bool:
-    """One of them has no name; a KIP-848 member that had none has one when the group is back on the old protocol."""
-    return _is_anonymous(arrival) or is_bare_member_id(away.departures[0].member or "")
 
 
 def _is_anonymous(arrival: Arrival) -> bool:

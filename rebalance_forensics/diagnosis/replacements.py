@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rebalance_forensics.diagnosis.comings import Restart, born_with_the_group, closings, restarts
 from rebalance_forensics.diagnosis.episodes import Away
 from rebalance_forensics.diagnosis.silence import silences
+from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.in_time import InTime
@@ -28,10 +30,10 @@ def _replacements(timeline: Timeline) -> list[Restart]:
     newcomers = InTime(a for a in timeline.arrivals if a.first and id(a) not in used)
     found = []
     for away in _gone(timeline, {id(r.away) for r in known}):
-        near = newcomers.between(away.at - SUCCESSION_MS, away.at + SUCCESSION_MS)
-        near = [a for a in near if id(a) not in used and _may_succeed(timeline, a, away)]
-        if near:
-            taken = min(near, key=lambda a: abs(a.at - away.at))
+        own = timeline.arrivals.of(away.actor).first(0)
+        near = (a for a in newcomers.nearest(away.at, SUCCESSION_MS) if id(a) not in used)
+        taken = next((a for a in near if _may_succeed(a, away.actor, own)), None)
+        if taken is not None:
             used |= {id(a) for a in newcomers.of(taken.actor)}
             found.append(Restart(away, away.actor, taken.at, tuple(newcomers.of(taken.actor))))
     return found
@@ -43,15 +45,15 @@ def _gone(timeline: Timeline, restarted: set[int]) -> list[Away]:
     return sorted((a for a in gone.values() if id(a) not in restarted), key=lambda a: a.at)
 
 
-def _may_succeed(timeline: Timeline, newcomer: Arrival, away: Away) -> bool:
-    """Another one of the same deployment that came later than the one that goes."""
-    own = timeline.arrivals.of(away.actor).first(0)
-    if newcomer.actor is away.actor or (own is not None and own.at >= newcomer.at):
+def _may_succeed(newcomer: Arrival, gone: Actor, own: Arrival | None) -> bool:
+    """Another one of the same deployment that came later than the one that goes did itself."""
+    if newcomer.actor is gone or (own is not None and own.at >= newcomer.at):
         return False
-    old, new = deployment_of(away.actor.name), deployment_of(newcomer.actor.name)
+    old, new = deployment_of(gone.name), deployment_of(newcomer.actor.name)
     return old is None or new is None or old == new
 
 
+@lru_cache(maxsize=4096)
 def deployment_of(name: str) -> str | None:
     """The word a name begins with, as all names of one deployment do; generated ids tell none."""
     word = _DEPLOYMENT.match(name)

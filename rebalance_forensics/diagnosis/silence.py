@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import attrgetter
 from typing import Literal
 
 from rebalance_forensics.diagnosis.episodes import Away, absences, session_timeout_ms, sure_it_stays_away
@@ -29,6 +30,8 @@ from rebalance_forensics.events.rebalancing import (
 )
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
 
 Verdict = Literal["crash", "pause", "partition", "slow", "closed", "static"]
@@ -90,15 +93,30 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
 
 def _counted_as_static(timeline: Timeline, away: Away) -> bool:
     """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
-    told = [e for e in timeline.of(AssignmentReceived) if e.member_count and e.static_count is not None]
-    nearest = min(told, key=lambda e: (time_of(e) > away.at, abs(time_of(e) - away.at)), default=None)
+    told = timeline.remembered(_counted)
+    nearest = told.last(away.at) or told.first(away.at)
     return nearest is not None and nearest.static_count == nearest.member_count
+
+
+def _counted(timeline: Timeline) -> InTime[AssignmentReceived]:
+    told = timeline.of(AssignmentReceived)
+    return InTime((e for e in told if e.member_count and e.static_count is not None), time_of)
 
 
 def _may_be_back(timeline: Timeline, away: Away) -> bool:
     """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
-    later = timeline.rebalances.between(max(d.at for d in away.departures) + SAME_REBALANCE_MS, timeline.last)
-    return any(isinstance(e, RebalanceStarted) and e.trigger is None and not e.reason for r in later for e in r.events)
+    since = max(d.at for d in away.departures) + SAME_REBALANCE_MS
+    return timeline.remembered(_wordless).any_between(since, timeline.last)
+
+
+def _wordless(timeline: Timeline) -> InTime[Rebalance]:
+    """The rebalances for which no line gives a reason."""
+    told = (r for r in timeline.rebalances if any(_is_wordless(e) for e in r.events))
+    return InTime(told, attrgetter("started_at"))
+
+
+def _is_wordless(event: Event) -> bool:
+    return isinstance(event, RebalanceStarted) and event.trigger is None and not event.reason
 
 
 def _by_its_log(timeline: Timeline, away: Away) -> Silence:

@@ -55,6 +55,23 @@ class InTime(list[T]):
         index = bisect_left(self.times, begin)
         return index < len(self) and self.times[index] <= end
 
+    def nearest(self, at: int, within: int) -> Iterator[T]:
+        """Those at most `within` away, the nearest first, of two as near the earlier: for whoever takes the first."""
+        times = self.times
+        after = bisect_left(times, at)
+        before = after - 1
+        while True:
+            back = at - times[before] if before >= 0 else within + 1
+            ahead = times[after] - at if after < len(times) else within + 1
+            if min(back, ahead) > within:
+                return
+            if back <= ahead:
+                yield self[before]
+                before -= 1
+            else:
+                yield self[after]
+                after += 1
+
     def of(self, actor: object) -> InTime[T]:
         """Those of one actor."""
         if self._by_actor is None:
