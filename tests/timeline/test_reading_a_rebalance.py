@@ -113,14 +113,21 @@ def test_all_three_are_answered_in_the_timeline_and_the_page_without_grep(report
     page = " ".join(re.sub("<[^>]+>", " ", to_html(report)).split())
     for answer in (
         "Leadership moved twice in 7 rebalances.",
-        f"{consumer_of((0, 1))} led generation 742-746",
+        f"{consumer_of((0, 1))} led generations 742-746",
         f"SyncGroup of {consumer_of((0, 1))} failed at 11:10:57.345 with REBALANCE_IN_PROGRESS",
         "another rebalance had begun before the assignment of generation 742 reached this member",
         "3 even gaps of 10 min to 10 min 01 s, by probing.rebalance.interval.ms (600000 ms",
-        f"back under a new id {consumer_of((0, 2))}",
+        f"back under a new id: {consumer_of((0, 2))}",
     ):
         assert answer in words
-        assert answer in page
+        assert _as_on_the_page(answer) in page
+    for consumer in ((0, 1), (0, 2), (1, 1)):
+        assert consumer_of(consumer) in to_html(report)
+
+
+def _as_on_the_page(answer: str) -> str:
+    """The page calls a stream thread of the group by its process, of which eight digits tell, and its number."""
+    return re.sub(r"otter-app-([0-9a-f]{8})-[0-9a-f-]{27}(-StreamThread-\d)-consumer", r"\1…\2", answer)
 
 
 def test_the_report_proves_the_failed_sync_by_its_line(report: Report, nodes: Path) -> None:

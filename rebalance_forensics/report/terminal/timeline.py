@@ -76,7 +76,7 @@ def _repeated(stretch: Stretch) -> Iterator[RenderableType]:
     took = [one.completed_at - one.started_at for one in repeats if one.completed_at and one.started_at]
     failures = Counter(failure for one in repeats for failure in one.failures)
     facts = [("last", f"at {time_of_day(_begin(repeats[-1]))}")]
-    facts += [("took", f"{duration(min(took))} to {duration(max(took))}")] if took else []
+    facts += [("took", " to ".join(dict.fromkeys(duration(each) for each in (min(took), max(took)))))] if took else []
     facts += [("!", f"{line_of(what, REASON_CHARACTERS)} ({times:,} times)") for what, times in failures.most_common()]
     yield indented(labelled(facts), 14)
 
