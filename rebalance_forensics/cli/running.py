@@ -72,9 +72,18 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
     warn_all(
         error if one.path in error else f"{one.path}: {error}" for one in analysis.report.inputs for error in one.errors
     )
+    warn_all(_left_out(analysis.plan.reports))
     warn_all(_failed(analysis.failures))
     warn_all(_in_vain(options, analysis.report))
     return analysis
+
+
+def _left_out(reports: Sequence[str]) -> Iterator[str]:
+    told = "written by an earlier run of this program, so not read as"
+    if len(reports) == 1:
+        yield f"{reports[0]}: {told} a log."
+    elif reports:
+        yield f"{reports[0]} and {len(reports) - 1} more: {told} logs."
 
 
 def _in_vain(options: AnalyzeOptions, report: Report) -> Iterator[str]:

@@ -34,6 +34,8 @@ class ReadPlan:
     portions: tuple[tuple[Split, ...], ...]
     """The splits of each task, of about equal weight."""
     reading: Reading
+    reports: tuple[str, ...] = ()
+    """Outputs of earlier runs among the logs: not read, they would be second witnesses to the lines they quote."""
 
     @property
     def total_bytes(self) -> int:
@@ -62,6 +64,7 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
             shards=shard_keys(shards),
             patterns=options.patterns,
         ),
+        reports=tuple(map(printable, found.reports)),
     )
 
 

@@ -42,10 +42,11 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """All files found, by path, and one sentence for each thing that cannot be read; our own reports are neither."""
+    """All files found, by path, one sentence for each thing that cannot be read, and the reports of earlier runs."""
 
     files: tuple[InputFile, ...]
     errors: tuple[tuple[str, str], ...]
+    reports: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class _Search:
 
 
 def discover(paths: Sequence[str]) -> Discovery:
-    """Walk what was given; nothing but what this program wrote before is skipped without a word."""
+    """Walk what was given; nothing is skipped without a word."""
     search = _Search()
     names = _root_names(paths)
     for given, name in dict(zip(paths, names, strict=True)).items():
@@ -70,6 +71,7 @@ def discover(paths: Sequence[str]) -> Discovery:
     return Discovery(
         files=tuple(sorted(unique.values(), key=lambda file: (file.path, file.location))),
         errors=tuple(sorted(set(search.errors))),
+        reports=tuple(sorted(set(search.reports))),
     )
 
 

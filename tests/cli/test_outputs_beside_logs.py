@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -22,7 +23,9 @@ def test_outputs_of_an_earlier_run_are_no_logs(command: Command, logs: Path, tmp
     (case / "report.txt").write_text(told.stdout)
     (case / "events.jsonl").write_text(command("events", case, *LOCAL).stdout)
     again = command("analyze", case, *LOCAL, "--json", "-")
-    assert (again.returncode, again.stderr) == (0, "")
+    assert again.returncode == 0
+    told = r"rebalance-forensics: \S+ and \d\d more: written by an earlier run of this program, so not read as logs\.\n"
+    assert re.fullmatch(told, again.stderr)
     assert json.loads(again.stdout) == json.loads(first)
 
 
@@ -46,7 +49,9 @@ def test_a_report_is_replaced_by_the_next(command: Command, logs: Path, tmp_path
     target = case / "report.json"
     assert command("analyze", case, *LOCAL, "--json", target).returncode == 0
     first = target.read_bytes()
-    assert command("analyze", case, *LOCAL, "--json", target).returncode == 0
+    again = command("analyze", case, *LOCAL, "--json", target)
+    assert again.returncode == 0
+    assert "report.json: written by an earlier run of this program, so not read as a log." in again.stderr
     assert target.read_bytes() == first
 
 
