@@ -252,7 +252,7 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             found.append(Restart(away, away.actor, first.at, tuple(away.arrivals)))
             used |= {id(a) for a in away.arrivals}
     used |= born_with_the_group(timeline)
-    newcomers = InTime(a for a in timeline.arrivals if a.first and not a.actor.has_log and id(a) not in used)
+    newcomers = InTime(a for a in timeline.arrivals if a.first and _may_follow(a.actor) and id(a) not in used)
     anonymous = InTime(a for a in newcomers if _is_anonymous(a))
     for away in [*downs, *(s.away for s in silences(timeline) if not s.away.actor.has_log and s.away.back_at is None)]:
         if away.arrivals:
@@ -276,6 +276,11 @@ def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
 
 def _is_back(away: Away) -> bool:
     return away.start is not None or (bool(away.arrivals) and not away.actor.has_log)
+
+
+def _may_follow(actor: Actor) -> bool:
+    """Whether it may be the next life of another: one with a log of its own would have told."""
+    return not actor.has_log or actor.lives_once
 
 
 def _is_anonymous(arrival: Arrival) -> bool:

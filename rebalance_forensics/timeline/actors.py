@@ -58,6 +58,11 @@ class Actor:
     has_namesakes: bool = False
     """Others of the group have the same client id: only its place or its member ids name it."""
 
+    @property
+    def lives_once(self) -> bool:
+        """An instance known by its Streams client alone: the next life of its process has another."""
+        return self.kind == "instance" and self.name in self.client_ids
+
     def number_of_names(self) -> int:
         """How many names it goes by, some counted twice."""
         names = (

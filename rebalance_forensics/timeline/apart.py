@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import own_member_id
+from rebalance_forensics.timeline.merged_logs import by_instance
 from rebalance_forensics.timeline.shared import streams_client_of
 
 _ENDING = re.compile(
@@ -63,6 +64,7 @@ class _Log:
 
 def apart(mine: Sequence[Event], beside: Sequence[Event]) -> tuple[list[Event], list[Event]]:
     """A group's lines and those around them, with a place of its own for each process of a host that has several."""
+    mine, beside = by_instance(mine, beside)
     places = _places(mine)
     if not places:
         return list(mine), list(beside)
@@ -75,7 +77,9 @@ def apart(mine: Sequence[Event], beside: Sequence[Event]) -> tuple[list[Event], 
 
 def _placed(event: Event, places: dict[tuple[str | None, str], str]) -> Event:
     speaker = event.speaker
-    place = places.get((speaker.host, speaker.file)) if speaker.role != "broker" else None
+    if speaker.role == "broker" or speaker.place is not None:
+        return event
+    place = places.get((speaker.host, speaker.file))
     return event if place is None else replace(event, speaker=replace(speaker, place=place))
 
 

@@ -86,6 +86,10 @@ def _starting(cast: Cast, event: Event) -> list[Actor]:
         case VersionReported() | StartTimeReported() | WorkerStarted():
             here = cast.at_place(event)
             return here if len(here) == 1 else []
+        case StreamsStateChanged(before="CREATED"):
+            # Where several instances share a file, nothing else of a start names the one that starts.
+            actor = cast.of_speaker(event)
+            return [actor] if actor is not None and actor.lives_once else []
         case Subscribed():
             # A subscription begins a process only as its first word: threads and applications subscribe again.
             actor = cast.of_speaker(event)
@@ -97,7 +101,7 @@ def _starts(kind: str, actor: Actor, told: list[Event], began: dict[Event, int])
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
     signs: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
     if not signs:
-        signs = [e for e in told if isinstance(e, VersionReported | WorkerStarted)]
+        signs = [e for e in told if isinstance(e, VersionReported | WorkerStarted | StreamsStateChanged)]
     if not signs:
         first: list[Event] = [e for e in told if isinstance(e, Subscribed)]
         signs = first[:1]
