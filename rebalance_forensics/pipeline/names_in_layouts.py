@@ -33,7 +33,7 @@ KEYS = frozenset({
     *("ts", "time", "timestamp", "level", "lvl", "severity", "msg", "message", "logger", "logger_name"),
     *("thread", "thread_name", "caller", "class", "method", "line", "pid", "host", "source", "stream", "log"),
     *("event", "stdout", "stderr", "main", "null", "none", "true", "false", "kafka", "rdkafka", "python"),
-    *("root"),
+    "root",
 })  # fmt: skip
 KAFKA_THREAD = re.compile(
     r"(?:thrd:)?(?:main|MainThread|Thread-\d+|pool-\d+-thread-\d+|scheduling-\d+|task-\d+|executor-\S*|http-nio-\d+-exec-\d+"
