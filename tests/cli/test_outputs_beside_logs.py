@@ -24,7 +24,9 @@ def test_outputs_of_an_earlier_run_are_no_logs(command: Command, logs: Path, tmp
     (case / "events.jsonl").write_text(command("events", case, *LOCAL).stdout)
     again = command("analyze", case, *LOCAL, "--json", "-")
     assert again.returncode == 0
-    notice = r"rebalance-forensics: \S+ and \d\d more: written by an earlier run of this program, so not read as logs\.\n"
+    notice = (
+        r"rebalance-forensics: \S+ and \d\d more: written by an earlier run of this program, so not read as logs\.\n"
+    )
     assert re.fullmatch(notice, again.stderr)
     assert json.loads(again.stdout) == json.loads(first)
 
