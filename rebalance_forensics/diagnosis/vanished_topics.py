@@ -6,6 +6,7 @@ UNKNOWN_TOPIC_OR_PARTITION can be retried, so the member does until a timeout; m
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,7 +31,8 @@ class Vanished:
     refused: list[OffsetCommitFailed]
     deleted: list[TopicChanged]
     topics: tuple[str, ...]
-    actors: frozenset[Actor]
+    refused_by: dict[Actor | None, list[int]]
+    """When each member was refused."""
     still: bool
     """Whether the logs end before the members let go."""
 
@@ -44,19 +46,19 @@ class Vanished:
         """The last commit that was refused."""
         return time_of(self.refused[-1])
 
+    @property
+    def members(self) -> int:
+        """How many could not commit."""
+        return sum(actor is not None for actor in self.refused_by)
+
+    def held_up(self, away: Away) -> bool:
+        """Whether a member was still trying to commit what it had read when the group lost it."""
+        return any(0 <= away.at - at <= JUST_MS for at in self.refused_by.get(away.actor, ()))
+
 
 def vanished_topics(timeline: Timeline) -> list[Vanished]:
     """Every time that members could not commit for long because their topic was gone."""
     return timeline.once("vanished topics", lambda: list(_vanished_topics(timeline)))
-
-
-def held_up_by_vanished_topic(timeline: Timeline, away: Away) -> bool:
-    """Whether a member was still trying to commit what it had read of a deleted topic when the group lost it."""
-    return any(
-        away.actor in vanished.actors
-        and any(0 <= away.at - time_of(e) <= JUST_MS for e in _refused_of(timeline, away.actor, vanished))
-        for vanished in vanished_topics(timeline)
-    )
 
 
 def _vanished_topics(timeline: Timeline) -> Iterator[Vanished]:
@@ -67,15 +69,11 @@ def _vanished_topics(timeline: Timeline) -> Iterator[Vanished]:
         near = timeline.of(TopicChanged).between(begin - ONE_TOPIC_MS, end)
         deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
         if deleted or end - begin >= SUSTAINED_MS:
-            actors = {actor for e in run if (actor := timeline.cast.of_speaker(e)) is not None}
-            still = timeline.last - end <= JUST_MS
-            yield Vanished(run, deleted, tuple(sorted(topics)), frozenset(actors), still)
+            refused_by: dict[Actor | None, list[int]] = defaultdict(list)
+            for event in run:
+                refused_by[timeline.cast.of_speaker(event)].append(time_of(event))
+            yield Vanished(run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= JUST_MS)
 
 
 def _topic(event: OffsetCommitFailed) -> str:
     return (event.partition or "").rpartition("-")[0]
-
-
-def _refused_of(timeline: Timeline, actor: Actor, vanished: Vanished) -> list[OffsetCommitFailed]:
-    theirs = timeline.said_by(actor, OffsetCommitFailed).between(vanished.begin, vanished.end)
-    return [e for e in theirs if e.error == "UNKNOWN_TOPIC_OR_PARTITION"]

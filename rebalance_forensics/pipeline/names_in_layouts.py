@@ -35,6 +35,7 @@ KEYS = frozenset({
     *("event", "stdout", "stderr", "main", "null", "none", "true", "false", "kafka", "rdkafka", "python"),
     "root",
 })  # fmt: skip
+PLAIN_WORDS = LEVELS | CALENDAR | KEYS
 KAFKA_THREAD = re.compile(
     r"(?:thrd:)?(?:main|MainThread|Thread-\d+|pool-\d+-thread-\d+|scheduling-\d+|task-\d+|executor-\S*|http-nio-\d+-exec-\d+"
     r"|ForkJoinPool\S*|kafka-coordinator-heartbeat-thread|consumer_background_thread|vert\.x-eventloop-thread-\d+"
@@ -100,7 +101,7 @@ def _known(word: str) -> bool:
     bare = word.strip(".:-#/*%")
     return (
         len(bare) < SHORTEST
-        or bare.lower() in LEVELS | CALENDAR | KEYS
+        or bare.lower() in PLAIN_WORDS
         or not re.search(r"[^\W\d_]", bare)
         or bool(KAFKA_THREAD.fullmatch(bare) or PUBLIC.fullmatch(bare) or SIMPLE_CLASS.fullmatch(bare))
     )

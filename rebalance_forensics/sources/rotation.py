@@ -35,7 +35,8 @@ def _taken_apart(path: str) -> tuple[str, str, int | None]:
     if date:
         name = name[: date.start()] + name[date.end() :]
     # The last number is the logger's: one before it belongs to the process (`node-1.2.log`).
-    number = next(reversed([*_NUMBER.finditer(name)]), None)
+    numbers = [*_NUMBER.finditer(name)]
+    number = numbers[-1] if numbers else None
     if number:
         name = name[: number.start()] + name[number.end() :]
     return f"{directory}{slash}{name}", _sortable(date), int(number["number"]) if number else None
@@ -49,9 +50,7 @@ def _sortable(date: re.Match[str] | None) -> str:
 
 
 def chains(
-    files: Sequence[InputFile],
-    first_times: Sequence[int | None],
-    ranges: Sequence[tuple[int, int] | None] | None = None,
+    files: Sequence[InputFile], first_times: Sequence[int | None], ranges: Sequence[tuple[int, int] | None]
 ) -> list[list[int]]:
     """The indexes of the files of each log, oldest first; files that stand alone are left out.
 
@@ -65,13 +64,13 @@ def chains(
         # Where others were rolled over from a file, the number in its name is its process's.
         name, date, number = (file.path, "", None) if file.path in rolled else taken
         groups.setdefault(name, []).append((date, number, index))
-    logs = [group for group in groups.values() if len(group) > 1 and not _side_by_side(group, ranges or ())]
+    logs = [group for group in groups.values() if len(group) > 1 and not _side_by_side(group, ranges)]
     return [_ordered(group, first_times) for group in logs]
 
 
 def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tuple[int, int] | None]) -> bool:
     """Whether any two of these files were written at the same time for most of the shorter one."""
-    told = sorted(known for _, _, index in group if index < len(ranges) and (known := ranges[index]) is not None)
+    told = sorted(known for _, _, index in group if (known := ranges[index]) is not None)
     return any(
         min(one[1], other[1]) - max(one[0], other[0]) > max(ROLLING_MS, min(one[1] - one[0], other[1] - other[0]) / 2)
         for one, other in pairwise(told)

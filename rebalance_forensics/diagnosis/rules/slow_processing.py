@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.culprits import culprits_of
@@ -133,9 +134,11 @@ def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Findin
 
 def _meanwhile(timeline: Timeline, group: list[Away]) -> list[Fact]:
     """What else befell a member between two poll timeouts of its own: rebalances that it missed, and its returns."""
+    left: dict[Actor, list[int]] = defaultdict(list)
+    for away in group:
+        left[away.actor] += [d.at for d in away.departures]
     found: list[Fact] = []
-    for actor in dict.fromkeys(a.actor for a in group):
-        times = [d.at for a in group if a.actor is actor for d in a.departures]
+    for actor, times in left.items():
         begin, end = min(times), max(times) + SLACK_MS
         missed = [d for d in timeline.departures.of(actor).between(begin, end) if d.why != "session-expired"]
         found += [*missed, *timeline.arrivals.of(actor).between(begin, end)]

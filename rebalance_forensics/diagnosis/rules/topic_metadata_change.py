@@ -30,7 +30,7 @@ from rebalance_forensics.diagnosis.subscriptions import (
     wordless_rejoins,
 )
 from rebalance_forensics.diagnosis.unready_topics import Unready, unready_topics
-from rebalance_forensics.diagnosis.vanished_topics import Vanished, held_up_by_vanished_topic, vanished_topics
+from rebalance_forensics.diagnosis.vanished_topics import Vanished, vanished_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
@@ -76,10 +76,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
 def _held_up(timeline: Timeline, vanished: Vanished) -> Finding:
     """Members that do not rejoin because they cannot commit what they read of a topic that is gone."""
     begin, end, names = vanished.begin, vanished.end, ", ".join(vanished.topics)
-    late = [a for a in absences(timeline, ("poll-timeout",)) if held_up_by_vanished_topic(timeline, a)]
+    late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.held_up(a)]
     facts = [*timeline.moves(begin, end + NEAR_MS), *(fact for away in late for fact in away.facts())]
     asked = timeline.requests.between(begin, end)
-    who = f"{len(vanished.actors)} members" if len(vanished.actors) > 1 else "one member"
+    who = f"{vanished.members} members" if vanished.members > 1 else "one member"
     return Finding(
         because=distinct_events([*vanished.deleted[:2], *_first_and_last(vanished)]),
         culprits=_culprits(list(vanished.topics)),

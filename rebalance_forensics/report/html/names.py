@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 
 RANDOM_ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])")
-
-
 STREAM_THREAD = re.compile(r"(…-StreamThread-\d+)-consumer(?![-\w])")
 
 
