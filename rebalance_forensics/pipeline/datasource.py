@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.schemas import ROWS, Kind, spark_schema
+from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, spark_schema
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.following import Offset, Part, Tails, part_batch, parts_between
 from rebalance_forensics.pipeline.tables.listing import Listing, list_inputs, refuse_missing_inputs
@@ -180,7 +180,7 @@ def _events(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         for batch in read_portion([split], partition.reading):
             if partition.part is not None:
                 yield batch.select(COUNTED_ROWS.names)
-            elif (events := batch.filter(pc.not_equal(batch["kind"], int(Kind.COUNTS)))).num_rows:
+            elif (events := batch.filter(pc.is_in(batch["kind"], EVENT_KINDS))).num_rows:
                 yield _row_batch(events, counted=split.start == 0)
 
 

@@ -22,6 +22,7 @@ from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import EpochMs, LogRecord
 from rebalance_forensics.sources.reading import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.timeline.coverage import LogSpan
 
 BATCH_ROWS = 4096
 REMEMBERED = 4096
@@ -58,7 +59,25 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[pa.
     except OSError as error:
         counts.errors.append(f"{split.file.path}: reading stopped: {error.strerror or error}.")
     stats = tally.stats(split, counts)
+    rows += _heard(stats, split, reading)
     yield batch_of([*rows, Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=dumps(stats))])
+
+
+def _heard(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
+    """How far the split's log reaches, for every shard; a log without a Kafka line proves nothing by its silence."""
+    if not stats.matched:
+        return
+    hosts = stats.hosts or (HostStats(host=split.profile.host or "", first=stats.first, last=stats.last),)
+    spans = (
+        LogSpan(path=stats.path, host=host.host or None, first=host.first, last=host.last)
+        for host in hosts
+        if host.first is not None and host.last is not None
+    )
+    cluster = reading.cluster_of(stats.path)
+    for span in spans:
+        payload = dumps(span)
+        for shard in reading.shards:
+            yield Row(shard=shard, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start, payload=payload)
 
 
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:

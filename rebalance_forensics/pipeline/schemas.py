@@ -15,14 +15,20 @@ class Kind(IntEnum):
 
     COUNTS = 0
     """What one split read: a SplitStats in `payload`."""
-    SHARED = 1
+    HEARD = 1
+    """How far one log was read: a LogSpan in `payload`. Every shard needs it: silence counts only while a log lasts."""
+    SHARED = 2
     """An event without a group, which every group of the shard may need."""
-    EVENT = 2
+    EVENT = 3
     """An event of one group."""
-    CASE = 3
+    CASE = 4
     """A finished group: a GroupCase in `payload`."""
-    FAILURE = 4
+    FAILURE = 5
     """A group that could not be investigated: a Failure in `payload`."""
+
+
+EVENT_KINDS = pa.array([Kind.SHARED, Kind.EVENT], pa.int8())
+"""The rows that hold events."""
 
 
 class Row(NamedTuple):

@@ -18,13 +18,15 @@ from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.collecting import seldom_collected
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading, read_split
-from rebalance_forensics.pipeline.rows import dumps
+from rebalance_forensics.pipeline.rows import Codec, dumps
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_of, rows_of
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.timeline.coverage import LogSpan
 from rebalance_forensics.timeline.surroundings import Surroundings
 
 BATCH_CHARACTERS = 1 << 22
+_SPANS = Codec()
 
 
 def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -51,16 +53,21 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = F
 
 def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
     shared: dict[str | None, Surroundings] = defaultdict(Surroundings)
+    logs: dict[str | None, tuple[LogSpan, ...]] = {}
     for (_, kind, cluster, _group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
         if kind == Kind.COUNTS:
             yield from together
+            continue
+        if kind == Kind.HEARD:
+            logs[cluster] = tuple(_SPANS.loads(LogSpan, row.payload) for row in together)
+            shared[cluster] = Surroundings((), logs[cluster])
             continue
         first, known = _peeked(together)
         if keep_events:
             known = list(known)
             yield from known
         if kind == Kind.SHARED:
-            shared[cluster] = Surroundings(map(event_of, known))
+            shared[cluster] = Surroundings(map(event_of, known), logs.get(cluster, ()))
         else:
             yield _investigated(first, map(event_of, known), shared[cluster])
 

@@ -17,6 +17,7 @@ from rebalance_forensics.timeline.apart import apart
 from rebalance_forensics.timeline.casting import cast_of
 from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_clocks
 from rebalance_forensics.timeline.coordinators import coordinators_of
+from rebalance_forensics.timeline.coverage import Coverage, coverage_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.generations import Generations, generation_of, rebalance_of
 from rebalance_forensics.timeline.group_epochs import GroupEpochs, generations_of, rebalances_of
@@ -77,6 +78,7 @@ class Timeline:
     pauses: Lasting[Pause]
     coordinators: tuple[CoordinatorTerm, ...]
     clocks: tuple[FileClock, ...]
+    coverage: Coverage
     settings: dict[str, str] = field(default_factory=dict)
     answers: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
     """What was asked of this timeline before; many rules ask the same, each at the price of a pass over all events."""
@@ -206,6 +208,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         pauses=Lasting(pauses_of(cast, starts, events), attrgetter("started_at"), attrgetter("ended_at")),
         coordinators=coordinators_of(grouped),
         clocks=tuple(clocks[place] for place in sorted(clocks, key=lambda p: (p[0], p[1] or ""))),
+        coverage=coverage_of(cast, events, around.logs, clocks),
         settings=settings_of(events, said_by_brokers),
     )
 

@@ -11,6 +11,7 @@ from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.events.process import StartTimeReported
 from rebalance_forensics.timeline.actors import place_name
 from rebalance_forensics.timeline.clocks import FileClock, Place, on_one_clock, place_of
+from rebalance_forensics.timeline.coverage import LogSpan
 from rebalance_forensics.timeline.names import name_in_member_id, process_of_streams_client, streams_client
 from rebalance_forensics.timeline.roles import with_roles
 from rebalance_forensics.timeline.shared import names_in, streams_client_of
@@ -27,7 +28,9 @@ class Surroundings:
     clients, and those that name a member, become part of the timelines of the groups they may concern.
     """
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(self, events: Iterable[Event] = (), logs: tuple[LogSpan, ...] = ()) -> None:
+        self.logs = logs
+        """How far each log of the cluster was read, on its own clock."""
         shared = with_roles(tuple(events), ())
         self._at: dict[Place, list[Event]] = defaultdict(list)
         self._beside: dict[str, list[Event]] = defaultdict(list)

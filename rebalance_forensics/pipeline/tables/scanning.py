@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from rebalance_forensics.pipeline.planning import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading
-from rebalance_forensics.pipeline.schemas import ROWS, Kind
+from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, Kind
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.log_tables import LogTable, read_rows
@@ -86,7 +86,7 @@ def keep_events(
     with store.create(path) as stream, pq.ParquetWriter(stream, SCANNED) as writer:
         for batch in batches:
             told.extend(("counts", text) for text in _counts(batch))
-            found = batch.filter(pc.not_equal(batch["kind"], int(Kind.COUNTS)))
+            found = batch.filter(pc.is_in(batch["kind"], EVENT_KINDS))
             dated = found.filter(pc.is_valid(found["ts"]))
             events += dated.num_rows
             undated += found.num_rows - dated.num_rows

@@ -1,0 +1,116 @@
+"""Who is heard, from when to when, at which level: without that, silence says nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.clocks import FileClock, Place, place_of
+
+_DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSpan:
+    """How far one log was read: the earliest and the latest time of its records, Kafka's or not, on its own clock."""
+
+    path: str
+    host: str | None
+    first: EpochMs
+    last: EpochMs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeardLog:
+    """One log that speaks of the group or of its members, from when to when, on the group's clock.
+
+    `detailed`: it holds Kafka's lines at INFO; a log at WARN and above is silent about nearly all that a member does.
+    """
+
+    path: str
+    begin: int
+    end: int
+    detailed: bool
+
+    def covers(self, begin: int, end: int) -> bool:
+        """Whether it lasts from `begin` to `end`."""
+        return self.begin <= begin and end <= self.end
+
+
+class Coverage:
+    """The logs of one group's members and coordinators."""
+
+    def __init__(self, by_actor: Mapping[Actor, tuple[HeardLog, ...]], brokers: tuple[HeardLog, ...]) -> None:
+        self._by_actor = by_actor
+        self.brokers = brokers
+        """The logs of brokers that speak of the group."""
+
+    def of(self, actor: Actor | None) -> tuple[HeardLog, ...]:
+        """An actor's own logs, by path."""
+        return self._by_actor.get(actor, ()) if actor is not None else ()
+
+    def ends(self, actor: Actor) -> int | None:
+        """When the last of its own logs ends; None without one."""
+        return max((log.end for log in self.of(actor)), default=None)
+
+    @cached_property
+    def end(self) -> int:
+        """When the last of all these logs ends."""
+        logs = [*self.brokers, *(log for own in self._by_actor.values() for log in own)]
+        return max((log.end for log in logs), default=0)
+
+
+def covering(logs: Iterable[HeardLog], begin: int, end: int, *, detailed: bool = True) -> tuple[HeardLog, ...]:
+    """Those that reach over a while: alone, or one rolled file after the other."""
+    known = sorted((log for log in logs if log.detailed or not detailed), key=lambda log: log.begin)
+    touching = [log for log in known if log.end >= begin and log.begin <= end]
+    if not touching or touching[0].begin > begin or max(log.end for log in touching) < end:
+        return ()
+    return tuple(touching)
+
+
+def coverage_of(
+    cast: Cast, events: Sequence[Event], spans: Iterable[LogSpan], clocks: Mapping[Place, FileClock]
+) -> Coverage:
+    """What is heard in the lines of a group, each log as long as it was read."""
+    whole = _on_the_clock(spans, clocks)
+    by_actor: dict[Actor, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    brokers: dict[Place, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.speaker.role == "broker":
+            if event.group is not None:
+                brokers[place_of(event)].append(event)
+        elif (actor := cast.of_speaker(event)) is not None:
+            by_actor[actor][place_of(event)].append(event)
+    return Coverage(
+        {actor: _heard(told, whole) for actor, told in by_actor.items()},
+        _heard(brokers, whole),
+    )
+
+
+def _on_the_clock(spans: Iterable[LogSpan], clocks: Mapping[Place, FileClock]) -> dict[Place, tuple[int, int]]:
+    """From when to when each log was read; the parts of a large file are one."""
+    shifts = {place: clock.shift_ms for place, clock in clocks.items()}
+    found: dict[Place, tuple[int, int]] = {}
+    for span in spans:
+        place = span.path, span.host
+        shift = shifts.get(place, 0)
+        first, last = found.get(place, (span.first - shift, span.last - shift))
+        found[place] = min(first, span.first - shift), max(last, span.last - shift)
+    return found
+
+
+def _heard(told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]]) -> tuple[HeardLog, ...]:
+    found = []
+    for place, events in told.items():
+        times = [event.at for event in events if event.at is not None]
+        times += whole.get(place, ())
+        if times:
+            detailed = any(event.level is None or event.level in _DETAILED for event in events)
+            found.append(HeardLog(path=place[0], begin=min(times), end=max(times), detailed=detailed))
+    return tuple(sorted(found, key=lambda log: (log.path, log.begin)))
