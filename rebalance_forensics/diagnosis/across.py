@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rebalance_forensics.diagnosis.absences import runs, seconds
 from rebalance_forensics.diagnosis.blast_radius import Homes, homes_of
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.diagnosis.episodes import runs, seconds
 from rebalance_forensics.diagnosis.model import Incident, Relation, RelationKind
 from rebalance_forensics.diagnosis.whereabouts import Whereabouts, whereabouts_of
 from rebalance_forensics.timeline.model import GroupHistory

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from rebalance_forensics.diagnosis.episodes import Away, absences, runs
+from rebalance_forensics.diagnosis.absences import Absence, absences, runs
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
@@ -29,12 +29,12 @@ RESTART_PAIR_MS = 90_000
 VOLUNTARY = ("closed", "left")
 
 
-def closings(timeline: Timeline) -> list[Away]:
+def closings(timeline: Timeline) -> list[Absence]:
     """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static)."""
     return timeline.remembered(_closings)
 
 
-def _closings(timeline: Timeline) -> list[Away]:
+def _closings(timeline: Timeline) -> list[Absence]:
     left = absences(timeline, VOLUNTARY)
     quiet = [s.away for s in silences(timeline) if s.verdict == "closed"]
     return sorted([*left, *quiet], key=lambda a: (a.at, a.actor.name))
@@ -155,12 +155,12 @@ def _populated_at(timeline: Timeline) -> int | None:
     return min((_reached_at(g) for g in timeline.generations if g.members), default=None)
 
 
-def shutdowns(timeline: Timeline) -> list[list[Away]]:
+def shutdowns(timeline: Timeline) -> list[list[Absence]]:
     """Every time the last members went in good order, one soon after another."""
     return timeline.remembered(_shutdowns)
 
 
-def _shutdowns(timeline: Timeline) -> list[list[Away]]:
+def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
     static = [s.away for s in silences(timeline) if s.verdict == "static"]
     unheard = {id(a) for a in static if a.stop is None}
     gone = [a for a in (*closings(timeline), *static) if a.back_at is None or _later(timeline, a)]
@@ -170,7 +170,7 @@ def _shutdowns(timeline: Timeline) -> list[list[Away]]:
     return [g for g in found if len({a.actor for a in g}) > 1 or not any(id(a) in unheard for a in g)]
 
 
-def _end_of(run: list[Away]) -> list[Away]:
+def _end_of(run: list[Absence]) -> list[Absence]:
     """Whoever went long before the others, who then went in a row, was removed; the others were shut down."""
     gaps = [b.at - a.at for a, b in pairwise(run)]
     for place, gap in enumerate(gaps[:-1]):
@@ -190,7 +190,7 @@ def _counts_members(rebalance: Rebalance) -> bool:
     return any(isinstance(e, GenerationStabilized) and e.member_count for e in rebalance.events)
 
 
-def _later(timeline: Timeline, away: Away) -> bool:
+def _later(timeline: Timeline, away: Absence) -> bool:
     """It came back only after others had gone."""
     back = away.back_at or 0
     if back - away.at <= ONE_SHUTDOWN_MS:
@@ -208,7 +208,7 @@ def _first_departures(timeline: Timeline) -> list[Departure]:
     return list(found.values())
 
 
-def _all_left(timeline: Timeline, group: list[Away]) -> bool:
+def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     if any(exception_before(timeline, a) for a in group):
         return False
     last = max(d.at for a in group for d in a.departures)
@@ -231,7 +231,7 @@ def _all_left(timeline: Timeline, group: list[Away]) -> bool:
 class Restart:
     """One actor went down and came up again, or an anonymous newcomer took its place."""
 
-    away: Away
+    away: Absence
     by: Actor
     up_at: int
     arrivals: tuple[Arrival, ...]
@@ -274,7 +274,7 @@ def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
     return {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
 
 
-def _is_back(away: Away) -> bool:
+def _is_back(away: Absence) -> bool:
     return away.start is not None or (bool(away.arrivals) and not away.actor.has_log)
 
 

@@ -9,9 +9,7 @@ from typing import Literal
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut, Severity
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, StaticReturn, Stop
-
-Fact = Departure | Arrival | Request | StaticReturn | Stop | Rebalance
+from rebalance_forensics.timeline.facts import Fact, fact_ended_at
 
 CERTAIN = 0.97
 """The lines say it in so many words."""
@@ -70,16 +68,6 @@ class Finding:
         if self.until is not None:
             times.append(self.until)
         return max(times, default=self.started_at())
-
-
-def fact_at(fact: Fact) -> int:
-    """When a fact happened."""
-    return fact.started_at if isinstance(fact, Rebalance) else fact.at
-
-
-def fact_ended_at(fact: Fact) -> int:
-    """When a fact was over."""
-    return fact.ended_at() if isinstance(fact, Rebalance) else fact.at
 
 
 Usual = Literal["fault", "planned", "benign", "unknown"]

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_forensics.diagnosis.episodes import NEAR_MS
+from rebalance_forensics.diagnosis.absences import NEAR_MS
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE
 from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_told
 from rebalance_forensics.events.base import Event

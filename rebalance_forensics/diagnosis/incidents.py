@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rebalance_forensics.diagnosis.culprits import ids_told, the_group
-from rebalance_forensics.diagnosis.finding import GUESS, Fact, Finding, fact_at
+from rebalance_forensics.diagnosis.finding import GUESS, Finding
 from rebalance_forensics.diagnosis.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.model import (
     Advice,
@@ -27,7 +27,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.events.rebalancing import RebalanceStarted
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.follow_ups import REJOINS
 from rebalance_forensics.timeline.in_time import InTime
 

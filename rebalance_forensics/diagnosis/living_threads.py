@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebalance_forensics.diagnosis.episodes import TOGETHER_MS, Away
+from rebalance_forensics.diagnosis.absences import TOGETHER_MS, Absence
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.names import streams_thread
 
 
-def process_lived(timeline: Timeline, away: Away) -> bool:
+def process_lived(timeline: Timeline, away: Absence) -> bool:
     """Only some threads fell silent and came back under their names, while others of their process stayed members."""
     gone, back = _threads(away.departures), _threads(away.arrivals)
     if away.actor.kind != "instance" or not gone or not back or not back <= gone:

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rebalance_forensics.diagnosis.absences import distinct_events, span, times, touched
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, span, times, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding
+from rebalance_forensics.diagnosis.finding import CERTAIN, Finding
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
@@ -18,6 +18,7 @@ from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
 
 AFTER_MS = 60_000
 DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from rebalance_forensics.diagnosis.absences import Absence
 from rebalance_forensics.diagnosis.comings import Restart, born_with_the_group, closings, restarts
-from rebalance_forensics.diagnosis.episodes import Away
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
@@ -39,7 +39,7 @@ def _replacements(timeline: Timeline) -> list[Restart]:
     return found
 
 
-def _gone(timeline: Timeline, restarted: set[int]) -> list[Away]:
+def _gone(timeline: Timeline, restarted: set[int]) -> list[Absence]:
     died = [s.away for s in silences(timeline) if s.verdict == "crash"]
     gone = {id(a.departures[0]): a for a in (*died, *closings(timeline)) if a.back_at is None}
     return sorted((a for a in gone.values() if id(a) not in restarted), key=lambda a: a.at)

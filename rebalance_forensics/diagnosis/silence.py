@@ -11,7 +11,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Literal
 
-from rebalance_forensics.diagnosis.episodes import Away, absences, session_timeout_ms, sure_it_stays_away
+from rebalance_forensics.diagnosis.absences import Absence, absences, session_timeout_ms, sure_it_stays_away
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, UNSURE
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.living_threads import process_lived
@@ -47,7 +47,7 @@ SILENT = ("session-expired", "expelled", "vanished")
 class Silence:
     """One absence by silence, with its verdict and the lines of the member's own log that decide it."""
 
-    away: Away
+    away: Absence
     verdict: Verdict
     confidence: float
     own_lines: tuple[Event, ...] = ()
@@ -68,7 +68,7 @@ def _silences(timeline: Timeline) -> list[Silence]:
     return [replace(s, confidence=min(s.confidence, sure_it_stays_away(timeline, s.away))) for s in judged]
 
 
-def _judged(timeline: Timeline, away: Away) -> Silence:
+def _judged(timeline: Timeline, away: Absence) -> Silence:
     if all(isinstance(e, SyncFailed) for d in away.departures for e in d.events):
         # A member that waited for its assignment too long is unknown as well; nothing says that it was silent.
         return Silence(away=away, verdict="pause", confidence=GUESS)
@@ -91,7 +91,7 @@ def _judged(timeline: Timeline, away: Away) -> Silence:
     return Silence(away=away, verdict="pause", confidence=GUESS)
 
 
-def _counted_as_static(timeline: Timeline, away: Away) -> bool:
+def _counted_as_static(timeline: Timeline, away: Absence) -> bool:
     """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
     told = timeline.remembered(_counted)
     nearest = told.last(away.at) or told.first(away.at)
@@ -103,7 +103,7 @@ def _counted(timeline: Timeline) -> InTime[AssignmentReceived]:
     return InTime((e for e in told if e.member_count and e.static_count is not None), time_of)
 
 
-def _may_be_back(timeline: Timeline, away: Away) -> bool:
+def _may_be_back(timeline: Timeline, away: Absence) -> bool:
     """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
     since = max(d.at for d in away.departures) + SAME_REBALANCE_MS
     return timeline.remembered(_wordless).any_between(since, timeline.last)
@@ -119,7 +119,7 @@ def _is_wordless(event: Event) -> bool:
     return isinstance(event, RebalanceStarted) and event.trigger is None and not event.reason
 
 
-def _by_its_log(timeline: Timeline, away: Away) -> Silence:
+def _by_its_log(timeline: Timeline, away: Absence) -> Silence:
     if away.start is not None or away.stop is not None:
         return _went_down(timeline, away)
     said = timeline.said_by(away.actor, Event)
@@ -151,14 +151,14 @@ def _by_its_log(timeline: Timeline, away: Away) -> Silence:
     return Silence(away=away, verdict="pause", confidence=sure, own_lines=alive)
 
 
-def _one_sided(timeline: Timeline, away: Away, troubled: Sequence[Event]) -> bool:
+def _one_sided(timeline: Timeline, away: Absence, troubled: Sequence[Event]) -> bool:
     """One client's word against one broker: a coordinator that stands still looks the same to it."""
     others = any(a.has_log for a in timeline.actors() if a is not away.actor)
     nodes = {e.node for e in troubled if isinstance(e, NodeDisconnected) and e.node is not None and e.node < 2**30}
     return not timeline.has_coordinator_log and not others and len(nodes) < 2
 
 
-def _was_awake(timeline: Timeline, away: Away) -> bool:
+def _was_awake(timeline: Timeline, away: Absence) -> bool:
     """Where only the client tells that it was expelled: whether it wrote or joined while it should have stood still."""
     if timeline.has_coordinator_log or not all(d.why == "expelled" for d in away.departures):
         return False
@@ -168,12 +168,12 @@ def _was_awake(timeline: Timeline, away: Away) -> bool:
     return timeline.said_by(away.actor, Event).any_between(away.at - 6 * session // 10, away.at - session // 4)
 
 
-def _lost_coordinator(timeline: Timeline, away: Away) -> bool:
+def _lost_coordinator(timeline: Timeline, away: Absence) -> bool:
     until = away.back_at if away.back_at is not None else away.at
     return timeline.said_by(away.actor, CoordinatorLost).any_between(away.at - 2_000, until + 500)
 
 
-def _went_down(timeline: Timeline, away: Away) -> Silence:
+def _went_down(timeline: Timeline, away: Absence) -> Silence:
     """Its own log shows the end of the process, the start of the next, or both."""
     closing = away.stop is not None
     verdict: Verdict = "static" if away.actor.instance_ids else "closed" if closing else "crash"
@@ -182,7 +182,7 @@ def _went_down(timeline: Timeline, away: Away) -> Silence:
     return Silence(away=away, verdict=verdict, confidence=LIKELY if sure else GUESS, own_lines=tuple(told))
 
 
-def _surely_silent(timeline: Timeline, away: Away) -> bool:
+def _surely_silent(timeline: Timeline, away: Absence) -> bool:
     """Whether it sent no LeaveGroup: somebody says that it expired, or its log would show the request."""
     return any(d.why != "vanished" for d in away.departures) or says_goodbye(timeline, away.actor)
 
@@ -208,7 +208,7 @@ def _releases(timeline: Timeline) -> dict[Actor, Release]:
     return found
 
 
-def _troubled(timeline: Timeline, away: Away) -> list[Event]:
+def _troubled(timeline: Timeline, away: Absence) -> list[Event]:
     """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
     until = away.back_at if away.back_at is not None else timeline.last
     begin = away.at - session_timeout_ms(timeline) - 2_000
@@ -221,11 +221,11 @@ def _troubled(timeline: Timeline, away: Away) -> list[Event]:
     return [e for e in lost if not again.any_between(time_of(e), time_of(e) + ALONE_MS)]
 
 
-def _expiry_told(away: Away) -> bool:
+def _expiry_told(away: Absence) -> bool:
     return any(isinstance(e, MemberFailed) for d in away.departures for e in d.events)
 
 
-def _last_joined(timeline: Timeline, away: Away) -> int:
+def _last_joined(timeline: Timeline, away: Absence) -> int:
     """Without the coordinator's log the silence began at any time after the last generation it joined."""
     joined = timeline.said_by(away.actor, JoinSucceeded, SyncSucceeded).last(away.at - 1)
     return (joined.at if joined is not None else None) or away.at

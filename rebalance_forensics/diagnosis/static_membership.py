@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 
-from rebalance_forensics.diagnosis.episodes import seconds, session_timeout_ms
-from rebalance_forensics.diagnosis.finding import Fact
+from rebalance_forensics.diagnosis.absences import seconds, session_timeout_ms
 from rebalance_forensics.diagnosis.model import WhatIf
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
+from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
 from rebalance_forensics.timeline.in_time import Lasting
 from rebalance_forensics.timeline.model import Pause
 

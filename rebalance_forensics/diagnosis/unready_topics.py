@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_forensics.diagnosis.episodes import runs
+from rebalance_forensics.diagnosis.absences import runs
 from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.told import time_of

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_forensics.diagnosis.episodes import Away, runs
+from rebalance_forensics.diagnosis.absences import Absence, runs
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.actors import Actor
@@ -51,7 +51,7 @@ class Vanished:
         """How many could not commit."""
         return sum(actor is not None for actor in self.refused_by)
 
-    def held_up(self, away: Away) -> bool:
+    def held_up(self, away: Absence) -> bool:
         """Whether a member was still trying to commit what it had read when the group lost it."""
         return any(0 <= away.at - at <= JUST_MS for at in self.refused_by.get(away.actor, ()))
 

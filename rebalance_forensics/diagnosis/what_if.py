@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from operator import itemgetter
 
-from rebalance_forensics.diagnosis.episodes import seconds
+from rebalance_forensics.diagnosis.absences import seconds
 from rebalance_forensics.diagnosis.model import WhatIf
 from rebalance_forensics.diagnosis.static_membership import every_client_tells, static_membership
 from rebalance_forensics.events.partitions import PartitionsAssigned

@@ -125,3 +125,16 @@ class Rebalance:
     def ended_at(self) -> int:
         """The last known instant of it."""
         return self.completed_at or self.stabilized_at or self.started_at
+
+
+Fact = Departure | Arrival | Request | StaticReturn | Stop | Rebalance
+
+
+def fact_at(fact: Fact) -> int:
+    """When a fact happened."""
+    return fact.started_at if isinstance(fact, Rebalance) else fact.at
+
+
+def fact_ended_at(fact: Fact) -> int:
+    """When a fact was over."""
+    return fact.ended_at() if isinstance(fact, Rebalance) else fact.at

@@ -41,7 +41,9 @@ def report(nodes: Path) -> Report:
 def events_in(logs: Path) -> list[Event]:
     plan = plan_reading([str(logs)], LOCAL, workers=1)
     batches = chain.from_iterable(read_portion(portion, plan.reading) for portion in plan.portions)
-    return [event_of(row) for row in chain.from_iterable(map(rows_of, batches)) if row.kind in (Kind.SHARED, Kind.EVENT)]
+    return [
+        event_of(row) for row in chain.from_iterable(map(rows_of, batches)) if row.kind in (Kind.SHARED, Kind.EVENT)
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import distinct_events, runs, seconds, session_timeout_ms, span, times
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, session_timeout_ms, span, times
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.diagnosis.slow_assignments import SlowAssignment, slow_assignments
@@ -18,7 +18,7 @@ from rebalance_forensics.events.rebalancing import AssignmentFailed, JoinFailed,
 from rebalance_forensics.events.streams import SourceTopicsMissing
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.facts import Fact, Rebalance
 from rebalance_forensics.timeline.told import time_of
 
 ONE_FAILURE_MS = 300_000

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import distinct_events, span, times, touched
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, span, times, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.refusals import denied
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
 
 AROUND_MS = 60_000
 JUST_BEFORE_MS = 10_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, span
-from rebalance_forensics.diagnosis.finding import LIKELY, Fact, Finding, Rule, fact_at
+from rebalance_forensics.diagnosis.absences import distinct_events, runs, span
+from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Rebalance, Request
+from rebalance_forensics.timeline.facts import Fact, Rebalance, Request, fact_at
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rebalance_forensics.diagnosis.absences import distinct_events, runs, seconds, setting
 from rebalance_forensics.diagnosis.culprits import broker
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, seconds, setting
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.presence import times_with_members
 from rebalance_forensics.diagnosis.refusals import denied
@@ -21,7 +21,7 @@ from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import TOGETHER_MS, Absence, distinct_events, seconds, touched
 from rebalance_forensics.diagnosis.comings import closings
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import TOGETHER_MS, Away, distinct_events, seconds, touched
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
@@ -23,7 +23,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             yield _finding(timeline, away, errors)
 
 
-def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
+def _finding(timeline: Timeline, away: Absence, errors: list[Event]) -> Finding:
     name = culprits_of(timeline, [away.actor])[0].name
     facts = away.facts()
     words = (
@@ -55,7 +55,7 @@ def _finding(timeline: Timeline, away: Away, errors: list[Event]) -> Finding:
     )
 
 
-def _who_ended(away: Away, name: str) -> str:
+def _who_ended(away: Absence, name: str) -> str:
     ended = away.stop.events if away.stop is not None else []
     threads = sorted({e.thread or e.speaker.thread or "" for e in ended if isinstance(e, StreamThreadStateChanged)})
     if not threads:
@@ -69,13 +69,13 @@ def _who_ended(away: Away, name: str) -> str:
     return f"{', '.join(threads)} of {name} {gone}"
 
 
-def _handling(away: Away) -> str:
+def _handling(away: Absence) -> str:
     if away.actor.kind == "instance":
         return "Handle that exception in the topology or by an exception handler that skips the record (KIP-161)."
     return "Handle that exception in the poll loop, or let the process restart at once."
 
 
-def _left_nobody(timeline: Timeline, away: Away) -> bool:
+def _left_nobody(timeline: Timeline, away: Absence) -> bool:
     """Whether it was the last: everybody else had gone, too, and nobody came back."""
     for actor in timeline.actors():
         came, went = timeline.arrivals.of(actor).last(timeline.last), timeline.departures.of(actor).last(timeline.last)
@@ -84,7 +84,7 @@ def _left_nobody(timeline: Timeline, away: Away) -> bool:
     return True
 
 
-def _gone(away: Away) -> str:
+def _gone(away: Absence) -> str:
     if away.back_at is None:
         return "it did not come back while these logs last"
     return f"it was back after {seconds(max(away.back_at - away.at, 0))}"

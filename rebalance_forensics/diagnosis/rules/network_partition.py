@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import (
+from rebalance_forensics.diagnosis.absences import (
     distinct_events,
     seconds,
     session_setting,
@@ -13,6 +12,7 @@ from rebalance_forensics.diagnosis.episodes import (
     span,
     touched,
 )
+from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import Silence, silences

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rebalance_forensics.diagnosis.absences import distinct_events, seconds
 from rebalance_forensics.diagnosis.culprits import the_group
-from rebalance_forensics.diagnosis.episodes import distinct_events, seconds
-from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.events.rebalancing import GroupDied, GroupEmptied
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.told import time_of
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rebalance_forensics.diagnosis.absences import distinct_events, runs, span, times, touched
 from rebalance_forensics.diagnosis.culprits import broker
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, span, times, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, IsrChanged, NodeDisconnected, ReplicasInsufficient
@@ -14,6 +14,7 @@ from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import BrokerStopped
 from rebalance_forensics.events.rebalancing import AssignmentNotStored, RebalanceStarted, SyncFailed
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.told import time_of
 
 ONE_OUTAGE_MS = 300_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import distinct_events, seconds, setting
 from rebalance_forensics.diagnosis.culprits import the_group
-from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, setting
 from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.streams import AssignmentStability, FollowUpRequested, FollowUpTriggered

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.comings import successors
-from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import (
-    Away,
+from rebalance_forensics.diagnosis.absences import (
+    Absence,
     distinct_events,
     seconds,
     session_setting,
@@ -15,6 +13,8 @@ from rebalance_forensics.diagnosis.episodes import (
     session_told_ms,
     touched,
 )
+from rebalance_forensics.diagnosis.comings import successors
+from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import GUESS, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import Silence, silences
@@ -74,7 +74,7 @@ def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...
     )
 
 
-def _how(away: Away, session: int | None) -> str:
+def _how(away: Absence, session: int | None) -> str:
     if all(d.why == "vanished" for d in away.departures):
         return "was missing from the next generation"
     return f"stopped without leaving the group: its session expired{_after(session)}"
@@ -92,7 +92,7 @@ def _below(session: int | None) -> str:
     return f" below {session}" if session else ""
 
 
-def _back(away: Away) -> str:
+def _back(away: Absence) -> str:
     if away.back_at is None:
         return ""
     return f"; a new process was back {seconds(max(away.back_at - away.at, 0))} after that"

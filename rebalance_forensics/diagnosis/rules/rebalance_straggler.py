@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from rebalance_forensics.diagnosis.absences import distinct_events, seconds, setting
 from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprit_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, seconds, setting
-from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.diagnosis.open_barriers import TOGETHER_MS, OpenBarrier, open_barrier
 from rebalance_forensics.diagnosis.silence import SILENT
@@ -17,7 +17,7 @@ from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, LeaderReplaced, RebalanceStarted
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
+from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
 from rebalance_forensics.timeline.in_time import InTime
 
 ALLOWED_MS = 3_000

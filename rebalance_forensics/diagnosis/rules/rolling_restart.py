@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from rebalance_forensics.diagnosis.comings import Restart, restarts
-from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.episodes import (
-    Away,
+from rebalance_forensics.diagnosis.absences import (
+    Absence,
     distinct_events,
     members_counted,
     only_listed,
@@ -18,13 +16,16 @@ from rebalance_forensics.diagnosis.episodes import (
     session_timeout_ms,
     touched,
 )
-from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, UNSURE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.comings import Restart, restarts
+from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.replacements import replacements
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
 
 STEP_MS = 240_000
 AT_ONCE_MS = 10_000
@@ -72,7 +73,7 @@ def _unheard(timeline: Timeline, clean: list[Restart]) -> Iterator[Finding]:
             yield replace(_finding(timeline, group, everyone=True), confidence=UNSURE)
 
 
-def _is_unheard(away: Away) -> bool:
+def _is_unheard(away: Absence) -> bool:
     return away.actor.kind == "instance" and not away.actor.has_log and away.back_at is not None
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import distinct_events, runs, sure_it_stays_away, touched
 from rebalance_forensics.diagnosis.comings import closings, shutdowns
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs, sure_it_stays_away, touched
 from rebalance_forensics.diagnosis.finding import PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.model import RuledOut

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import distinct_events, only_listed, runs, touched
 from rebalance_forensics.diagnosis.comings import born_with_the_group, successors
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, only_listed, runs, touched
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.timeline.build import Timeline

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import Absence, distinct_events, span, touched
 from rebalance_forensics.diagnosis.comings import VOLUNTARY, Restart, born_with_the_group, closings, restarts
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import Away, distinct_events, span, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.timeline.actors import Actor
@@ -20,7 +20,7 @@ CYCLES = 2
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
     """Members that left in good order at least twice and came back, while others stayed throughout."""
-    cycles: dict[Actor, list[Away]] = defaultdict(list)
+    cycles: dict[Actor, list[Absence]] = defaultdict(list)
     for away in closings(timeline):
         cycles[away.actor].append(away)
     born = born_with_the_group(timeline)
@@ -83,7 +83,7 @@ def _others_stayed(timeline: Timeline, since: int) -> bool:
     return any(not timeline.arrivals.of(a).between(since, timeline.last) for a in stayed)
 
 
-def _joined_before(timeline: Timeline, aways: list[Away]) -> int:
+def _joined_before(timeline: Timeline, aways: list[Absence]) -> int:
     """The arrival before the first departure belongs to the flapping unless it was the group's own start."""
     first = min(w.at for w in aways)
     start = timeline.arrivals[0].at if timeline.arrivals else 0
@@ -93,7 +93,7 @@ def _joined_before(timeline: Timeline, aways: list[Away]) -> int:
 
 
 def _finding(
-    timeline: Timeline, flapping: list[Actor], aways: list[Away], came: list[Arrival], confidence: float
+    timeline: Timeline, flapping: list[Actor], aways: list[Absence], came: list[Arrival], confidence: float
 ) -> Finding:
     facts = (*(f for w in aways for f in w.facts()), *came)
     names = ", ".join(c.name for c in culprits_of(timeline, flapping))

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rebalance_forensics.diagnosis.absences import distinct_events, times, touched
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, times, touched
-from rebalance_forensics.diagnosis.finding import LIKELY, UNSURE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import LIKELY, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.given_topics import GivenTopics, given_topics
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
@@ -17,6 +17,7 @@ from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.told import time_of
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.comings import shutdowns
 from rebalance_forensics.diagnosis.culprits import the_group
-from rebalance_forensics.diagnosis.episodes import distinct_events, touched
 from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
 from rebalance_forensics.timeline.build import Timeline
 

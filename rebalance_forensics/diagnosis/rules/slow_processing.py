@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import (
-    Away,
+from rebalance_forensics.diagnosis.absences import (
+    Absence,
     absences,
     distinct_events,
     members_counted,
@@ -16,7 +15,8 @@ from rebalance_forensics.diagnosis.episodes import (
     setting,
     touched,
 )
-from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, UNSURE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
@@ -24,6 +24,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.names import is_bare_member_id
 
 STORM_GAP_MS = 120_000
@@ -48,13 +49,13 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         yield _finding(timeline, [s.away for s in silent_ones], min(s.confidence for s in silent_ones))
 
 
-def _left_and_came_back(away: Away) -> bool:
+def _left_and_came_back(away: Absence) -> bool:
     """An old broker names no reason: a client that leaves and rejoins by itself was most likely slow."""
     by_itself = not away.actor.has_log or (away.start is None and away.stop is None)
     return by_itself and away.back_at is not None and away.actor.kind != "worker" and not _another_process(away)
 
 
-def _may_have_expired(timeline: Timeline, away: Away) -> bool:
+def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
     """Whether max.poll.interval.ms, where it is known, had passed since the member joined: who joins polls.
 
     Who had left before joined after that, whether a line tells so or not.
@@ -64,26 +65,26 @@ def _may_have_expired(timeline: Timeline, away: Away) -> bool:
     return all(fact is None or away.at - fact.at >= allowed - SLACK_MS for fact in before)
 
 
-def _told_limit(group: list[Away]) -> int | None:
+def _told_limit(group: list[Absence]) -> int | None:
     """What the coordinator says of the members that left: a consumer's rebalance timeout is its poll interval."""
     lines = (e for a in group if a.actor.kind != "worker" for d in a.departures for e in d.events)
     told = (e.rebalance_timeout_ms for e in lines if isinstance(e, MemberLeft))
     return next((limit for limit in told if limit), None)
 
 
-def _same_process(away: Away) -> bool:
+def _same_process(away: Absence) -> bool:
     """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted."""
     left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
     return any(a.member in left for a in away.arrivals)
 
 
-def _another_process(away: Away) -> bool:
+def _another_process(away: Absence) -> bool:
     """Who comes back under another id of its own making was started anew."""
     ids = [*(d.member for d in away.departures), *(a.member for a in away.arrivals)]
     return all(is_bare_member_id(m or "") for m in ids) and not _same_process(away)
 
 
-def _like_poll_timeouts(timeline: Timeline, group: list[Away]) -> bool:
+def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
     actors = {a.actor for a in group}
     everybody = max(len(timeline.actors()), members_counted(timeline, group[0].at))
     if len(actors) >= ENOUGH_TO_WALK:
@@ -92,14 +93,14 @@ def _like_poll_timeouts(timeline: Timeline, group: list[Away]) -> bool:
     return not walks
 
 
-def _died_meanwhile(timeline: Timeline, group: list[Away]) -> set[Actor]:
+def _died_meanwhile(timeline: Timeline, group: list[Absence]) -> set[Actor]:
     """Who fell silent for good while the others went by turns: no deployment gets round to the dead."""
     until = max(a.back_at or a.at for a in group)
     died = (s.away for s in silences(timeline) if s.verdict == "crash")
     return {a.actor for a in died if a.back_at is None and group[0].at <= a.at <= until}
 
 
-def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Finding:
+def _finding(timeline: Timeline, group: list[Absence], confidence: float) -> Finding:
     actors = [a.actor for a in group]
     facts = (*(f for a in group for f in a.facts()), *_meanwhile(timeline, group))
     everyone = len(set(actors)) > 1
@@ -132,7 +133,7 @@ def _finding(timeline: Timeline, group: list[Away], confidence: float) -> Findin
     )
 
 
-def _meanwhile(timeline: Timeline, group: list[Away]) -> list[Fact]:
+def _meanwhile(timeline: Timeline, group: list[Absence]) -> list[Fact]:
     """What else befell a member between two poll timeouts of its own: rebalances that it missed, and its returns."""
     left: dict[Actor, list[int]] = defaultdict(list)
     for away in group:
@@ -145,7 +146,7 @@ def _meanwhile(timeline: Timeline, group: list[Away]) -> list[Fact]:
     return found
 
 
-def _why_no_pause(timeline: Timeline, group: list[Away]) -> str:
+def _why_no_pause(timeline: Timeline, group: list[Absence]) -> str:
     if any(process_lived(timeline, a) for a in group):
         return "other threads of the same process stayed in the group"
     return "the heartbeat thread lived: the client itself sent LeaveGroup"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import (
-    Away,
+from rebalance_forensics.diagnosis.absences import (
+    Absence,
     distinct_events,
     seconds,
     session_timeout_ms,
     session_told_ms,
     touched,
 )
+from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
@@ -46,7 +46,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         )
 
 
-def _advice(away: Away, session: int) -> Advice:
+def _advice(away: Absence, session: int) -> Advice:
     """How long it was down counts from its own last words, else from its last heartbeat."""
     down_at = away.stop.at if away.stop is not None else away.at - session
     down = away.back_at - down_at if away.back_at is not None else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import distinct_events, span, times, touched
 from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, span, times, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
@@ -16,6 +16,7 @@ from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFe
 from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.names import name_in_member_id
 
 AROUND_MS = 20_000

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rebalance_forensics.diagnosis.absences import distinct_events, runs
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, runs
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
 from rebalance_forensics.events.rebalancing import JoinSucceeded
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import StaticReturn
+from rebalance_forensics.timeline.facts import Fact, StaticReturn
 
 ONE_ROUND_MS = 300_000
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, Fact, Finding, Rule, fact_at
+from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
 from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.events.streams import FollowUpScheduled
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact, fact_at
 
 BEFORE_MS = 15_000
 STOPPING_MS = 20_000

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rebalance_forensics.diagnosis.absences import distinct_events
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ShutdownRequested, SourceTopicsMissing, StreamsStateChanged, ThreadFailed
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Request
+from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.told import time_of
 
 AFTER_MS = 120_000

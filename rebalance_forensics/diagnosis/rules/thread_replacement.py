@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import distinct_events, span, touched
 from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.episodes import distinct_events, span, touched
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, UNSURE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.replaced_threads import (
     AROUND_MS,
@@ -20,6 +20,7 @@ from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed, ThreadRemoved
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
 

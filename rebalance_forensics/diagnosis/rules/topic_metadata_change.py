@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from rebalance_forensics.diagnosis.episodes import (
+from rebalance_forensics.diagnosis.absences import (
     NEAR_MS,
-    Away,
+    Absence,
     absences,
     distinct_events,
     formed_at,
@@ -104,7 +104,7 @@ def _held_up(timeline: Timeline, vanished: Vanished) -> Finding:
     )
 
 
-def _severity(timeline: Timeline, vanished: Vanished, late: list[Away]) -> Severity:
+def _severity(timeline: Timeline, vanished: Vanished, late: list[Absence]) -> Severity:
     # An application of Streams cannot do without a source topic; a consumer reads on what is left to it.
     if timeline.kind == "streams":
         return "critical"

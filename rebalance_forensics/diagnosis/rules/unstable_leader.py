@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.absences import span
 from rebalance_forensics.diagnosis.culprits import the_group
-from rebalance_forensics.diagnosis.episodes import span
 from rebalance_forensics.diagnosis.finding import PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.rebalancing import AssignmentComputed, AssignmentReceived

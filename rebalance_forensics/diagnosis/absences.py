@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Fact, fact_at
+from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
@@ -21,7 +21,7 @@ from rebalance_forensics.events.rebalancing import (
 from rebalance_forensics.events.streams import StreamThreadStateChanged
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, Stop
+from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
 from rebalance_forensics.timeline.names import name_in_member_id, streams_thread
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ def runs(items: Iterable[T], at: Callable[[T], int], gap_ms: int) -> list[list[T
 
 
 @dataclass(slots=True, eq=False)
-class Away:
+class Absence:
     """One actor's absence: its members' departures, how it closed, how it came back."""
 
     actor: Actor
@@ -77,7 +77,7 @@ class Away:
         return found + [e for a in self.arrivals for e in a.events[:2]]
 
 
-def sure_it_stays_away(timeline: Timeline, away: Away) -> float:
+def sure_it_stays_away(timeline: Timeline, away: Absence) -> float:
     """How sure an absence can be taken for a lasting one."""
     # A Streams instance that closes sends no LeaveGroup: its successor may wait for the old session to expire.
     soon = max(SOON_MS, session_timeout_ms(timeline)) if away.actor.kind == "instance" else SOON_MS
@@ -90,13 +90,13 @@ def only_listed(fact: Arrival | Departure) -> bool:
     return bool(fact.events) and all(isinstance(e, AssignmentComputed) for e in fact.events)
 
 
-def absences(timeline: Timeline, whys: Iterable[str]) -> list[Away]:
+def absences(timeline: Timeline, whys: Iterable[str]) -> list[Absence]:
     """Each actor's absences by departures of these kinds, oldest first."""
     wanted = frozenset(whys)
     return list(timeline.once(("absences", wanted), lambda: _absences(timeline, wanted)))
 
 
-def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Away]:
+def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
     by_actor: dict[Actor, list[Departure]] = defaultdict(list)
     for departure in timeline.departures:
         by_actor[departure.actor].append(departure)
@@ -124,8 +124,8 @@ def _lives_of(timeline: Timeline, group: list[Departure]) -> list[list[Departure
     return parts
 
 
-def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int | None, until: int | None) -> Away:
-    away = Away(actor, group)
+def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int | None, until: int | None) -> Absence:
+    away = Absence(actor, group)
     begin, last = away.at, max(d.at for d in group)
     gone = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
     arrivals = timeline.arrivals.of(actor)
@@ -147,7 +147,7 @@ def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int 
     return away
 
 
-def _end_of_threads(timeline: Timeline, away: Away) -> Stop | None:
+def _end_of_threads(timeline: Timeline, away: Absence) -> Stop | None:
     """Where an instance lives on without some of its threads, their own end is why their members fell silent."""
     if away.actor.kind != "instance":
         return None

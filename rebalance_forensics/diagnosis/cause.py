@@ -1,0 +1,62 @@
+"""A root cause, declared: what it explains, which signs speak for and against it, what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import Sign
+from rebalance_forensics.timeline.build import Timeline
+
+Usual = Literal["fault", "planned", "benign", "unknown"]
+
+DECISIVE, STRONG, WEAK = 4, 2, 1
+"""Log-odds to base 2, in coarse steps: nothing is learned from samples."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of a sign table: what a sign adds to the odds where it is present, and where it is absent."""
+
+    sign: Sign
+    present: int = 0
+    absent: int = 0
+
+    @property
+    def weight(self) -> int:
+        """The most it can decide."""
+        return max(abs(self.present), abs(self.absent))
+
+
+def speaks_for(sign: Sign, weight: int, *, absent: int = 0) -> Row:
+    """Present, it supports the cause; `absent` is what its absence takes away, where it would have been seen."""
+    return Row(sign=sign, present=weight, absent=-absent)
+
+
+def speaks_against(sign: Sign, weight: int, *, absent: int = 0) -> Row:
+    """Present, it counts against the cause; `absent` is what its absence adds."""
+    return Row(sign=sign, present=-weight, absent=absent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """One root cause: how to put it forward, how to weigh it, how to explain it. Its id is its module's name.
+
+    `brings` names the causes that follow from this one: told in its incident, not beside it.
+    `lookalikes` names those that a reader would think of; where a sign contradicts them, the report rules them out.
+    """
+
+    summary: str
+    mechanism: str
+    shows: str
+    remedy: str
+    usual: Usual
+    propose: Callable[[Timeline], Iterable[Hypothesis]]
+    signs: tuple[Row, ...] = ()
+    prior: int = 0
+    brings: tuple[str, ...] = ()
+    lookalikes: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    kips: tuple[str, ...] = ()

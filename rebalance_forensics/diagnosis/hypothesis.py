@@ -1,0 +1,72 @@
+"""A hypothesis: one cause with its culprit, put forward for one or more episodes. It decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_forensics.diagnosis.absences import Absence
+from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
+from rebalance_forensics.diagnosis.sign import Answer, Sign, Subject
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
+from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hypothesis:
+    """What would explain `explains`, with everything that then follows from it (`brings`).
+
+    `because` are the lines that suggest it, the most telling first; none, no hypothesis. `answers` holds those signs
+    that only the cause itself can answer; all others are asked about `actors` and `absences`.
+    `onset` is when it began, `until` its last effect, as far as known; `struck_at` when it hit whoever is blamed, where
+    one blow may hit several (a host, a switch, a power line).
+    """
+
+    because: tuple[Event, ...]
+    culprits: tuple[Culprit, ...]
+    narrative: str
+    severity: Severity
+    explains: tuple[Fact, ...] = ()
+    brings: tuple[Fact, ...] = ()
+    actors: tuple[Actor, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    answers: Mapping[Sign, Answer] = field(default_factory=dict)
+    onset: int | None = None
+    until: int | None = None
+    struck_at: int | None = None
+    ongoing: bool = False
+    followups: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a claim without proof."""
+        if not self.because:
+            raise ValueError("a hypothesis needs evidence")
+
+    @property
+    def accounts_for(self) -> tuple[Fact, ...]:
+        """Everything it explains or brings along."""
+        return tuple({id(fact): fact for fact in (*self.explains, *self.brings)}.values())
+
+    def started_at(self) -> int:
+        """The onset, or the first of its lines."""
+        if self.onset is not None:
+            return self.onset
+        return min((e.at for e in self.because if e.at is not None), default=0)
+
+    def last_at(self) -> int:
+        """The last line, fact or effect."""
+        times = [e.at for e in self.because if e.at is not None]
+        times += [fact_ended_at(fact) for fact in self.accounts_for]
+        if self.until is not None:
+            times.append(self.until)
+        return max(times, default=self.started_at())
+
+    def subject(self) -> Subject:
+        """What its signs are asked about."""
+        times = [fact_at(fact) for fact in self.explains] or [self.started_at()]
+        return Subject(
+            actors=self.actors, absences=self.absences, facts=self.explains, begin=min(times), end=max(times)
+        )

@@ -1,0 +1,118 @@
+"""A sign: one testable statement about a group's history, and what the logs answer when they are asked.
+
+Silence is an answer only where a log would have spoken: what no log could show is unobservable, never absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.absences import Absence
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.coverage import HeardLog
+from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.facts import Fact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedIn:
+    """Where a sign was looked for: a log, from when to when."""
+
+    path: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """A log that would answer: whose it is, and the stretch of time it must cover."""
+
+    what: str
+    """As a person would ask for it: `the log of client reporting-2`."""
+    who: str | None
+    begin: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The logs show it; the lines that do, none where it follows from the history as a whole."""
+
+    lines: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """These logs would have shown it, and do not."""
+
+    looked_in: tuple[LookedIn, ...] = ()
+    lines: tuple[Event, ...] = ()
+    """Lines that say the opposite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unobservable:
+    """No log at hand could show it; those that could."""
+
+    needs: tuple[Need, ...] = ()
+
+
+Answer = Present | Absent | Unobservable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a sign is asked about: who, over which absences and facts, from when to when."""
+
+    actors: tuple[Actor, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    begin: int = 0
+    end: int = 0
+
+    def key(self) -> tuple[object, ...]:
+        """What tells it from other subjects: facts are told apart by what they are, not by what they hold."""
+        return (
+            tuple(map(id, self.actors)), tuple(id(a.departures[0]) for a in self.absences), tuple(map(id, self.facts)),
+            self.begin, self.end,
+        )  # fmt: skip
+
+
+Ask = Callable[[Timeline, Subject], Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sign:
+    """A named statement; `present` and `absent` say it as a report would, either way."""
+
+    id: str
+    present: str
+    absent: str
+    ask: Ask
+
+    def answer(self, timeline: Timeline, subject: Subject) -> Answer:
+        """What the logs answer; each question is asked once."""
+        return timeline.once((self.id, *subject.key()), lambda: self.ask(timeline, subject))
+
+
+def sign(*, present: str, absent: str) -> Callable[[Ask], Sign]:
+    """Make a sign of the function that asks for it; its id is the function's name."""
+
+    def made(ask: Ask) -> Sign:
+        return Sign(id=ask.__name__.replace("_", "-"), present=present, absent=absent, ask=ask)
+
+    return made
+
+
+def stated(name: str, *, present: str, absent: str = "") -> Sign:
+    """A sign that only the cause itself can answer, from the lines it found; nobody else observes it."""
+    return Sign(id=name, present=present, absent=absent, ask=lambda _timeline, _subject: Unobservable())
+
+
+def looked(logs: Iterable[HeardLog], begin: int, end: int) -> tuple[LookedIn, ...]:
+    """The part of each log that was searched."""
+    found = (LookedIn(path=g.path, begin=max(begin, g.begin), end=min(end, g.end)) for g in logs)
+    return tuple(place for place in found if place.begin <= place.end)
