@@ -11,7 +11,6 @@ from rebalance_forensics.diagnosis.sign import Answer, Sign, Subject
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
-from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,7 +14,6 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import HeardLog
 from rebalance_forensics.timeline.facts import Fact
-from rebalance_forensics.timeline.facts import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

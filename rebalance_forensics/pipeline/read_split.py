@@ -75,10 +75,10 @@ def _heard(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
     )
     cluster = reading.cluster_of(stats.path)
     for span in spans:
-        for shard in reading.shards:
-            yield Row(
-                shard=shard, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start, payload=payload
-            )
+        row = Row(
+            shard=0, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start, payload=dumps(span)
+        )
+        yield from (row._replace(shard=shard) for shard in reading.shards)
 
 
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
