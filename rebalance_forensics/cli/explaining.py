@@ -55,9 +55,9 @@ def explain(
 
 
 def _causes() -> list[str]:
-    from rebalance_forensics.diagnosis.registry import all_rules  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.engine.discovery import all_causes  # noqa: PLC0415
 
-    return sorted(all_rules())
+    return sorted(all_causes())
 
 
 def _explained(asked: str) -> str:
@@ -78,22 +78,22 @@ def _explained(asked: str) -> str:
 
 
 def _cause(name: str) -> Explanation:
+    from rebalance_forensics.diagnosis.engine.discovery import all_causes  # noqa: PLC0415
     from rebalance_forensics.diagnosis.neighbours import neighbours_of  # noqa: PLC0415
-    from rebalance_forensics.diagnosis.registry import all_rules  # noqa: PLC0415
     from rebalance_forensics.report.terminal import Explanation  # noqa: PLC0415
 
-    rule = all_rules()[name]
+    cause = all_causes()[name]
     return Explanation(
         cause=name,
-        usual=rule.usual,
-        summary=rule.summary,
-        mechanism=rule.mechanism,
-        evidence=rule.signs,
-        remedy=rule.remedy,
-        settings=_settings(rule.settings),
+        usual=cause.usual,
+        summary=cause.summary,
+        mechanism=cause.mechanism,
+        evidence=cause.shows,
+        remedy=cause.remedy,
+        settings=_settings(cause.settings),
         neighbours=tuple(neighbours_of(name)),
-        references=_kips(rule.kips),
-        where=_where(rule.kips),
+        references=_kips(cause.kips),
+        where=_where(cause.kips),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut, Severity
+from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, fact_ended_at
@@ -44,7 +44,6 @@ class Finding:
     until: int | None = None
     struck_at: int | None = None
     ongoing: bool = False
-    ruled_out: tuple[RuledOut, ...] = ()
     advice: tuple[Advice, ...] = ()
     followups: tuple[str, ...] = ()
     cause: str = ""
@@ -89,3 +88,5 @@ class Rule:
     diagnose: Callable[[Timeline], Iterable[Finding]]
     settings: tuple[str, ...] = ()
     kips: tuple[str, ...] = field(default=())
+    brings: tuple[str, ...] = field(default=())
+    lookalikes: tuple[str, ...] = field(default=())

@@ -65,11 +65,49 @@ class RootCause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchedLog:
+    """A log that would have shown something, from when to when it was searched for it."""
+
+    path: str
+    started_at: EpochMs
+    ended_at: EpochMs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuledOut:
-    """A neighbouring cause that it was not, and why."""
+    """A cause that it was not: the sign that contradicts it, with its lines or with where it was looked for."""
 
     cause: str
     why: str
+    sign: str
+    evidence: tuple[Evidence, ...] = ()
+    looked_in: tuple[SearchedLog, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WouldDecide:
+    """A log that was not at hand and that parts the causes still possible; times are None where any will do."""
+
+    needs: str
+    who: str | None
+    started_at: EpochMs | None
+    ended_at: EpochMs | None
+    between: tuple[str, ...]
+
+
+SignAnswer = Literal["present", "absent", "unobservable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignRow:
+    """One sign of an incident: what the logs answer, and what that adds to the odds of each cause that asks for it."""
+
+    sign: str
+    says: str
+    answer: SignAnswer
+    weighs: tuple[tuple[str, int], ...]
+    evidence: tuple[Evidence, ...] = ()
+    looked_in: tuple[SearchedLog, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +155,9 @@ class Incident:
     summary: str
     root_causes: tuple[RootCause, ...]
     ruled_out: tuple[RuledOut, ...] = ()
+    would_decide: tuple[WouldDecide, ...] = ()
+    signs: tuple[SignRow, ...] = ()
+    """Every sign that was asked for, with what it adds to each cause: `explain INPUT#incident` shows it as a table."""
     followups: tuple[str, ...] = ()
     generations: tuple[int, ...] = ()
     impact: Impact = Impact(pause_ms=0, members=0, partitions=0, rebalances=0)

@@ -9,11 +9,11 @@ from sys import intern
 from typing import Any
 
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut, WhatIf
+from rebalance_forensics.diagnosis.model import Advice, Culprit, WhatIf
 from rebalance_forensics.pipeline.rows import Codec, dumps, fields_of
 from rebalance_forensics.timeline.model import Evidence, Mark, Member
 
-_TOLD_OFTEN = (Evidence, Member, Culprit, Advice, WhatIf, RuledOut)
+_TOLD_OFTEN = (Evidence, Member, Culprit, Advice, WhatIf)
 """What a case says again and again; none of them holds another."""
 
 

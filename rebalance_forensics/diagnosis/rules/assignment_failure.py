@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.absences import distinct_events, runs, seconds, session_timeout_ms, span, times
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, PROBABLE, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.diagnosis.slow_assignments import SlowAssignment, slow_assignments
 from rebalance_forensics.diagnosis.unready_topics import WAITED_MS, Unready, unready_topics
@@ -127,7 +127,6 @@ def _finding(timeline: Timeline, run: list[Event], confidence: float) -> Finding
             if undelivered
             else f"{names} could not assign or deliver the assignment {times(len(run))}: {words}"
         ),
-        ruled_out=(RuledOut(cause="offsets-topic-unavailable", why="no write to __consumer_offsets was refused"),),
         advice=(
             Advice(
                 action="Mend the assignor that throws, or take it out of partition.assignment.strategy.",
@@ -168,9 +167,6 @@ def _too_slow(timeline: Timeline, late: list[SlowAssignment]) -> Finding:
             f"{', '.join(c.name for c in culprits)} led the group and took up to {seconds(longest.took_ms)} to assign: "
             "longer than a session lasts, so the group lost its leader before it could deliver."
         ),
-        ruled_out=(
-            RuledOut(cause="process-pause", why="each silence begins with a lead and ends with its assignment"),
-        ),
         advice=(
             Advice(
                 action="Make the assignor faster: no calls to other systems, no waiting inside assign().",
@@ -197,7 +193,6 @@ def _without_topics(timeline: Timeline, unready: Unready) -> Finding:
             f"The coordinator gave the application no task for {seconds(end - begin)}: topics that it reads {wrong} "
             f"({names})."
         ),
-        ruled_out=(RuledOut(cause="streams-shutdown", why="no instance asked the others to stop"),),
         advice=(
             Advice(
                 action=f"{remedy} ({names}); the members go on by themselves.",

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from rebalance_forensics.diagnosis.absences import distinct_events, runs, span
 from rebalance_forensics.diagnosis.finding import LIKELY, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged
 from rebalance_forensics.timeline.build import Timeline
@@ -57,7 +57,6 @@ def _finding(timeline: Timeline, run: Sequence[ConnectorConfigChanged], rebalanc
         narrative=(
             f"Connector configuration changed ({', '.join(names) or 'tasks'}): {len(rebalances)} rebalances followed."
         ),
-        ruled_out=(RuledOut(cause="process-crash", why="no worker left the group for these rebalances"),),
         advice=(
             Advice(
                 action="Create and change connectors in batches rather than one by one.",

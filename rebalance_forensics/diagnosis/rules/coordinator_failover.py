@@ -9,7 +9,7 @@ from itertools import pairwise
 from rebalance_forensics.diagnosis.absences import distinct_events, runs, seconds, setting
 from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.presence import times_with_members
 from rebalance_forensics.diagnosis.refusals import denied
 from rebalance_forensics.diagnosis.silence import SILENT
@@ -180,12 +180,6 @@ def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
         claims=facts,
         narrative=f"{told} stopped coordinating the group; another broker took over"
         + ("." if facts else ", and the generation stayed as it was."),
-        ruled_out=(
-            RuledOut(
-                cause="network-partition",
-                why="several members lost the coordinator at once, or a broker loaded the group",
-            ),
-        ),
         advice=(
             Advice(
                 action="Restart brokers by controlled shutdown, one at a time; look at why this one went.",

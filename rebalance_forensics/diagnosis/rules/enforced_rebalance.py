@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from rebalance_forensics.diagnosis.absences import NEAR_MS, distinct_events, touched
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
-from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.diagnosis.releases import Affected, releases_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
@@ -61,11 +60,6 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             claims=(request, *touched(timeline, [request])),
             core=(request,),
             narrative=f"The application of {name} asked for a rebalance: {request.reason or 'no reason given'}.",
-            ruled_out=(
-                RuledOut(
-                    cause="topic-metadata-change", why="the reason is the application's own, not changed metadata"
-                ),
-            ),
         )
     for rejoined in _rejoined_unasked(timeline):
         if rejoined.before.generation == rejoined.now.generation:
@@ -135,7 +129,6 @@ def _wordless(timeline: Timeline, rejoined: _Rejoin) -> Iterator[Finding]:
         onset=at,
         claims=(*requests, rebalance),
         narrative=f"The application of {culprits[0].name} asked for a rebalance: it joined again for no other reason.",
-        ruled_out=(RuledOut(cause="topic-metadata-change", why="a leader that sees changed topics says so"),),
     )
 
 
@@ -152,7 +145,6 @@ def _in_vain(timeline: Timeline, rejoined: _Rejoin) -> Finding:
             f"{culprits[0].name} joined again though nothing made it, as enforceRebalance does, and was given its "
             f"old assignment: no rebalance, the group stayed in generation {rejoined.now.generation}."
         ),
-        ruled_out=(RuledOut(cause="subscription-change", why="the coordinator would have rebalanced for it"),),
     )
 
 

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.comings import closings
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamThreadStateChanged
 from rebalance_forensics.timeline.build import Timeline
@@ -42,7 +42,6 @@ def _finding(timeline: Timeline, away: Absence, errors: list[Event]) -> Finding:
         narrative=f"{_who_ended(away, name)} after {words}."
         if errors
         else f"{name} closed its consumer and came back.",
-        ruled_out=(RuledOut(cause="scale-in", why="an exception stands just before the close"),) if errors else (),
         advice=(
             Advice(
                 action=_handling(away),

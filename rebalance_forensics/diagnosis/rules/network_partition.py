@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.absences import (
 )
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.silence import Silence, silences
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.timeline.build import Timeline
@@ -43,11 +43,6 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         narrative=(
             f"{name} was evicted for want of heartbeats while it lived: "
             f"its log goes on with disconnects from the brokers."
-        ),
-        ruled_out=(
-            RuledOut(cause="process-crash", why="its log goes on, by the same process"),
-            RuledOut(cause="process-pause", why="it wrote disconnects while it was away"),
-            RuledOut(cause="coordinator-failover", why="other members kept the coordinator"),
         ),
         advice=_advice(timeline, silence),
     )

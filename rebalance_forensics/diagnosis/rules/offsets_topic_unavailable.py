@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.diagnosis.absences import distinct_events, runs, span, times, touched
 from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, IsrChanged, NodeDisconnected, ReplicasInsufficient
 from rebalance_forensics.events.partitions import OffsetCommitFailed
@@ -94,9 +94,6 @@ def _finding(timeline: Timeline, run: Sequence[Event]) -> Finding:
         narrative=f"The coordinator could not write the group's assignment to {OFFSETS}: "
         "every rebalance failed and began again"
         + (f"; {', '.join(c.name for c in culprits)} was missing from its replicas." if culprits else "."),
-        ruled_out=(
-            RuledOut(cause="assignment-failure", why="the leader delivered; the coordinator could not store it"),
-        ),
         advice=(
             Advice(
                 action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is.",

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.absences import (
 from rebalance_forensics.diagnosis.comings import successors
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import GUESS, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.silence import Silence, silences
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
@@ -49,12 +49,6 @@ def _finding(timeline: Timeline, silence: Silence, successor: tuple[Arrival, ...
         onset=silence.began_at(session_timeout_ms(timeline)),
         struck_at=away.at,
         narrative=f"{name} {_how(away, session)} and {after}.",
-        ruled_out=(
-            RuledOut(cause="process-pause", why="the process that stopped did not go on" if away.start else after),
-            RuledOut(cause="scale-in", why="no LeaveGroup and no closing line precede the silence"),
-        )
-        if silence.own_lines
-        else (),
         advice=(
             Advice(
                 action=(

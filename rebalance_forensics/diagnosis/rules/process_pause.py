@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.absences import (
 )
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.silence import Silence, silences
 from rebalance_forensics.timeline.build import Timeline
 
@@ -44,13 +44,6 @@ def _finding(timeline: Timeline, silence: Silence) -> Finding:
         onset=silence.began_at(session_timeout_ms(timeline)),
         struck_at=away.at,
         narrative=f"{name} sent no heartbeat for session.timeout.ms{long}, was evicted{back}; {known}.",
-        ruled_out=(
-            RuledOut(cause="process-crash", why="no new process started in between"),
-            RuledOut(cause="network-partition", why="its log shows no disconnects while it was away"),
-            RuledOut(cause="slow-processing", why="no poll timeout: the whole process was silent, not its poll loop"),
-        )
-        if silence.own_lines
-        else (),
         advice=_advice(session_setting(timeline), session, session + max((away.back_at or 0) - away.at, 0)),
     )
 

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.absences import distinct_events, seconds, set
 from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprit_of
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.open_barriers import TOGETHER_MS, OpenBarrier, open_barrier
 from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
@@ -57,7 +57,6 @@ def _still_open(timeline: Timeline, barrier: OpenBarrier) -> Finding:
             f"{', '.join(c.name for c in culprits)} has been told for {seconds(barrier.open_ms)} that the group "
             f"rebalances and has not joined; the others wait, and the logs end."
         ),
-        ruled_out=(RuledOut(cause="scale-out", why="the others have joined: the barrier waits for one that was in"),),
         advice=(
             Advice(
                 action="Find what keeps that member from calling poll() while a rebalance runs.",
@@ -118,9 +117,6 @@ def _finding(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> Iterator
         claims=(rebalance, *removed, *_began_it(timeline, rebalance)),
         core=(rebalance,),
         narrative=_narrative(culprits, rebalance, open_ms),
-        ruled_out=(
-            RuledOut(cause="scale-out", why="the others had rejoined: the barrier waited for one that was already in"),
-        ),
         advice=(
             Advice(
                 action="Find what keeps that member from calling poll() while a rebalance runs.",

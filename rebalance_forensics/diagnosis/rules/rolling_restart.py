@@ -20,7 +20,7 @@ from rebalance_forensics.diagnosis.comings import Restart, restarts
 from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.replacements import replacements
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.timeline.actors import Actor
@@ -121,10 +121,6 @@ def _finding(timeline: Timeline, group: list[Restart], *, everyone: bool, anew: 
         narrative=(
             f"{len(actors)} members were restarted one after another{' under new names' if anew else ''} "
             f"within {seconds(max(times) - (min(times) if anew else group[0].away.at))}."
-        ),
-        ruled_out=(
-            RuledOut(cause="process-crash", why="the restarts walk over the members"),
-            RuledOut(cause="scaling-flap", why="each member was away once"),
         ),
         advice=(_advice(group, session_timeout_ms(timeline), anew=anew),),
     )

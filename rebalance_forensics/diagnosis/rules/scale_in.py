@@ -9,7 +9,6 @@ from rebalance_forensics.diagnosis.comings import closings, shutdowns
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.last_words import exception_before
-from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.timeline.build import Timeline
 
 ONE_SCALING_MS = 120_000
@@ -35,7 +34,6 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             claims=(*facts, *touched(timeline, facts)),
             core=tuple(d for a in group for d in a.departures),
             narrative=f"{len(set(actors))} of {len(timeline.actors())} members closed in good order and stayed away.",
-            ruled_out=(RuledOut(cause="member-left", why="no exception precedes the close"),) if told else (),
         )
 
 

@@ -8,7 +8,6 @@ from rebalance_forensics.diagnosis.absences import distinct_events, only_listed,
 from rebalance_forensics.diagnosis.comings import born_with_the_group, successors
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, Finding, Rule
-from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
 
@@ -36,7 +35,6 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             claims=(*group, *touched(timeline, group)),
             core=tuple(group),
             narrative=f"{_counted(len(set(actors)))} joined a group that already had some{_LISTED if listed else ''}.",
-            ruled_out=() if listed else (RuledOut(cause="rolling-restart", why="nobody left for them"),),
         )
 
 

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.absences import Absence, distinct_events, spa
 from rebalance_forensics.diagnosis.comings import VOLUNTARY, Restart, born_with_the_group, closings, restarts
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import LIKELY, UNSURE, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
@@ -108,7 +108,6 @@ def _finding(
             f"{names} left and came back {len(aways)} times while the other members stayed: "
             f"scaling that does not settle."
         ),
-        ruled_out=(RuledOut(cause="rolling-restart", why="the other members were not restarted"),),
         advice=(
             Advice(
                 action="Widen the autoscaler's thresholds or its stabilization window.",

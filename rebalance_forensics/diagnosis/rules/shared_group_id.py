@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.absences import distinct_events, times, touch
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import LIKELY, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.given_topics import GivenTopics, given_topics
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import PartitionsAssigned
@@ -145,7 +145,6 @@ def _finding(timeline: Timeline, intruders: list[Actor], told: list[Event], conf
         onset=onset,
         claims=(*facts, *touched(timeline, facts)),
         narrative=f"{names} use the group.id of another application: {why}.",
-        ruled_out=(RuledOut(cause="scale-out", why="members of one application subscribe to the same topics"),),
         advice=(
             Advice(
                 action="Give each application its own group.id.",

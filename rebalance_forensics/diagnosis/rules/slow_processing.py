@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.absences import (
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.living_threads import process_lived
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
@@ -124,10 +124,6 @@ def _finding(timeline: Timeline, group: list[Absence], confidence: float) -> Fin
         narrative=(
             f"{who} did not call poll() for max.poll.interval.ms ({limit} ms{'' if known else ' by default'}) "
             "and left the group" + (f"; the longest absence took {seconds(away_ms)}." if away_ms else ".")
-        ),
-        ruled_out=(
-            RuledOut(cause="process-pause", why=_why_no_pause(timeline, group)),
-            RuledOut(cause="member-left", why="the leave reason is the poll timeout, not a close"),
         ),
         advice=_advice(limit, away_ms, timeline.settings.get("max.poll.records", "")),
     )

@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.absences import (
 )
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.silence import silences
 from rebalance_forensics.timeline.build import Timeline
 
@@ -41,7 +41,6 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             onset=silence.began_at(session),
             struck_at=away.at,
             narrative=(f"Static member {name} stayed away longer than session.timeout.ms{long} and was removed."),
-            ruled_out=(RuledOut(cause="static-member-restart", why="it did not come back within the session timeout"),),
             advice=(_advice(away, session),),
         )
 

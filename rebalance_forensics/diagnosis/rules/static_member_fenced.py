@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.absences import distinct_events, span, times,
 from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut
+from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
@@ -71,7 +71,6 @@ def _finding(timeline: Timeline, instance: str, events: list[Event]) -> Finding:
         onset=min([e.at or 0 for e in events]),
         claims=(*facts, *touched(timeline, facts)),
         narrative=f"Two live members used group.instance.id {instance}: {_what(refused)}.",
-        ruled_out=(RuledOut(cause="static-member-restart", why=f"the former member was alive{_then(refused)}"),),
         advice=(
             Advice(
                 action=f"Give every process its own group.instance.id; {instance} is configured twice.",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from rebalance_forensics.diagnosis.absences import distinct_events, runs
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
-from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
 from rebalance_forensics.events.rebalancing import JoinSucceeded
@@ -75,10 +74,6 @@ def _finding(timeline: Timeline, group: list[_Return]) -> Finding:
         narrative=(
             f"{len(actors)} static members came back within session.timeout.ms "
             f"and got their old assignment: no rebalance."
-        ),
-        ruled_out=(
-            RuledOut(cause="static-member-fenced", why="nobody was fenced: the old process was gone"),
-            RuledOut(cause="rolling-restart", why="no generation was created for it"),
         ),
     )
 

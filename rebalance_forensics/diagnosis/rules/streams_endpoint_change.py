@@ -8,7 +8,6 @@ from rebalance_forensics.diagnosis.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
-from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.events.streams import FollowUpScheduled
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, fact_at
@@ -41,11 +40,6 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             narrative=(
                 f"{name} came back with another application.server ({event.endpoint or 'unknown'}): "
                 "one more rebalance told the others."
-            ),
-            ruled_out=(
-                RuledOut(
-                    cause="static-member-restart", why="the restart alone needed no rebalance; its new endpoint did"
-                ),
             ),
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.diagnosis.absences import distinct_events
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ShutdownRequested, SourceTopicsMissing, StreamsStateChanged, ThreadFailed
@@ -51,7 +51,6 @@ def _asked(timeline: Timeline, told: list[Event], wished: list[Request]) -> Find
         onset=begin,
         claims=_ended(timeline, begin),
         narrative=f"{who} asked the whole Streams application to shut down; every instance stops.",
-        ruled_out=(RuledOut(cause="shutdown", why="an exception made one instance ask the others to stop"),),
         advice=(
             Advice(
                 action="Mend what made it ask, then start the application again.",
@@ -84,7 +83,6 @@ def _without_topics(timeline: Timeline, missing: Sequence[SourceTopicsMissing]) 
             f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and told every "
             "instance in its assignment; their threads stop."
         ),
-        ruled_out=(RuledOut(cause="shutdown", why="nobody closed the application: it lacks a source topic"),),
         advice=(
             Advice(
                 action=f"Create the missing source topics ({which}), then start the application again.",

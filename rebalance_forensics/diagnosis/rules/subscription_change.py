@@ -8,7 +8,6 @@ from rebalance_forensics.diagnosis.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.growth import Growth, growths
-from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_under_pattern, wordless_rejoins
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
@@ -125,9 +124,6 @@ def _finding(
         claims=(*facts, *touching),
         core=facts or touching,
         narrative=f"{name} changed its subscription.",
-        ruled_out=(
-            RuledOut(cause="topic-metadata-change", why="the topics it asked for changed, not the topics themselves"),
-        ),
     )
 
 

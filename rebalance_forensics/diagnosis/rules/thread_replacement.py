@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.absences import distinct_events, span, touche
 from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, UNSURE, Finding, Rule
-from rebalance_forensics.diagnosis.model import Advice, RuledOut
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.replaced_threads import (
     AROUND_MS,
     expiries_of,
@@ -69,7 +69,6 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event], confidence: 
         severity="critical" if replaced > 2 else "warning",
         claims=(*facts, *touched(timeline, facts)),
         narrative=f"{name} replaced a dying stream thread {often}; each replacement is a leave and a join.",
-        ruled_out=(RuledOut(cause="member-left", why="the handler started a new thread in the same process"),),
         advice=(
             Advice(
                 action=(

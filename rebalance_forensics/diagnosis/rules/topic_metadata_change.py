@@ -20,7 +20,7 @@ from rebalance_forensics.diagnosis.absences import (
 from rebalance_forensics.diagnosis.finding import CERTAIN, GUESS, LIKELY, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.given_topics import given_topics
 from rebalance_forensics.diagnosis.growth import Growth, growths
-from rebalance_forensics.diagnosis.model import Advice, Culprit, RuledOut, Severity
+from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.diagnosis.subscriptions import (
     of_the_group,
     read_by_the_group,
@@ -93,7 +93,6 @@ def _held_up(timeline: Timeline, vanished: Vanished) -> Finding:
             f"{names} vanished under the members; {who} tried for {seconds(end - begin)} to commit what was read of it "
             "and did not rejoin meanwhile."
         ),
-        ruled_out=(RuledOut(cause="slow-processing", why="a refused commit was repeated, not work that took long"),),
         advice=(
             Advice(
                 action=f"Create {names} again, or take it out of the application and restart.",
@@ -132,7 +131,6 @@ def _without_tasks(timeline: Timeline, unready: Unready) -> Finding:
         rank=HELD_UP,
         claims=(*timeline.rebalances.between(begin - NEAR_MS, end), *timeline.moves(begin, end + NEAR_MS)),
         narrative=f"{names} vanished under the application, and the coordinator gave it no task any more.",
-        ruled_out=(RuledOut(cause="subscription-change", why="the topology asks for the topics as before"),),
         advice=(
             Advice(
                 action=f"Create {names} again, or take it out of the topology and restart.",
@@ -163,7 +161,6 @@ def _grown(timeline: Timeline, told: list[Request]) -> Iterator[Finding]:
             claims=facts,
             core=facts,
             narrative=_narrative(timeline, ", ".join(names)),
-            ruled_out=(RuledOut(cause="subscription-change", why="no member subscribed anew"),),
             advice=_advice(len(names), len(facts)),
         )
 
@@ -255,7 +252,6 @@ def _finding(timeline: Timeline, group: list[Request], confidence: float, topics
         claims=(*group, *rounds),
         core=tuple(group),
         narrative=_narrative(timeline, ", ".join(names) or "which ones, no line says"),
-        ruled_out=(RuledOut(cause="subscription-change", why="the members asked for the same topics as before"),),
         advice=_advice(len(names), max(times, 1), span(r.events[0] for r in group if r.events)),
     )
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.absences import absences, distinct_events, touched
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
-from rebalance_forensics.diagnosis.model import RuledOut
 from rebalance_forensics.timeline.build import Timeline
 
 
@@ -25,11 +24,6 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             core=tuple(away.departures),
             narrative=f"{name} unsubscribed from all topics and left the group"
             + (", and subscribed again later." if away.back_at is not None else "."),
-            ruled_out=(
-                RuledOut(
-                    cause="member-left", why="the consumer was not closed: the leave reason is the unsubscription"
-                ),
-            ),
         )
 
 

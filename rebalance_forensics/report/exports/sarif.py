@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from rebalance_forensics.diagnosis.engine.discovery import all_causes
 from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
-from rebalance_forensics.diagnosis.registry import all_rules
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
@@ -35,7 +35,7 @@ def export(report: Report) -> str:
 
 def _rule(cause: str) -> Document:
     """Explain a cause to whoever reads the result in an IDE."""
-    known = all_rules().get(cause)
+    known = all_causes().get(cause)
     if known is None:
         return {"id": cause, "name": cause, "shortDescription": {"text": cause.replace("-", " ")}}
     return {

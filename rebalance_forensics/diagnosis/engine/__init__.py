@@ -1,0 +1,1 @@
+"""Hypotheses in, incidents out: what speaks for and against each cause, which wins, what is ruled out, what is open."""

@@ -1,0 +1,41 @@
+"""From odds to the confidence that a report prints: one table, for every cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+CERTAIN = 0.97
+"""The lines say it in so many words."""
+LIKELY = 0.9
+"""The lines of both sides fit this cause and no other."""
+PROBABLE = 0.75
+"""It fits best; a neighbour cannot be excluded without another log."""
+UNSURE = 0.55
+"""It fits, and so does a neighbour, a little less well."""
+GUESS = 0.4
+"""Several causes would look the same in these logs, so each is less likely than not."""
+
+_TABLE = ((0.955, CERTAIN), (0.88, LIKELY), (0.7, PROBABLE), (0.51, UNSURE), (0.0, GUESS))
+"""Share of the odds -> how often such findings are right: benchmarks/CALIBRATION.md is measured on logs cut down as
+people cut them. A hypothesis at odds 4 against nothing but chance has 16 of 17 parts."""
+MOST_ODDS = 7
+LEAST_SHOWN = 0.05
+
+
+def confidences(odds: Sequence[int]) -> tuple[float, ...]:
+    """How sure the first of these rivals is, and the others; together at most 1.
+
+    Odds are logarithms to base 2; beside the rivals there is always "something else" at odds 0.
+    """
+    parts = [2.0 ** min(max(o, -MOST_ODDS), MOST_ODDS) for o in odds]
+    whole = 1 + sum(parts)
+    first = confidence_at(parts[0] / whole)
+    others = sum(parts[1:])
+    left = 1 - first
+    rest = (min(confidence_at(p / whole), left * p / others) for p in parts[1:])
+    return (first, *(round(one, 2) for one in rest))
+
+
+def confidence_at(share: float) -> float:
+    """What a share of the odds is worth."""
+    return next(worth for least, worth in _TABLE if share >= least)

@@ -1,0 +1,103 @@
+"""Who explains which fact: the better hypothesis does, and what follows from it is told with it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rebalance_forensics.diagnosis.engine.weighing import Weighed
+from rebalance_forensics.timeline.facts import Fact
+
+Brings = Mapping[str, frozenset[str]]
+"""Cause -> every cause that follows from it, directly or through others."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Outcome:
+    """The hypotheses that stand, who explains which fact (by identity), and what became of the others."""
+
+    standing: list[Weighed] = field(default_factory=list)
+    explains: dict[int, Weighed] = field(default_factory=dict)
+    rivals: dict[Weighed, list[Weighed]] = field(default_factory=lambda: defaultdict(list))
+    """Those that explain the same facts less well, and that no sign rules out."""
+    contradicted: dict[Weighed, list[Weighed]] = field(default_factory=lambda: defaultdict(list))
+    """Those for the same facts that a sign rules out."""
+
+
+def contest(weighed: Iterable[Weighed], brings: Brings) -> Outcome:
+    """Let the hypotheses compete for the facts, the best first, none before those it may follow from."""
+    every = sorted(weighed, key=_best_first)
+    possible = [w for w in every if w.contradiction is None]
+    outcome = Outcome()
+    for one in _in_turn(possible, brings):
+        _decide(one, outcome, brings)
+    for one in every:
+        if one.contradiction is not None:
+            for winner in _winners(one, outcome):
+                outcome.contradicted[winner].append(one)
+    return outcome
+
+
+def _best_first(one: Weighed) -> tuple[object, ...]:
+    names = tuple(c.name for c in one.hypothesis.culprits)
+    return -one.odds, -len(one.hypothesis.explains), one.hypothesis.started_at(), one.cause, names
+
+
+def _in_turn(possible: Sequence[Weighed], brings: Brings) -> Iterable[Weighed]:
+    """The best first; a hypothesis that may be the consequence of another waits for it."""
+    accounting: dict[int, list[Weighed]] = defaultdict(list)
+    for one in possible:
+        for fact in one.hypothesis.accounts_for:
+            accounting[id(fact)].append(one)
+    done: set[int] = set()
+
+    def turn(one: Weighed) -> Iterable[Weighed]:
+        if id(one) in done:
+            return
+        done.add(id(one))
+        deeper = {id(w): w for f in _core(one) for w in accounting[id(f)] if one.cause in brings[w.cause]}
+        for other in sorted(deeper.values(), key=_best_first):
+            yield from turn(other)
+        yield one
+
+    for one in possible:
+        yield from turn(one)
+
+
+def _core(one: Weighed) -> tuple[Fact, ...]:
+    return one.hypothesis.explains or one.hypothesis.brings
+
+
+def _decide(one: Weighed, outcome: Outcome, brings: Brings) -> None:
+    core = _core(one)
+    if core and all(id(fact) in outcome.explains for fact in core):
+        winners = _winners(one, outcome)
+        if not any(one.cause == w.cause or one.cause in brings[w.cause] for w in winners):
+            for winner in winners:
+                outcome.rivals[winner].append(one)
+        return
+    for fact in one.hypothesis.accounts_for:
+        outcome.explains.setdefault(id(fact), one)
+    outcome.standing.append(one)
+
+
+def _winners(one: Weighed, outcome: Outcome) -> list[Weighed]:
+    """Those that explain its facts, each once."""
+    found = {id(w): w for fact in _core(one) if (w := outcome.explains.get(id(fact))) is not None}
+    return list(found.values())
+
+
+def closed(direct: Mapping[str, Iterable[str]]) -> Brings:
+    """Every consequence of a consequence; a circle is refused."""
+    found: dict[str, frozenset[str]] = {}
+
+    def reach(cause: str, way: tuple[str, ...]) -> frozenset[str]:
+        if cause in way:
+            raise ValueError(f"causes bring each other about: {' -> '.join((*way, cause))}")
+        if cause not in found:
+            mine = frozenset(direct.get(cause, ()))
+            found[cause] = mine.union(*(reach(other, (*way, cause)) for other in mine))
+        return found[cause]
+
+    return defaultdict(frozenset, {cause: reach(cause, ()) for cause in direct})

@@ -1,0 +1,178 @@
+"""What stands beside a verdict, all of it from the signs: rivals, what is ruled out, what would decide."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, Row
+from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, confidences
+from rebalance_forensics.diagnosis.engine.contest import Outcome
+from rebalance_forensics.diagnosis.engine.weighing import Weighed, answered, worth
+from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow, WouldDecide
+from rebalance_forensics.diagnosis.proof import evidence_of
+from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Need, Present, Unobservable
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.build import Timeline
+
+MOST_ASKED = 20
+"""A storm repeats itself: what contradicts a cause in its first cases contradicts it in all."""
+MOST_LINES = 5
+Answers = tuple[tuple[Row, Answer], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A cause that is not ruled out: how sure, and its hypotheses in this incident, the likeliest first."""
+
+    cause: str
+    confidence: float
+    weighed: tuple[Weighed, ...]
+
+
+def rivals_of(findings: Sequence[Weighed], outcome: Outcome) -> tuple[float, tuple[Rival, ...]]:
+    """How sure the verdict of an incident is, and who competes with it."""
+    best = max(findings, key=lambda w: (w.odds, -w.hypothesis.started_at()))
+    others: dict[str, list[Weighed]] = defaultdict(list)
+    for one in findings:
+        for rival in outcome.rivals.get(one, ()):
+            others[rival.cause].append(rival)
+    ordered = sorted(others.items(), key=lambda item: (-max(w.odds for w in item[1]), item[0]))
+    sure, *less = confidences([best.odds, *(max(w.odds for w in told) for _, told in ordered)])
+    found = (
+        Rival(cause, confidence, tuple(sorted(told, key=lambda w: (-w.odds, w.hypothesis.started_at()))))
+        for (cause, told), confidence in zip(ordered, less, strict=True)
+    )
+    return sure, tuple(rival for rival in found if rival.confidence >= LEAST_SHOWN)
+
+
+def ruled_out(
+    timeline: Timeline,
+    causes: Mapping[str, Cause],
+    findings: Sequence[Weighed],
+    outcome: Outcome,
+    possible: Iterable[str],
+) -> tuple[RuledOut, ...]:
+    """The causes that a line contradicts, or that a log at hand would have shown."""
+    mine = findings[0].cause
+    asked = {w.cause for one in findings for w in outcome.contradicted.get(one, ())}
+    asked |= set(causes[mine].lookalikes) if mine in causes else set()
+    found = []
+    for name in sorted(asked - {mine, *possible}):
+        against = [_contradiction(timeline, causes[name], name, one, outcome) for one in findings[:MOST_ASKED]]
+        if all(against):
+            found.append(_ruled_out(name, against[0]))  # type: ignore[arg-type]  # none of them is None
+    return tuple(found)
+
+
+def _contradiction(
+    timeline: Timeline, cause: Cause, name: str, one: Weighed, outcome: Outcome
+) -> tuple[Row, Answer] | None:
+    """What speaks decisively against a cause for what another explains."""
+    put_forward = next((w for w in outcome.contradicted.get(one, ()) if w.cause == name), None)
+    answers = put_forward.answers if put_forward else answered(timeline, cause, one.hypothesis.subject())
+    return next(((row, told) for row, told in answers if worth(row, told) <= -DECISIVE and _is_shown(told)), None)
+
+
+def _is_shown(answer: Answer) -> bool:
+    """A claim without a line or a log that was searched is none."""
+    match answer:
+        case Present(lines):
+            return bool(lines)
+        case Absent(looked_in, lines):
+            return bool(looked_in or lines)
+    return False
+
+
+def _ruled_out(name: str, against: tuple[Row, Answer]) -> RuledOut:
+    row, answer = against
+    return RuledOut(
+        cause=name,
+        why=_says(row, answer),
+        sign=row.sign.id,
+        evidence=tuple(evidence_of(e) for e in _lines(answer)[:MOST_LINES]),
+        looked_in=_searched(answer),
+    )
+
+
+def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weighed]) -> tuple[SignRow, ...]:
+    """Every sign that was asked for, with what it adds to each hypothesis."""
+    rows: dict[tuple[str, SignAnswer], tuple[Row, Answer, dict[str, int]]] = {}
+    for one in (verdict, *(rival.weighed[0] for rival in rivals), *losers):
+        for row, answer in one.answers:
+            _, _, weighs = rows.setdefault((row.sign.id, _kind(answer)), (row, answer, {}))
+            weighs.setdefault(one.cause, worth(row, answer))
+    return tuple(
+        SignRow(
+            sign=name,
+            says=_says(row, answer),
+            answer=kind,
+            weighs=tuple(weighs.items()),
+            evidence=tuple(evidence_of(e) for e in _lines(answer)[:MOST_LINES]),
+            looked_in=_searched(answer),
+        )
+        for (name, kind), (row, answer, weighs) in rows.items()
+    )
+
+
+def would_decide(
+    timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival]
+) -> tuple[WouldDecide, ...]:
+    """The logs whose absence leaves the verdict open, each once, with the causes that it parts."""
+    candidates: dict[str, Answers] = {verdict.cause: verdict.answers}
+    candidates |= {rival.cause: rival.weighed[0].answers for rival in rivals}
+    for name in causes[verdict.cause].lookalikes if verdict.cause in causes else ():
+        answers = answered(timeline, causes[name], verdict.hypothesis.subject())
+        if name not in candidates and not any(worth(row, told) <= -DECISIVE for row, told in answers):
+            candidates[name] = answers
+    asked: dict[tuple[str, str | None], tuple[list[Need], set[str]]] = {}
+    for name, answers in candidates.items():
+        for need in _needed(answers):
+            needs, parted = asked.setdefault((need.what, need.who), ([], set()))
+            needs.append(need)
+            parted.add(name)
+    return tuple(_decides(needs, parted | {verdict.cause}, tuple(candidates)) for needs, parted in asked.values())
+
+
+def _needed(answers: Answers) -> Iterator[Need]:
+    for row, answer in answers:
+        if isinstance(answer, Unobservable) and row.weight >= STRONG:
+            yield from answer.needs
+
+
+def _decides(needs: Sequence[Need], parted: set[str], order: Sequence[str]) -> WouldDecide:
+    begins = [need.begin for need in needs if need.begin is not None]
+    ends = [need.end for need in needs if need.end is not None]
+    return WouldDecide(
+        needs=needs[0].what,
+        who=needs[0].who,
+        started_at=min(begins, default=None),
+        ended_at=max(ends, default=None),
+        between=tuple(name for name in order if name in parted),
+    )
+
+
+def _says(row: Row, answer: Answer) -> str:
+    return row.sign.absent if isinstance(answer, Absent) and row.sign.absent else row.sign.present
+
+
+def _kind(answer: Answer) -> SignAnswer:
+    match answer:
+        case Present():
+            return "present"
+        case Absent():
+            return "absent"
+    return "unobservable"
+
+
+def _lines(answer: Answer) -> tuple[Event, ...]:
+    return answer.lines if isinstance(answer, Present | Absent) else ()
+
+
+def _searched(answer: Answer) -> tuple[SearchedLog, ...]:
+    places: tuple[LookedIn, ...] = answer.looked_in if isinstance(answer, Absent) else ()
+    return tuple(
+        SearchedLog(path=place.path, started_at=EpochMs(place.begin), ended_at=EpochMs(place.end)) for place in places
+    )

@@ -1,0 +1,49 @@
+"""Every cause there is, found by walking causes/: nothing to register."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from rebalance_forensics.diagnosis import causes, rules
+from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.engine.adapter import RANKS, cause_of
+from rebalance_forensics.diagnosis.engine.contest import Brings, closed
+from rebalance_forensics.diagnosis.engine.weighing import Weighed, weighed
+from rebalance_forensics.timeline.build import Timeline
+
+
+@cache
+def all_causes() -> dict[str, Cause]:
+    """Cause id -> cause, by id."""
+    found = {}
+    for module in pkgutil.iter_modules(causes.__path__):
+        found[module.name.replace("_", "-")] = importlib.import_module(f"{causes.__name__}.{module.name}").CAUSE
+    for module in pkgutil.iter_modules(rules.__path__):
+        rule = importlib.import_module(f"{rules.__name__}.{module.name}").RULE
+        found[module.name.replace("_", "-")] = cause_of(rule)
+    return dict(sorted(found.items()))
+
+
+@cache
+def consequences() -> Brings:
+    """What follows from each cause."""
+    declared = {name: set(cause.brings) for name, cause in all_causes().items()}
+    for name, rank in RANKS.items():
+        declared[name] |= {other for other, its in RANKS.items() if its > rank}
+    return closed(declared)
+
+
+def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
+    """Every hypothesis, weighed; and by cause the errors of those that broke off.
+
+    A cause that breaks off on lines nobody has seen before must not silence the others.
+    """
+    found, broken = [], {}
+    for name, cause in all_causes().items():
+        try:
+            found += [weighed(timeline, name, cause, one) for one in cause.propose(timeline)]
+        except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap
+            broken[name] = f"{type(error).__name__}: {error}"
+    return found, broken

@@ -1,0 +1,72 @@
+"""Incidents in the making: what happens to the same culprit before the group was quiet belongs together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rebalance_forensics.diagnosis.engine.weighing import Weighed
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.windows import ONE_BLOW_MS, QUIET_MS
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """An incident in the making: hypotheses of one cause that belong together."""
+
+    cause: str
+    started_at: int
+    """Its first evidence."""
+    last_at: int
+    """Its last known effect."""
+    names: set[str] = field(default_factory=set)
+    """Everybody it blames."""
+    findings: list[Weighed] = field(default_factory=list)
+    struck_at: int | None = None
+    """When it last hit somebody, where one blow may hit several."""
+
+    def add(self, one: Weighed) -> None:
+        """Take in one more."""
+        self.started_at = min(self.started_at, one.hypothesis.started_at())
+        self.last_at = max(self.last_at, one.hypothesis.last_at())
+        self.names |= names_of(one)
+        self.struck_at = one.hypothesis.struck_at
+        self.findings.append(one)
+
+
+def names_of(one: Weighed) -> set[str]:
+    """Everybody a hypothesis blames."""
+    return {c.name for c in one.hypothesis.culprits}
+
+
+def quiet_ms(timeline: Timeline) -> int:
+    """How long a group must be quiet for a repetition to be a new incident (contract)."""
+    timeouts = [
+        int(value)
+        for key in ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms")
+        if (value := timeline.settings.get(key, "")).isdigit()
+    ]
+    return max(QUIET_MS, 3 * max((t for t in timeouts if t < 3_600_000), default=0))
+
+
+def _one_blow(draft: Draft, one: Weighed) -> bool:
+    """Members that the same thing befalls within seconds have one cause in common, though each is blamed."""
+    if draft.struck_at is None or one.hypothesis.struck_at is None:
+        return False
+    return abs(one.hypothesis.struck_at - draft.struck_at) <= ONE_BLOW_MS
+
+
+def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
+    """What comes back to the same culprit before the group was quiet for so long is one draft."""
+    drafts: list[Draft] = []
+    recent: dict[str, list[Draft]] = {}
+    for one in sorted(findings, key=lambda w: (w.hypothesis.started_at(), w.cause)):
+        at, names = one.hypothesis.started_at(), names_of(one)
+        alike = recent[one.cause] = [d for d in recent.get(one.cause, []) if at - d.last_at <= quiet]
+        draft = next((d for d in alike if d.names & names or not (names or d.names) or _one_blow(d, one)), None)
+        if draft is None:
+            draft = Draft(one.cause, at, one.hypothesis.last_at())
+            drafts.append(draft)
+            alike.append(draft)
+        draft.add(one)
+    return drafts

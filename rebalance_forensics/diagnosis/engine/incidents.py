@@ -1,0 +1,101 @@
+"""From drafts to incidents: generations, follow-ups, impact, rivals, what is ruled out, a stable id."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.engine.contest import Outcome
+from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table, would_decide
+from rebalance_forensics.diagnosis.engine.drafts import Draft
+from rebalance_forensics.diagnosis.engine.root_causes import root_cause, summary_of
+from rebalance_forensics.diagnosis.model import Impact, Incident, RootCause, Severity
+from rebalance_forensics.diagnosis.what_if import alternatives
+from rebalance_forensics.events.connect import WorkerAssigned
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Rebalance
+
+SLACK_MS = 1_500
+SURE = 0.9
+"""From here on an incident asks for no further log."""
+_WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
+
+
+def incident_of(
+    timeline: Timeline,
+    causes: Mapping[str, Cause],
+    outcome: Outcome,
+    draft: Draft,
+    mine: Sequence[tuple[Rebalance, str]],
+) -> Incident:
+    """The public picture of one draft; `mine` are its rebalances with their triggers."""
+    told = [w.hypothesis for w in draft.findings]
+    started, ended = draft.started_at, max([draft.last_at, *(r.ended_at() for r, _ in mine)])
+    ongoing = any(h.ongoing for h in told) or _still_going(timeline, draft, mine)
+    confidence, rivals = rivals_of(draft.findings, outcome)
+    verdict = root_cause(timeline, draft.cause, draft.findings, confidence)
+    generations = tuple(sorted({r.generation for r, _ in mine if r.generation is not None}))
+    followups = {r.followup for r, t in mine if r.followup == t} | {f for h in told for f in h.followups}
+    if any(e.delay_ms for e in timeline.of(WorkerAssigned).between(started, ended)):
+        followups.add("connect-delayed")
+    first = draft.findings[0]
+    return Incident(
+        id=_id(timeline, generations, verdict),
+        group=timeline.group,
+        cluster=timeline.cluster,
+        started_at=started,
+        ended_at=None if ongoing else ended,
+        ongoing=ongoing,
+        severity=max((h.severity for h in told), key=lambda s: _WEIGHT[s]),
+        summary=summary_of(draft.findings),
+        root_causes=(verdict, *(root_cause(timeline, r.cause, r.weighed, r.confidence) for r in rivals)),
+        ruled_out=ruled_out(timeline, causes, draft.findings, outcome, [r.cause for r in rivals]),
+        would_decide=would_decide(timeline, causes, first, rivals) if confidence < SURE or rivals else (),
+        signs=sign_table(first, rivals, outcome.contradicted.get(first, ())),
+        followups=tuple(sorted(f for f in followups if f)),
+        generations=generations,
+        impact=impact_of(timeline, started, ended, [r for r, _ in mine]),
+        what_if=alternatives(timeline, started, ended, (draft.cause,), [r for r, _ in mine]),
+        occurrences=len(draft.findings),
+    )
+
+
+def _still_going(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> bool:
+    open_one = bool(mine) and mine[-1][0].completed_at is None and mine[-1][0].stabilized_at is None
+    return open_one and timeline.protocol == "classic" and timeline.last - draft.last_at < 30_000 and len(mine) > 1
+
+
+def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]) -> Impact:
+    """Pauses that overlap the incident, clipped to nothing: a pause counts whole or not at all."""
+    pauses = timeline.pauses.touching(started, ended + SLACK_MS)
+    world = [(r.completed_at or r.ended_at()) - r.started_at for r in rebalances if timeline.mode == "eager"]
+    return Impact(
+        pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses),
+        members=len({p.client_id or p.member_id for p in pauses}),
+        partitions=len({x for p in pauses for x in p.partitions}),
+        rebalances=len(rebalances),
+        stop_the_world_ms=sum(world),
+    )
+
+
+def _id(timeline: Timeline, generations: Sequence[int], cause: RootCause) -> str:
+    first = cause.evidence[0]
+    name = first.path.rsplit("/", 1)[-1]
+    return _hashed(timeline.cluster, timeline.group, str(generations[:1]), name, first.text)
+
+
+def _hashed(*parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
+
+
+def with_ids_of_their_own(incidents: Iterable[Incident]) -> Iterator[Incident]:
+    """Tell incidents apart that begin with one line: an alert or a link that goes by the id means one of them."""
+    taken: set[str] = set()
+    for one in sorted(incidents, key=lambda one: (one.started_at, one.id, one.summary)):
+        mine = one.id
+        while mine in taken:
+            mine = _hashed(mine, *(f"{cause.cause} {cause.narrative}" for cause in one.root_causes))
+        taken.add(mine)
+        yield replace(one, id=mine)

@@ -1,0 +1,50 @@
+"""What the signs say of one hypothesis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject
+from rebalance_forensics.timeline.build import Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Weighed:
+    """A hypothesis with the answer to each sign of its cause's table, and the odds that come of them."""
+
+    cause: str
+    hypothesis: Hypothesis
+    answers: tuple[tuple[Row, Answer], ...]
+    odds: int
+
+    @property
+    def contradiction(self) -> tuple[Row, Answer] | None:
+        """The sign that rules it out, if one does."""
+        return next(((row, answer) for row, answer in self.answers if worth(row, answer) <= -DECISIVE), None)
+
+
+def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis) -> Weighed:
+    """Ask every sign of the table once."""
+    answers = answered(timeline, cause, hypothesis.subject(), hypothesis)
+    odds = cause.prior + sum(worth(row, answer) for row, answer in answers)
+    return Weighed(cause=name, hypothesis=hypothesis, answers=answers, odds=odds)
+
+
+def answered(
+    timeline: Timeline, cause: Cause, subject: Subject, hypothesis: Hypothesis | None = None
+) -> tuple[tuple[Row, Answer], ...]:
+    """A cause's sign table, asked about somebody; what only a hypothesis can answer is taken from it."""
+    own = hypothesis.answers if hypothesis is not None else {}
+    return tuple((row, own[row.sign] if row.sign in own else row.sign.answer(timeline, subject)) for row in cause.signs)
+
+
+def worth(row: Row, answer: Answer) -> int:
+    """What an answer adds to the odds; what no log could show adds nothing."""
+    match answer:
+        case Present():
+            return row.present
+        case Absent():
+            return row.absent
+    return 0
