@@ -31,6 +31,8 @@ TOGETHER_MS = 45_000
 NEAR_MS = 2_500
 SOON_MS = 20_000
 """Logs that end within this of a departure show no return because they show nothing."""
+SILENT = ("session-expired", "expelled", "vanished")
+"""Departures of members that said nothing of leaving."""
 _ENDING = ("PENDING_SHUTDOWN", "DEAD")
 
 
@@ -267,3 +269,9 @@ def seconds(ms: int) -> str:
     if ms < 60_000:
         return f"{ms / 1000:.1f} s"
     return f"{ms // 60_000} min {ms % 60_000 // 1000} s"
+
+
+def rounded_up(ms: int) -> int:
+    """A setting with headroom for what took `ms`: half as much again, as a person would write it."""
+    step = 5_000 if ms < 60_000 else 30_000
+    return max(10_000, -(-ms * 3 // 2 // step) * step)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.timeline.actors import place_name
+from rebalance_forensics.timeline.actors import Actor, place_name
 from rebalance_forensics.timeline.build import Timeline
 
 Release = tuple[int, ...]
@@ -117,3 +117,14 @@ def _of_confluent(release: Release) -> tuple[Release, Release] | None:
 
 def _holds(ranges: Sequence[Affected], told: Told) -> bool:
     return any(r.holds(told) for r in ranges)
+
+
+def latest_release(timeline: Timeline) -> dict[Actor, Release]:
+    """The latest release that was reported where an actor lives."""
+    found: dict[Actor, Release] = {}
+    for event in timeline.of(VersionReported):
+        here = timeline.cast.at_place(event)
+        spread = release_range(event.version) if here else None
+        if spread is not None:
+            found |= {actor: max(spread[1][:2], found.get(actor, ())) for actor in here}
+    return found

@@ -11,15 +11,14 @@ from itertools import islice
 from operator import attrgetter
 from typing import Literal
 
-from rebalance_forensics.diagnosis.absences import Absence, absences, session_timeout_ms, sure_it_stays_away
+from rebalance_forensics.diagnosis.absences import SILENT, Absence, absences, session_timeout_ms, sure_it_stays_away
 from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, PROBABLE, UNSURE
 from rebalance_forensics.diagnosis.last_words import exception_before
 from rebalance_forensics.diagnosis.living_threads import process_lived
-from rebalance_forensics.diagnosis.releases import Release, release_range
+from rebalance_forensics.diagnosis.releases import latest_release
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import LeaveSent, MemberFailed
-from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.events.rebalancing import (
     AssignmentComputed,
     AssignmentReceived,
@@ -40,7 +39,6 @@ ALONE_MS = 4_000
 SAME_REBALANCE_MS = 500
 REQUEST_TIMEOUT_MS = 30_000
 """request.timeout.ms by default."""
-SILENT = ("session-expired", "expelled", "vanished")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,23 +187,12 @@ def _surely_silent(timeline: Timeline, away: Absence) -> bool:
 
 def says_goodbye(timeline: Timeline, actor: Actor) -> bool:
     """Whether the client logs its LeaveGroup at INFO: from 2.1 on, which other lines tell where no version stands."""
-    told = timeline.remembered(_releases).get(actor)
+    told = timeline.remembered(latest_release).get(actor)
     if told is not None:
         return told >= (2, 1)
     if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
         return True
     return not any(e.after_sync for e in timeline.of(JoinSucceeded))
-
-
-def _releases(timeline: Timeline) -> dict[Actor, Release]:
-    """The latest release that was reported where an actor lives."""
-    found: dict[Actor, Release] = {}
-    for event in timeline.of(VersionReported):
-        here = timeline.cast.at_place(event)
-        spread = release_range(event.version) if here else None
-        if spread is not None:
-            found |= {actor: max(spread[1][:2], found.get(actor, ())) for actor in here}
-    return found
 
 
 def _troubled(timeline: Timeline, away: Absence) -> list[Event]:

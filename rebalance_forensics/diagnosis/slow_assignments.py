@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebalance_forensics.diagnosis.absences import session_timeout_ms
-from rebalance_forensics.diagnosis.silence import SILENT
+from rebalance_forensics.diagnosis.absences import SILENT, session_timeout_ms
 from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline

@@ -11,3 +11,11 @@ QUIET_MS = 5 * 60 * 1000
 ONE_BLOW_MS = 15_000
 """What hits several members of a host, a switch or a power line hits them within this: sessions end together, give or
 take a heartbeat interval and the clocks of the hosts."""
+WAKING_MS = 4_000
+"""A process that wakes up finds its coordinator again within this; one that is cut off does not."""
+BURST_MS = 3_000
+"""Lost connections that spread over more are a network; all in one burst are a process that woke up."""
+SAME_REBALANCE_MS = 500
+"""What follows a departure so closely belongs to the rebalance that it began."""
+REQUEST_TIMEOUT_MS = 30_000
+"""request.timeout.ms of every Java client unless set: until then one that is cut off has nothing to log."""

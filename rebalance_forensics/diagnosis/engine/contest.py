@@ -28,14 +28,17 @@ class Outcome:
 def contest(weighed: Iterable[Weighed], brings: Brings) -> Outcome:
     """Let the hypotheses compete for the facts, the best first, none before those it may follow from."""
     every = sorted(weighed, key=_best_first)
-    possible = [w for w in every if w.contradiction is None]
+    # At less than even odds against chance a hypothesis does not stand by itself; it may still be a rival.
+    possible = [w for w in every if w.contradiction is None and w.odds >= 0]
     outcome = Outcome()
     for one in _in_turn(possible, brings):
         _decide(one, outcome, brings)
     for one in every:
-        if one.contradiction is not None:
+        if one.contradiction is not None or one.odds < 0:
+            beside = outcome.contradicted if one.contradiction is not None else outcome.rivals
             for winner in _winners(one, outcome):
-                outcome.contradicted[winner].append(one)
+                if winner.cause != one.cause and one.cause not in brings[winner.cause]:
+                    beside[winner].append(one)
     return outcome
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from rebalance_forensics.diagnosis import causes, rules
 from rebalance_forensics.diagnosis.cause import Cause
-from rebalance_forensics.diagnosis.engine.adapter import RANKS, cause_of
+from rebalance_forensics.diagnosis.engine.adapter import cause_of
 from rebalance_forensics.diagnosis.engine.contest import Brings, closed
 from rebalance_forensics.diagnosis.engine.weighing import Weighed, weighed
 from rebalance_forensics.timeline.build import Timeline
@@ -22,17 +22,14 @@ def all_causes() -> dict[str, Cause]:
         found[module.name.replace("_", "-")] = importlib.import_module(f"{causes.__name__}.{module.name}").CAUSE
     for module in pkgutil.iter_modules(rules.__path__):
         rule = importlib.import_module(f"{rules.__name__}.{module.name}").RULE
-        found[module.name.replace("_", "-")] = cause_of(rule)
+        found[module.name.replace("_", "-")] = cause_of(rule, module.name.replace("_", "-"))
     return dict(sorted(found.items()))
 
 
 @cache
 def consequences() -> Brings:
     """What follows from each cause."""
-    declared = {name: set(cause.brings) for name, cause in all_causes().items()}
-    for name, rank in RANKS.items():
-        declared[name] |= {other for other, its in RANKS.items() if its > rank}
-    return closed(declared)
+    return closed({name: cause.brings for name, cause in all_causes().items()})
 
 
 def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:

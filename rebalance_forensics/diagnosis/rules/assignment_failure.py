@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import distinct_events, runs, seconds, session_timeout_ms, span, times
+from rebalance_forensics.diagnosis.absences import (
+    SILENT,
+    distinct_events,
+    runs,
+    seconds,
+    session_timeout_ms,
+    span,
+    times,
+)
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit
-from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.diagnosis.slow_assignments import SlowAssignment, slow_assignments
 from rebalance_forensics.diagnosis.unready_topics import WAITED_MS, Unready, unready_topics
 from rebalance_forensics.events.base import Event

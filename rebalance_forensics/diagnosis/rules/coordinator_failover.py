@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rebalance_forensics.diagnosis.absences import distinct_events, runs, seconds, setting
+from rebalance_forensics.diagnosis.absences import SILENT, distinct_events, runs, seconds, setting
 from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.presence import times_with_members
 from rebalance_forensics.diagnosis.refusals import denied
-from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned

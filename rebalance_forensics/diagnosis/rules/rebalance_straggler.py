@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from rebalance_forensics.diagnosis.absences import distinct_events, seconds, setting
+from rebalance_forensics.diagnosis.absences import SILENT, distinct_events, seconds, setting
 from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprit_of
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.open_barriers import TOGETHER_MS, OpenBarrier, open_barrier
-from rebalance_forensics.diagnosis.silence import SILENT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, LeaderReplaced, RebalanceStarted

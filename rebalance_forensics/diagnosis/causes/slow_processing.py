@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rebalance_forensics.diagnosis.absences import (
     Absence,
     absences,
     distinct_events,
     members_counted,
+    rounded_up,
     runs,
     seconds,
     setting,
     touched,
 )
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, UNSURE, Finding, Rule
-from rebalance_forensics.diagnosis.living_threads import process_lived
+from rebalance_forensics.diagnosis.heartbeat_loss import losses
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.silence import silences
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.signs import departures, heartbeats, threads
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.actors import Actor
@@ -33,20 +37,29 @@ ENOUGH_TO_WALK = 3
 """Two members that leave and return while a third dies may as well have been slow."""
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
-    """Blame whoever's poll timeout expired, by its own log or by the reason its LeaveGroup carried."""
+SAME_PROCESS = stated("left-and-rejoined-by-itself", present="it left and rejoined by itself, as the same process")
+BY_TURNS = stated(
+    "left-and-came-back", present="it left without a stated reason and came back, and no deployment did it"
+)
+
+
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Whoever's poll timeout expired, by its own log or by the reason its LeaveGroup carried, or may have expired."""
     told = absences(timeline, ("poll-timeout",))
     silent = [a for a in absences(timeline, ("left",)) if _left_and_came_back(a) and _may_have_expired(timeline, a)]
     for group in runs(told, lambda a: a.at, STORM_GAP_MS):
-        yield _finding(timeline, group, CERTAIN)
+        yield _hypothesis(timeline, group)
     for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
         if all(_same_process(a) for a in group):
-            yield _finding(timeline, group, PROBABLE)
+            yield replace(_hypothesis(timeline, group), answers={SAME_PROCESS: Present(_lines(group))})
         elif _like_poll_timeouts(timeline, group):
-            yield _finding(timeline, group, UNSURE)
-    unheard = [s for s in silences(timeline) if s.verdict == "slow"]
-    for silent_ones in runs(unheard, lambda s: s.away.at, STORM_GAP_MS):
-        yield _finding(timeline, [s.away for s in silent_ones], min(s.confidence for s in silent_ones))
+            yield replace(_hypothesis(timeline, group), answers={BY_TURNS: Present(_lines(group))})
+    for absence in losses(timeline):
+        yield _hypothesis(timeline, [absence])
+
+
+def _lines(group: list[Absence]) -> tuple[Event, ...]:
+    return distinct_events(e for a in group for e in a.events())
 
 
 def _left_and_came_back(away: Absence) -> bool:
@@ -96,11 +109,10 @@ def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
 def _died_meanwhile(timeline: Timeline, group: list[Absence]) -> set[Actor]:
     """Who fell silent for good while the others went by turns: no deployment gets round to the dead."""
     until = max(a.back_at or a.at for a in group)
-    died = (s.away for s in silences(timeline) if s.verdict == "crash")
-    return {a.actor for a in died if a.back_at is None and group[0].at <= a.at <= until}
+    return {a.actor for a in losses(timeline) if a.back_at is None and group[0].at <= a.at <= until}
 
 
-def _finding(timeline: Timeline, group: list[Absence], confidence: float) -> Finding:
+def _hypothesis(timeline: Timeline, group: list[Absence]) -> Hypothesis:
     actors = [a.actor for a in group]
     facts = (*(f for a in group for f in a.facts()), *_meanwhile(timeline, group))
     everyone = len(set(actors)) > 1
@@ -114,16 +126,17 @@ def _finding(timeline: Timeline, group: list[Absence], confidence: float) -> Fin
         e for a in group for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)
     ]
     because += [e for a in group for e in a.events()]
-    return Finding(
+    return Hypothesis(
         because=distinct_events(because),
         culprits=culprits_of(timeline, actors),
-        confidence=confidence,
         severity="critical" if len(group) > 3 or len(back) < len(group) else "warning",
-        claims=(*facts, *touched(timeline, facts)),
-        core=tuple(d for a in group for d in a.departures),
+        explains=tuple(d for a in group for d in a.departures),
+        brings=(*facts, *touched(timeline, facts)),
+        actors=tuple(dict.fromkeys(actors)),
+        absences=tuple(group),
         narrative=(
-            f"{who} did not call poll() for max.poll.interval.ms ({limit} ms{'' if known else ' by default'}) "
-            "and left the group" + (f"; the longest absence took {seconds(away_ms)}." if away_ms else ".")
+            f"{who} did not call poll() for max.poll.interval.ms{f' ({limit} ms)' if known else ''} "
+            "and left the group" + (f"; out of the group for up to {seconds(away_ms)}." if away_ms else ".")
         ),
         advice=_advice(limit, away_ms, timeline.settings.get("max.poll.records", "")),
     )
@@ -142,14 +155,9 @@ def _meanwhile(timeline: Timeline, group: list[Absence]) -> list[Fact]:
     return found
 
 
-def _why_no_pause(timeline: Timeline, group: list[Absence]) -> str:
-    if any(process_lived(timeline, a) for a in group):
-        return "other threads of the same process stayed in the group"
-    return "the heartbeat thread lived: the client itself sent LeaveGroup"
-
-
 def _advice(limit: int, away_ms: int, records: str) -> tuple[Advice, ...]:
     slowest = limit + away_ms
+    enough = rounded_up(slowest)
     fit = int(records) * limit // slowest if records.isdigit() and away_ms else 0
     at_most = f" At that pace {fit} of the {records} records that max.poll.records allows fit in." if fit else ""
     return (
@@ -159,21 +167,21 @@ def _advice(limit: int, away_ms: int, records: str) -> tuple[Advice, ...]:
             cost="Smaller batches cost throughput; work outside the loop needs its own commit logic.",
         ),
         Advice(
-            action=f"Raise max.poll.interval.ms above {slowest} if such loops are normal.",
+            action=f"Raise max.poll.interval.ms to about {enough} if such loops are normal.",
             why="A loop that is allowed to take that long causes no rebalance.",
             cost="A consumer that is really stuck is noticed that much later, and every rebalance may wait that long.",
         ),
     )
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="A member took longer than max.poll.interval.ms between two calls of poll() and was out of the group.",
     mechanism=(
         "The heartbeat thread of the client checks the time since the last poll(); past "
         "max.poll.interval.ms it sends LeaveGroup by itself, the coordinator rebalances, and the member "
         "rejoins as a new one when it polls again: two rebalances for one slow loop."
     ),
-    signs=(
+    shows=(
         "Client: 'consumer poll timeout has expired'. Broker from 3.2: the same words as the leave "
         "reason. Brokers before show only leaves and rejoins of the same client."
     ),
@@ -182,8 +190,30 @@ RULE = Rule(
         "(max.poll.interval.ms)."
     ),
     usual="fault",
-    rank=20,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(
+        speaks_for(departures.poll_timeout_logged, DECISIVE + WEAK, absent=STRONG),
+        speaks_for(SAME_PROCESS, STRONG),
+        speaks_for(BY_TURNS, WEAK),
+        speaks_for(threads.other_threads_stayed, DECISIVE - WEAK),
+        speaks_against(heartbeats.expiry_logged, DECISIVE - STRONG),
+        speaks_for(heartbeats.awake_without_a_leave, STRONG),
+        speaks_for(heartbeats.own_log_goes_on, 0, absent=DECISIVE),
+        speaks_against(heartbeats.gave_up_coordinator, WEAK),
+        speaks_against(departures.other_reason_logged, DECISIVE),
+        speaks_against(heartbeats.new_process, DECISIVE),
+        speaks_against(heartbeats.shut_down, DECISIVE),
+    ),
+    brings=(
+        "rebalance-straggler",
+        "member-left",
+        "scaling-flap",
+        "startup",
+        "unstable-leader",
+        "scale-out",
+        "scale-in",
+    ),
+    lookalikes=("process-pause", "process-crash", "network-partition", "member-left"),
     settings=("max.poll.interval.ms", "max.poll.records", "group.instance.id"),
     kips=("KIP-62", "KIP-800", "KIP-345"),
 )

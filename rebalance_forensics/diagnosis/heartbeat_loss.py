@@ -1,0 +1,77 @@
+"""Members that stopped heartbeating: what every cause of it puts forward in the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from rebalance_forensics.diagnosis.absences import (
+    SILENT,
+    Absence,
+    absences,
+    distinct_events,
+    session_timeout_ms,
+    touched,
+)
+from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.model import Advice, Severity
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Fact
+
+
+def losses(timeline: Timeline) -> list[Absence]:
+    """Every absence of a member that said nothing of leaving."""
+    return absences(timeline, SILENT)
+
+
+def hypothesis_about(
+    timeline: Timeline,
+    absence: Absence,
+    *,
+    narrative: str,
+    severity: Severity,
+    own: Sequence[Event] = (),
+    brings: Sequence[Fact] = (),
+    advice: tuple[Advice, ...] = (),
+    as_instance: bool = False,
+) -> Hypothesis:
+    """One member's silence, put down to one cause; `{who}` in the narrative is its name, `own` what its log shows."""
+    culprits = culprits_of(timeline, [absence.actor], as_instance=as_instance)
+    facts = (*absence.facts(), *brings)
+    return Hypothesis(
+        because=distinct_events([*(e for d in absence.departures for e in d.events), *own, *absence.events()]),
+        culprits=culprits,
+        narrative=narrative.format(who=culprits[0].name),
+        severity=severity,
+        explains=tuple(absence.departures),
+        brings=(*facts, *touched(timeline, facts)),
+        actors=(absence.actor,),
+        absences=(absence,),
+        onset=_silent_since(timeline, absence, own),
+        struck_at=absence.at,
+        advice=advice,
+    )
+
+
+def _silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> int:
+    """When it fell silent, as far as its lines tell; its last word may be hours older than a session."""
+    told = [e.at for e in (*own, *absence.events()) if e.at is not None]
+    return max(min(told, default=absence.at), absence.at - session_timeout_ms(timeline))
+
+
+def last_line(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The last that its own log shows before a start, a shutdown or its end."""
+    told = [*(absence.stop.events if absence.stop else ()), *(absence.start.events[:1] if absence.start else ())]
+    if told or not absence.actor.has_log:
+        return tuple(told)
+    before = timeline.said_by(absence.actor, Event).last(absence.at)
+    return (before,) if before is not None and before.at else ()
+
+
+def lines_after(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The first that its own log shows after the group lost it."""
+    if not absence.actor.has_log or absence.start is not None:
+        return ()
+    return tuple(islice(timeline.said_by(absence.actor, Event).onwards(absence.at + 1), 4))

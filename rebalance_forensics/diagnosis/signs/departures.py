@@ -1,0 +1,59 @@
+"""How members left: what the coordinator and their own logs give as the reason."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.absences import Absence, session_timeout_ms
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    LookedIn,
+    Need,
+    Present,
+    Subject,
+    Unobservable,
+    looked,
+    sign,
+)
+from rebalance_forensics.diagnosis.signs.needs import own_log
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.coverage import covering
+
+
+@sign(
+    present="its poll timeout expired, as its log or its leave reason says",
+    absent="no poll timeout was logged",
+)
+def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether anybody says that a member did not call poll() in time."""
+    told = tuple(e for a in subject.absences for d in a.departures if d.why == "poll-timeout" for e in d.events)
+    if told:
+        return Present(tuple(sorted(told, key=lambda e: not isinstance(e, PollTimeoutExpired))))
+    needs: list[Need] = []
+    looked_in: list[LookedIn] = []
+    for absence in subject.absences:
+        begin, end = absence.at - 2_000, absence.at + 2_000
+        logs = covering(timeline.coverage.of(absence.actor), begin, end)
+        looked_in += looked(logs, begin, end)
+        if not logs:
+            needs.append(own_log(absence, session_timeout_ms(timeline)))
+    return Unobservable(tuple(needs)) if needs or not subject.absences else Absent(tuple(looked_in))
+
+
+@sign(present="the leave reason is another one", absent="")
+def other_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether a LeaveGroup carried a reason (KIP-800) that is no poll timeout."""
+    del timeline
+    told = tuple(e for a in subject.absences for e in _reasons(a))
+    return Present(told) if told and all(a.departures and _reasons(a) for a in subject.absences) else Unobservable()
+
+
+def _reasons(absence: Absence) -> list[Event]:
+    return [
+        e
+        for d in absence.departures
+        if d.why not in ("poll-timeout", "left")
+        for e in d.events
+        if isinstance(e, MemberLeft) and e.reason
+    ]

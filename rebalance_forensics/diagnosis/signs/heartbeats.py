@@ -1,0 +1,382 @@
+"""Members that stopped heartbeating: what the coordinator, their own logs and their returns tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+from rebalance_forensics.diagnosis.absences import SILENT, SOON_MS, Absence, session_timeout_ms
+from rebalance_forensics.diagnosis.releases import latest_release
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
+from rebalance_forensics.diagnosis.signs.needs import coordinator_log, later_logs, own_log
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.membership import LeaveSent, MemberFailed
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    AssignmentReceived,
+    JoinSucceeded,
+    RebalanceStarted,
+    SyncFailed,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.windows import BURST_MS, REQUEST_TIMEOUT_MS, SAME_REBALANCE_MS, WAKING_MS
+
+OWN_LINES = 4
+
+
+def lines_of(absence: Absence) -> tuple[Event, ...]:
+    """The lines that tell of its departures."""
+    return tuple(e for d in absence.departures for e in d.events)
+
+
+@sign(
+    present="no LeaveGroup was sent: the session expired, or its log would show the request",
+    absent="it sent LeaveGroup",
+)
+def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the members fell silent rather than left."""
+    for absence in subject.absences:
+        told = lines_of(absence)
+        if all(isinstance(e, SyncFailed) for e in told):
+            # A member that waited for its assignment too long is unknown as well; nothing says that it was silent.
+            return Unobservable((coordinator_log(absence.at, absence.at),))
+        if any(d.why not in SILENT for d in absence.departures):
+            return Absent(lines=told)
+        if all(d.why == "vanished" for d in absence.departures) and not _logs_its_leaving(timeline, absence.actor):
+            return Unobservable((coordinator_log(absence.at, absence.at),))
+    return Present(tuple(e for a in subject.absences for e in lines_of(a))) if subject.absences else Unobservable()
+
+
+def _logs_its_leaving(timeline: Timeline, actor: Actor) -> bool:
+    """Whether the client logs its LeaveGroup at INFO: from 2.1 on, which other lines tell where no version stands."""
+    if not actor.has_log or not any(log.detailed for log in timeline.coverage.of(actor)):
+        return False
+    told = timeline.remembered(latest_release).get(actor)
+    if told is not None:
+        return told >= (2, 1)
+    if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
+        return True
+    return not any(e.after_sync for e in timeline.of(JoinSucceeded))
+
+
+@sign(present="its own log goes on, written by the same process", absent="its own log ends there while others go on")
+def own_log_goes_on(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the process that was given up wrote on."""
+    return _asked(subject, lambda absence: _goes_on(timeline, absence))
+
+
+def _goes_on(timeline: Timeline, absence: Absence) -> Answer:
+    if absence.start is not None or absence.stop is not None:
+        return Unobservable()
+    actor, end = absence.actor, timeline.coverage.ends(absence.actor)
+    alive = tuple(islice(timeline.said_by(actor, Event).onwards(absence.at + 1), OWN_LINES)) if actor.has_log else ()
+    if alive:
+        return Present(alive)
+    if end is None:
+        return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+    if end > absence.at + WAKING_MS:
+        return Present()
+    if absence.back_at is not None or timeline.coverage.end - max(end, absence.at) < patience_ms(timeline):
+        return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+    return Absent(looked(timeline.coverage.of(actor), absence.at - session_timeout_ms(timeline), absence.at))
+
+
+@sign(present="a new process of it started", absent="no new process started: its log goes on without a start")
+def new_process(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether what came back was started anew."""
+    return _asked(subject, lambda absence: _anew(timeline, absence))
+
+
+def _anew(timeline: Timeline, absence: Absence) -> Answer:
+    if absence.start is not None:
+        return Present(tuple(absence.start.events[:2]))
+    known = _goes_on(timeline, absence)
+    if isinstance(known, Present) and known.lines and any(g.detailed for g in timeline.coverage.of(absence.actor)):
+        return Absent(lines=known.lines)
+    gone = {d.member for d in absence.departures if is_bare_member_id(d.member or "")}
+    back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
+    if gone and back:
+        # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
+        lines = tuple(e for a in back for e in a.events[:1])
+        return Absent(lines=lines) if any(a.member in gone for a in back) else Present(lines)
+    return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+
+
+@sign(present="it shut down cleanly", absent="its log shows no shutdown")
+def shut_down(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether its own log says that it closed."""
+    return _asked(subject, lambda absence: _closed(timeline, absence))
+
+
+def _closed(timeline: Timeline, absence: Absence) -> Answer:
+    if absence.stop is not None:
+        return Present(tuple(absence.stop.events[:3]))
+    begin = absence.at - session_timeout_ms(timeline)
+    logs = [log for log in timeline.coverage.of(absence.actor) if log.detailed and log.begin <= begin]
+    return Absent(looked(logs, begin, absence.at)) if logs else Unobservable((own_log(absence, absence.at - begin),))
+
+
+@sign(
+    present="its own log shows lost connections to the brokers over seconds",
+    absent="its own log shows no lost connections while it was away",
+)
+def disconnects(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the member could not reach the brokers while it was silent."""
+    return _asked(subject, lambda absence: _disconnects(timeline, absence))
+
+
+def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
+    told = troubled(timeline, absence)
+    if told:
+        return Present(tuple(told[:6]))
+    session = session_timeout_ms(timeline)
+    until = absence.back_at if absence.back_at is not None else absence.at + WAKING_MS
+    logs = covering(timeline.coverage.of(absence.actor), absence.at - session, until)
+    # A client that is cut off says so only when a request times out.
+    if (
+        logs
+        and until - (absence.at - session) >= REQUEST_TIMEOUT_MS
+        and isinstance(_goes_on(timeline, absence), Present)
+    ):
+        return Absent(looked(logs, absence.at - session, until))
+    return Unobservable((own_log(absence, session),))
+
+
+def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
+    """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
+    if absence.start is not None or absence.stop is not None:
+        return []
+    until = absence.back_at if absence.back_at is not None else timeline.last
+    begin = absence.at - session_timeout_ms(timeline) - WAKING_MS // 2
+    found = timeline.said_by(absence.actor, NodeDisconnected, CoordinatorLost).between(begin, until + 500)
+    if found and until - time_of(found[0]) > WAKING_MS and time_of(found[-1]) - time_of(found[0]) > BURST_MS:
+        return found
+    since = begin if any(isinstance(e, MemberFailed) for e in lines_of(absence)) else _last_joined(timeline, absence)
+    lost = timeline.said_by(absence.actor, CoordinatorLost).between(since, until - WAKING_MS - 1)
+    again = timeline.said_by(absence.actor, CoordinatorFound)
+    return [e for e in lost if not again.any_between(time_of(e), time_of(e) + WAKING_MS)]
+
+
+def _last_joined(timeline: Timeline, absence: Absence) -> int:
+    """Without the coordinator's log the silence began at any time after the last generation it joined."""
+    joined = timeline.said_by(absence.actor, JoinSucceeded, SyncSucceeded).last(absence.at - 1)
+    return (joined.at if joined is not None else None) or absence.at
+
+
+@sign(
+    present="others were heard at that time: it was this member that was cut off, not a broker that stood still",
+    absent="",
+)
+def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether more than one client's word stands behind a lost connection: a frozen broker looks the same to one."""
+    actors = set(subject.actors)
+    others = any(a.has_log for a in timeline.actors() if a not in actors)
+    told = [e for absence in subject.absences for e in troubled(timeline, absence)]
+    if not told:
+        return Unobservable()
+    nodes = {e.node for e in told if isinstance(e, NodeDisconnected) and e.node is not None and e.node < 2**30}
+    if timeline.has_coordinator_log or others or len(nodes) > 1:
+        return Present()
+    return Unobservable((coordinator_log(subject.begin, subject.end),))
+
+
+@sign(present="it came back", absent="it did not come back while the logs last")
+def came_back(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the members were in again later."""
+    return _asked(subject, lambda absence: _back(timeline, absence))
+
+
+def _back(timeline: Timeline, absence: Absence) -> Answer:
+    if absence.back_at is not None or absence.start is not None:
+        events = [e for a in absence.arrivals for e in a.events[:1]]
+        return Present((*(absence.start.events[:1] if absence.start else ()), *events))
+    until = absence.at + patience_ms(timeline)
+    logs = covering((*timeline.coverage.brokers, *timeline.coverage.of(absence.actor)), absence.at, until)
+    if not logs:
+        return Unobservable((later_logs(absence.at, until),))
+    return Absent(looked(logs, absence.at, timeline.coverage.end))
+
+
+@sign(present="it had not come back when the logs end", absent="")
+def not_back_yet(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether a return is missing, be it that the logs end before it."""
+    del timeline
+    return Present() if any(a.back_at is None and a.start is None for a in subject.absences) else Absent()
+
+
+@sign(present="some newcomer may be its return: the coordinator does not name those who join", absent="")
+def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
+    """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
+    for absence in subject.absences:
+        since = max(d.at for d in absence.departures) + SAME_REBALANCE_MS
+        later = [r for r in timeline.rebalances.since(since) if any(_is_wordless(e) for e in r.events)]
+        if absence.back_at is None and absence.start is None and not absence.actor.has_log and later:
+            return Present(tuple(later[0].events[:1]))
+    return Absent()
+
+
+def _is_wordless(event: Event) -> bool:
+    return isinstance(event, RebalanceStarted) and event.trigger is None and not event.reason
+
+
+@sign(present="it came back, and no log tells whether as the same process", absent="")
+def returned_unexplained(timeline: Timeline, subject: Subject) -> Answer:
+    """From brokers alone a process that woke up and one that was started anew look the same."""
+    for absence in subject.absences:
+        early = absence.back_at is not None and absence.back_at < absence.at
+        if absence.back_at is not None and not early and isinstance(_anew(timeline, absence), Unobservable):
+            return Present(tuple(e for a in absence.arrivals for e in a.events[:1]))
+    return Absent()
+
+
+@sign(present="its former member id was still in the group when it came under a new one", absent="")
+def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
+    """Whoever stood still or was cut off would have used the old id."""
+    del timeline
+    for absence in subject.absences:
+        if absence.back_at is not None and absence.back_at < absence.at - WAKING_MS:
+            return Present(tuple(e for a in absence.arrivals for e in a.events[:1]))
+    return Absent()
+
+
+@sign(present="it wrote or joined while it should have stood still", absent="")
+def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
+    """Where only the client tells that it was expelled: whether it was silent at all."""
+    for absence in subject.absences:
+        if timeline.has_coordinator_log or not all(d.why == "expelled" for d in absence.departures):
+            continue
+        session = session_timeout_ms(timeline)
+        joined = timeline.said_by(absence.actor, JoinSucceeded, SyncSucceeded)
+        said = timeline.said_by(absence.actor, Event)
+        told = joined.between(absence.at - session, absence.at - 1)
+        told = told or said.between(absence.at - 6 * session // 10, absence.at - session // 4)
+        if told:
+            return Present(tuple(told[:OWN_LINES]))
+    return Absent()
+
+
+@sign(
+    present="it gave up its coordinator when it woke up",
+    absent="it kept its coordinator: whoever only does not poll does so",
+)
+def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
+    """A process that stood still gives up its coordinator when it wakes up; one that did not poll keeps it."""
+    for absence in subject.absences:
+        until = absence.back_at if absence.back_at is not None else absence.at
+        told = timeline.said_by(absence.actor, CoordinatorLost).between(absence.at - 2_000, until + 500)
+        if told:
+            return Present(tuple(told[:2]))
+        logs = covering(timeline.coverage.of(absence.actor), absence.at - 2_000, until)
+        if not logs:
+            return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+    return Absent(looked(timeline.coverage.of(subject.absences[0].actor), subject.begin, subject.end))
+
+
+def _counted(timeline: Timeline) -> list[AssignmentReceived]:
+    return [e for e in timeline.of(AssignmentReceived) if e.member_count and e.static_count is not None]
+
+
+def _asked(subject: Subject, ask: Callable[[Absence], Answer]) -> Answer:
+    """One answer for all absences: present where any shows it, absent only where all do not."""
+    answers = [ask(absence) for absence in subject.absences]
+    present = [answer for answer in answers if isinstance(answer, Present)]
+    if present:
+        return Present(tuple(line for answer in present for line in answer.lines))
+    if answers and all(isinstance(answer, Absent) for answer in answers):
+        known = [answer for answer in answers if isinstance(answer, Absent)]
+        return Absent(tuple(p for a in known for p in a.looked_in), tuple(e for a in known for e in a.lines))
+    return Unobservable(tuple(n for a in answers if isinstance(a, Unobservable) for n in a.needs))
+
+
+@sign(present="it is a static member (group.instance.id)", absent="it has no group.instance.id")
+def static_member(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the members have instance ids, as far as lines tell."""
+    if not subject.actors:
+        return Unobservable()
+    if all(a.instance_ids or _counted_as_static(timeline, subject.begin) for a in subject.actors):
+        return Present(tuple(e for a in subject.absences for e in lines_of(a)))
+    return Absent() if any(a.has_log for a in subject.actors) else Unobservable()
+
+
+def _counted_as_static(timeline: Timeline, at: int) -> bool:
+    """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
+    told = timeline.remembered(_counted)
+    nearest = next((e for e in reversed(told) if time_of(e) <= at), told[0] if told else None)
+    return nearest is not None and nearest.static_count == nearest.member_count
+
+
+def long_enough_ms(timeline: Timeline, absence: Absence) -> int:
+    """How long the logs must go on after a departure to show a quick return."""
+    # A Streams instance that closes sends no LeaveGroup: its successor may wait for the old session to expire.
+    return max(SOON_MS, session_timeout_ms(timeline)) if absence.actor.kind == "instance" else SOON_MS
+
+
+def patience_ms(timeline: Timeline) -> int:
+    """How long the logs must go on after a departure before its return can be called missing."""
+    return max(2 * session_timeout_ms(timeline), 20_000)
+
+
+@sign(present="a Streams instance closes without a LeaveGroup, so a clean stop looks the same", absent="")
+def closes_without_leaving(timeline: Timeline, subject: Subject) -> Answer:
+    """Without its own log, an instance that was stopped and one that died cannot be told apart."""
+    del timeline
+    silent = [a for a in subject.actors if a.kind == "instance" and not a.has_log]
+    return Present() if silent else Absent()
+
+
+@sign(
+    present="the logs go on long enough after it to show a return",
+    absent="the logs end too soon after it to show a return",
+)
+def logs_go_on_long_enough(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether a return could have been seen at all."""
+    for absence in subject.absences:
+        unseen = absence.back_at is None and absence.start is None
+        if unseen and timeline.coverage.end - absence.at < long_enough_ms(timeline, absence):
+            return Absent()
+    return Present()
+
+
+@sign(present="only a failed SyncGroup tells that it was no longer a member", absent="")
+def unknown_at_sync_only(timeline: Timeline, subject: Subject) -> Answer:
+    """A member that waited for its assignment too long is unknown as well; nothing says that it was silent."""
+    del timeline
+    told = [e for a in subject.absences for e in lines_of(a)]
+    return Present(tuple(told)) if told and all(isinstance(e, SyncFailed) for e in told) else Absent()
+
+
+@sign(
+    present="until a request times out, a client of this protocol that is cut off writes no more than this", absent=""
+)
+def too_short_to_tell(timeline: Timeline, subject: Subject) -> Answer:
+    """Under KIP-848 a short network partition and a short pause leave the same lines."""
+    for absence in subject.absences:
+        lasted = (absence.back_at or timeline.last) - absence.at
+        if timeline.protocol in ("consumer", "streams") and lasted < REQUEST_TIMEOUT_MS:
+            return Present()
+    return Absent()
+
+
+@sign(present="the coordinator evicted it for missing heartbeats", absent="")
+def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the coordinator says that a session expired."""
+    del timeline
+    told = tuple(e for a in subject.absences for e in lines_of(a) if isinstance(e, MemberFailed))
+    return Present(told) if told else Unobservable()
+
+
+@sign(present="it was running, and may have sent a LeaveGroup that no log at hand shows", absent="")
+def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
+    """A client before 2.1 logs no LeaveGroup; without its coordinator's log a slow loop looks like silence."""
+    for absence in subject.absences:
+        unheard = all(d.why == "vanished" for d in absence.departures)
+        polls = absence.actor.kind != "worker"  # nobody calls poll() on a Connect worker's membership
+        if not (unheard and polls and absence.actor.has_log) or _logs_its_leaving(timeline, absence.actor):
+            return Absent()
+    return Present() if subject.absences else Unobservable()

@@ -1,0 +1,20 @@
+"""Threads of a Streams process that live on while one of them is away."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.absences import distinct_events
+from rebalance_forensics.diagnosis.living_threads import process_lived
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign
+from rebalance_forensics.timeline.build import Timeline
+
+
+@sign(
+    present="other threads of the same process stayed in the group, so the process was running",
+    absent="all threads of the process went",
+)
+def other_threads_stayed(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether only some threads of an instance fell silent and came back under their names."""
+    if not subject.absences or any(a.actor.kind != "instance" for a in subject.absences):
+        return Unobservable()
+    lived = [a for a in subject.absences if process_lived(timeline, a)]
+    return Present(distinct_events(e for a in lived for e in a.events())) if lived else Absent()
