@@ -10,7 +10,8 @@ from rebalance_forensics.diagnosis.engine.weighing import Weighed
 from rebalance_forensics.timeline.facts import Fact
 
 Brings = Mapping[str, frozenset[str]]
-"""Cause -> every cause that follows from it, directly or through others."""
+"""Cause -> the causes that follow from it. Not transitive: a slow loop may look like a flap, and a flap like a
+restart, and yet a slow loop is no restart."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -91,16 +92,10 @@ def _winners(one: Weighed, outcome: Outcome) -> list[Weighed]:
     return list(found.values())
 
 
-def closed(direct: Mapping[str, Iterable[str]]) -> Brings:
-    """Every consequence of a consequence; a circle is refused."""
-    found: dict[str, frozenset[str]] = {}
-
-    def reach(cause: str, way: tuple[str, ...]) -> frozenset[str]:
-        if cause in way:
-            raise ValueError(f"causes bring each other about: {' -> '.join((*way, cause))}")
-        if cause not in found:
-            mine = frozenset(direct.get(cause, ()))
-            found[cause] = mine.union(*(reach(other, (*way, cause)) for other in mine))
-        return found[cause]
-
-    return defaultdict(frozenset, {cause: reach(cause, ()) for cause in direct})
+def consequences_of(direct: Mapping[str, Iterable[str]]) -> Brings:
+    """What each cause declares; two causes that bring each other about are refused."""
+    found = {cause: frozenset(brings) for cause, brings in direct.items()}
+    mutual = sorted(f"{a} and {b}" for a, bs in found.items() for b in bs if a < b and a in found.get(b, ()))
+    if mutual:
+        raise ValueError(f"causes bring each other about: {', '.join(mutual)}")
+    return defaultdict(frozenset, found)

@@ -9,7 +9,7 @@ from functools import cache
 from rebalance_forensics.diagnosis import causes, rules
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.adapter import cause_of
-from rebalance_forensics.diagnosis.engine.contest import Brings, closed
+from rebalance_forensics.diagnosis.engine.contest import Brings, consequences_of
 from rebalance_forensics.diagnosis.engine.weighing import Weighed, weighed
 from rebalance_forensics.timeline.build import Timeline
 
@@ -29,7 +29,7 @@ def all_causes() -> dict[str, Cause]:
 @cache
 def consequences() -> Brings:
     """What follows from each cause."""
-    return closed({name: cause.brings for name, cause in all_causes().items()})
+    return consequences_of({name: cause.brings for name, cause in all_causes().items()})
 
 
 def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:

@@ -82,7 +82,7 @@ def _goes_on(timeline: Timeline, absence: Absence) -> Answer:
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     if end > absence.at + WAKING_MS:
         return Present()
-    if absence.back_at is not None or timeline.coverage.end - max(end, absence.at) < patience_ms(timeline):
+    if absence.back_at is not None or timeline.coverage.end - absence.at < long_enough_ms(timeline, absence):
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     return Absent(looked(timeline.coverage.of(actor), absence.at - session_timeout_ms(timeline), absence.at))
 
