@@ -17,8 +17,11 @@ from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice, Severity
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import AssignmentReceived
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.told import time_of
 
 
 def losses(timeline: Timeline) -> list[Absence]:
@@ -75,3 +78,22 @@ def lines_after(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     if not absence.actor.has_log or absence.start is not None:
         return ()
     return tuple(islice(timeline.said_by(absence.actor, Event).onwards(absence.at + 1), 4))
+
+
+def is_static(timeline: Timeline, absence: Absence) -> bool:
+    """Whether it is a static member, by its instance id or by the coordinator's count."""
+    if absence.actor.instance_ids:
+        return True
+    return not absence.actor.has_log and _all_static(timeline, absence.at)
+
+
+def _all_static(timeline: Timeline, at: int) -> bool:
+    """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
+    told = timeline.remembered(_counted)
+    nearest = told.last(at) or told.first(at)
+    return nearest is not None and nearest.static_count == nearest.member_count
+
+
+def _counted(timeline: Timeline) -> InTime[AssignmentReceived]:
+    told = timeline.of(AssignmentReceived)
+    return InTime((e for e in told if e.member_count and e.static_count is not None), time_of)

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import LeaveSent
 from rebalance_forensics.events.process import VersionReported
+from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor, place_name
 from rebalance_forensics.timeline.build import Timeline
 
@@ -128,3 +130,15 @@ def latest_release(timeline: Timeline) -> dict[Actor, Release]:
         if spread is not None:
             found |= {actor: max(spread[1][:2], found.get(actor, ())) for actor in here}
     return found
+
+
+def logs_its_leaving(timeline: Timeline, actor: Actor) -> bool:
+    """Whether the client logs its LeaveGroup at INFO: from 2.1 on, which other lines tell where no version stands."""
+    if not actor.has_log or not any(log.detailed for log in timeline.coverage.of(actor)):
+        return False
+    told = timeline.remembered(latest_release).get(actor)
+    if told is not None:
+        return told >= (2, 1)
+    if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
+        return True
+    return not any(e.after_sync for e in timeline.of(JoinSucceeded))

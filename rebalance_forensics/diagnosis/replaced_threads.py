@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.absences import session_timeout_ms
-from rebalance_forensics.diagnosis.comings import born_with_the_group
+from rebalance_forensics.diagnosis.departures_and_restarts import born_with_the_group
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import ThreadAdded, ThreadRemoved
 from rebalance_forensics.timeline.actors import Actor

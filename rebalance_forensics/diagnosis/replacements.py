@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 
 from rebalance_forensics.diagnosis.absences import Absence
-from rebalance_forensics.diagnosis.comings import Restart, born_with_the_group, closings, restarts
-from rebalance_forensics.diagnosis.silence import silences
+from rebalance_forensics.diagnosis.departures_and_restarts import Restart, born_with_the_group, closings, restarts
+from rebalance_forensics.diagnosis.heartbeat_loss import is_static, losses
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
@@ -40,7 +40,7 @@ def _replacements(timeline: Timeline) -> list[Restart]:
 
 
 def _gone(timeline: Timeline, restarted: set[int]) -> list[Absence]:
-    died = [s.away for s in silences(timeline) if s.verdict == "crash"]
+    died = [a for a in losses(timeline) if not is_static(timeline, a) and a.stop is None]
     gone = {id(a.departures[0]): a for a in (*died, *closings(timeline)) if a.back_at is None}
     return sorted((a for a in gone.values() if id(a) not in restarted), key=lambda a: a.at)
 

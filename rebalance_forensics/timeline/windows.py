@@ -19,3 +19,10 @@ SAME_REBALANCE_MS = 500
 """What follows a departure so closely belongs to the rebalance that it began."""
 REQUEST_TIMEOUT_MS = 30_000
 """request.timeout.ms of every Java client unless set: until then one that is cut off has nothing to log."""
+ONE_STEP_MS = 4 * 60 * 1000
+"""Two steps of a deployment follow each other within this unless the walk itself shows another pace: a pod's grace
+period (30 s), its start, and readiness probes of up to a few minutes."""
+ONE_PACE = 3
+"""Steps of one walk differ by less than this factor from its median step; a member may be slow to come up."""
+AT_ONCE_MS = 10_000
+"""Members that are told to stop together are gone within this."""

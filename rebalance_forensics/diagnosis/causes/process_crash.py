@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.absences import Absence, seconds, session_setting, session_told_ms
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.comings import successors
+from rebalance_forensics.diagnosis.departures_and_restarts import successors
 from rebalance_forensics.diagnosis.heartbeat_loss import hypothesis_about, last_line, losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice

@@ -100,26 +100,7 @@ BRINGS = {
     ),
     "shared-group-id": ("scale-out", "startup", "scaling-flap", "subscription-change"),
     "connect-config-change": ("topic-metadata-change",),
-    "unsubscribe": ("member-left", "scaling-flap"),
     "rebalance-straggler": ("scale-out", "unstable-leader"),
-    "static-member-restart": ("rolling-restart", "scale-out", "member-left"),
-    "scaling-flap": ("member-left", "scale-in", "scale-out", "rolling-restart"),
-    "shutdown": ("scale-in", "member-left", "static-member-expired", "rolling-restart"),
-    "rolling-restart": ("member-left", "process-crash", "scale-in", "scale-out", "startup", "static-member-expired"),
-    "startup": ("scale-out",),
-    "slow-processing": (
-        "rebalance-straggler",
-        "member-left",
-        "scaling-flap",
-        "startup",
-        "unstable-leader",
-        "scale-out",
-        "scale-in",
-    ),
-    "process-crash": ("rebalance-straggler", "scale-out"),
-    "process-pause": ("rebalance-straggler",),
-    "network-partition": ("rebalance-straggler",),
-    "static-member-expired": ("process-crash", "rebalance-straggler"),
 }
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from rebalance_forensics.diagnosis.absences import SILENT, distinct_events, seconds, setting
-from rebalance_forensics.diagnosis.comings import startup_arrivals
 from rebalance_forensics.diagnosis.culprits import culprit_of
+from rebalance_forensics.diagnosis.departures_and_restarts import startup_arrivals
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.open_barriers import TOGETHER_MS, OpenBarrier, open_barrier

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.absences import distinct_events, span, times, touched
-from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.departures_and_restarts import born_with_the_group
 from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
 from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.events.base import Event

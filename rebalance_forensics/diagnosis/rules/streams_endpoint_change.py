@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.absences import distinct_events, touched
-from rebalance_forensics.diagnosis.comings import born_with_the_group
 from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.departures_and_restarts import born_with_the_group
 from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
 from rebalance_forensics.events.streams import FollowUpScheduled
 from rebalance_forensics.timeline.build import Timeline

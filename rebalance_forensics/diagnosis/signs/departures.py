@@ -57,3 +57,11 @@ def _reasons(absence: Absence) -> list[Event]:
         for e in d.events
         if isinstance(e, MemberLeft) and e.reason
     ]
+
+
+@sign(present="the leave reason, or its own log, says that it unsubscribed", absent="")
+def unsubscribe_logged(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether a member left because it unsubscribed."""
+    del timeline
+    told = tuple(e for a in subject.absences for d in a.departures if d.why == "unsubscribed" for e in d.events)
+    return Present(told) if told else Unobservable()

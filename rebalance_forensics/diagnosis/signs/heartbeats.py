@@ -6,21 +6,19 @@ from collections.abc import Callable
 from itertools import islice
 
 from rebalance_forensics.diagnosis.absences import SILENT, SOON_MS, Absence, session_timeout_ms
-from rebalance_forensics.diagnosis.releases import latest_release
+from rebalance_forensics.diagnosis.heartbeat_loss import is_static
+from rebalance_forensics.diagnosis.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, later_logs, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
-from rebalance_forensics.events.membership import LeaveSent, MemberFailed
+from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalancing import (
-    AssignmentComputed,
-    AssignmentReceived,
     JoinSucceeded,
     RebalanceStarted,
     SyncFailed,
     SyncSucceeded,
 )
-from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.names import is_bare_member_id
@@ -48,21 +46,9 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
             return Unobservable((coordinator_log(absence.at, absence.at),))
         if any(d.why not in SILENT for d in absence.departures):
             return Absent(lines=told)
-        if all(d.why == "vanished" for d in absence.departures) and not _logs_its_leaving(timeline, absence.actor):
+        if all(d.why == "vanished" for d in absence.departures) and not logs_its_leaving(timeline, absence.actor):
             return Unobservable((coordinator_log(absence.at, absence.at),))
     return Present(tuple(e for a in subject.absences for e in lines_of(a))) if subject.absences else Unobservable()
-
-
-def _logs_its_leaving(timeline: Timeline, actor: Actor) -> bool:
-    """Whether the client logs its LeaveGroup at INFO: from 2.1 on, which other lines tell where no version stands."""
-    if not actor.has_log or not any(log.detailed for log in timeline.coverage.of(actor)):
-        return False
-    told = timeline.remembered(latest_release).get(actor)
-    if told is not None:
-        return told >= (2, 1)
-    if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
-        return True
-    return not any(e.after_sync for e in timeline.of(JoinSucceeded))
 
 
 @sign(present="its own log goes on, written by the same process", absent="its own log ends there while others go on")
@@ -278,10 +264,6 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     return Absent(looked(timeline.coverage.of(subject.absences[0].actor), subject.begin, subject.end))
 
 
-def _counted(timeline: Timeline) -> list[AssignmentReceived]:
-    return [e for e in timeline.of(AssignmentReceived) if e.member_count and e.static_count is not None]
-
-
 def _asked(subject: Subject, ask: Callable[[Absence], Answer]) -> Answer:
     """One answer for all absences: present where any shows it, absent only where all do not."""
     answers = [ask(absence) for absence in subject.absences]
@@ -299,16 +281,9 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members have instance ids, as far as lines tell."""
     if not subject.actors:
         return Unobservable()
-    if all(a.instance_ids or _counted_as_static(timeline, subject.begin) for a in subject.actors):
+    if subject.absences and all(is_static(timeline, a) for a in subject.absences):
         return Present(tuple(e for a in subject.absences for e in lines_of(a)))
     return Absent() if any(a.has_log for a in subject.actors) else Unobservable()
-
-
-def _counted_as_static(timeline: Timeline, at: int) -> bool:
-    """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
-    told = timeline.remembered(_counted)
-    nearest = next((e for e in reversed(told) if time_of(e) <= at), told[0] if told else None)
-    return nearest is not None and nearest.static_count == nearest.member_count
 
 
 def long_enough_ms(timeline: Timeline, absence: Absence) -> int:
@@ -377,6 +352,6 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     for absence in subject.absences:
         unheard = all(d.why == "vanished" for d in absence.departures)
         polls = absence.actor.kind != "worker"  # nobody calls poll() on a Connect worker's membership
-        if not (unheard and polls and absence.actor.has_log) or _logs_its_leaving(timeline, absence.actor):
+        if not (unheard and polls and absence.actor.has_log) or logs_its_leaving(timeline, absence.actor):
             return Absent()
     return Present() if subject.absences else Unobservable()

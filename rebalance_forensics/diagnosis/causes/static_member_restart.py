@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_forensics.diagnosis.absences import distinct_events, runs
+from rebalance_forensics.diagnosis.absences import distinct_events
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.walks import walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
 from rebalance_forensics.events.rebalancing import JoinSucceeded
@@ -15,7 +18,8 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, StaticReturn
 
-ONE_ROUND_MS = 300_000
+REPLACED = stated("static-member-replaced", present="the coordinator replaced its member id under the same instance id")
+SAME_GENERATION = stated("same-generation-again", present="a new process joined the generation the group already had")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class _Return:
     fact: Fact | None
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Static members replaced by themselves, told by the coordinator or by a rejoin of the same generation."""
     fenced = {
         e.instance_id or e.speaker.instance_id
@@ -38,8 +42,8 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     told = {(r.actor, r.at // 60_000) for r in found}
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.actor.instance_ids)]
     found += [r for r in again if (r.actor, r.at // 60_000) not in told]
-    for group in runs(found, lambda r: r.at, ONE_ROUND_MS):
-        yield _finding(timeline, group)
+    for group in walks(found, lambda r: r.at, lambda r: r.actor):
+        yield _hypothesis(timeline, group)
 
 
 def _same_generation_again(timeline: Timeline) -> Iterator[_Return]:
@@ -57,41 +61,48 @@ def _same_generation_again(timeline: Timeline) -> Iterator[_Return]:
             yield _Return(actor, event.at, (event,), arrival)
 
 
-def _finding(timeline: Timeline, group: list[_Return]) -> Finding:
+def _hypothesis(timeline: Timeline, group: list[_Return]) -> Hypothesis:
     actors = list(dict.fromkeys(r.actor for r in group))
     span = (min(r.at for r in group) - 60_000, max(r.at for r in group) + 5_000)
     facts: list[Fact] = [r.fact for r in group if r.fact is not None]
     facts += [a for a in timeline.arrivals.between(*span) if a.actor in actors and not a.first]
     gone = timeline.departures.between(*span)
     facts += [d for d in gone if d.actor in actors and d.why in ("closed", "vanished", "left")]
-    return Finding(
+    how = REPLACED if any(isinstance(r.fact, StaticReturn) for r in group) else SAME_GENERATION
+    return Hypothesis(
         because=distinct_events(e for r in group for e in r.events),
         culprits=culprits_of(timeline, actors, as_instance=True),
-        confidence=CERTAIN if any(isinstance(r.fact, StaticReturn) for r in group) else LIKELY,
         severity="info",
-        claims=tuple(facts),
-        core=tuple(r.fact for r in group if r.fact is not None),
+        brings=tuple(facts),
+        actors=tuple(actors),
+        answers={how: Present(distinct_events(e for r in group for e in r.events))},
+        explains=tuple(r.fact for r in group if r.fact is not None),
         narrative=(
-            f"{len(actors)} static members came back within session.timeout.ms "
-            f"and got their old assignment: no rebalance."
+            f"{_counted(len(actors))} came back within session.timeout.ms and kept the old assignment: no rebalance."
         ),
     )
 
 
-RULE = Rule(
+def _counted(number: int) -> str:
+    return "One static member" if number == 1 else f"{number} static members"
+
+
+CAUSE = Cause(
     summary="A static member came back in time; the group did not rebalance.",
     mechanism=(
         "A static member (group.instance.id) sends no LeaveGroup. When it joins again within "
         "session.timeout.ms the coordinator replaces its member id and returns the cached assignment."
     ),
-    signs=(
+    shows=(
         "'Static member … Replacing previously mapped member', 'will not trigger rebalance', the same "
         "generation as before."
     ),
     remedy="Nothing to do: this is what static membership is for.",
     usual="planned",
-    rank=22,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(speaks_for(REPLACED, DECISIVE + WEAK), speaks_for(SAME_GENERATION, DECISIVE)),
+    brings=("rolling-restart", "scale-out", "member-left"),
+    lookalikes=("static-member-fenced", "rolling-restart"),
     settings=("group.instance.id", "session.timeout.ms"),
     kips=("KIP-345",),
 )

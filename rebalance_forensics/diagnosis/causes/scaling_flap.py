@@ -6,19 +6,30 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.absences import Absence, distinct_events, span, touched
-from rebalance_forensics.diagnosis.comings import VOLUNTARY, Restart, born_with_the_group, closings, restarts
+from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.finding import LIKELY, UNSURE, Finding, Rule
+from rebalance_forensics.diagnosis.departures_and_restarts import (
+    VOLUNTARY,
+    Restart,
+    born_with_the_group,
+    closings,
+    restarts,
+)
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import Present, Sign, stated
+from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.names import is_bare_member_id
 
 CYCLES = 2
+CYCLED = stated("left-and-came-back-repeatedly", present="the same members left and came back while the others stayed")
+TAKEN_OVER = stated("places-taken-in-turn", present="members without a name left and others came in their place")
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that left in good order at least twice and came back, while others stayed throughout."""
     cycles: dict[Actor, list[Absence]] = defaultdict(list)
     for away in closings(timeline):
@@ -33,11 +44,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     aways = [w for a in flapping for w in cycles[a]]
     since = timeline.arrivals.since(_joined_before(timeline, aways))
     came = [a for a in since if a.actor in flapping and not a.while_empty]
-    told = any(w.actor.has_log or w.departures[0].why == "closed" for w in aways)
-    yield _finding(timeline, list(flapping), sorted(aways, key=lambda w: w.at), came, LIKELY if told else UNSURE)
+    yield _hypothesis(timeline, list(flapping), sorted(aways, key=lambda w: w.at), came, CYCLED)
 
 
-def _nameless(timeline: Timeline) -> Iterator[Finding]:
+def _nameless(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members whose ids name nobody: one leaves, another comes in its place, leaves as well, and so on."""
     chain_of: dict[Actor, list[Restart]] = {}
     for restart in restarts(timeline):
@@ -52,10 +62,10 @@ def _nameless(timeline: Timeline) -> Iterator[Finding]:
         return
     links = sorted((r for c in chains for r in c), key=lambda r: r.away.at)
     actors = list(dict.fromkeys(x for r in links for x in (r.by, *(a.actor for a in r.arrivals))))
-    yield _finding(timeline, actors, [r.away for r in links], [a for r in links for a in r.arrivals], UNSURE)
+    yield _hypothesis(timeline, actors, [r.away for r in links], [a for r in links for a in r.arrivals], TAKEN_OVER)
 
 
-def _waves(timeline: Timeline) -> Iterator[Finding]:
+def _waves(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members whose ids name nobody: as many come as went the last time, go together, and others stay throughout."""
     left = {a.actor: a for a in closings(timeline) if a.back_at is None}
     born = born_with_the_group(timeline)
@@ -70,7 +80,7 @@ def _waves(timeline: Timeline) -> Iterator[Finding]:
     alike = len(waves) >= CYCLES and len({len(wave) for wave in waves}) == 1
     if alike and _others_stayed(timeline, came[0].at):
         actors = list(dict.fromkeys(a.actor for a in came))
-        yield _finding(timeline, actors, [left[a] for a in actors], came, UNSURE)
+        yield _hypothesis(timeline, actors, [left[a] for a in actors], came, TAKEN_OVER)
 
 
 def _is_nameless(arrival: Arrival) -> bool:
@@ -92,18 +102,20 @@ def _joined_before(timeline: Timeline, aways: list[Absence]) -> int:
     return next((a.at for a in between if a.actor in actors), first)
 
 
-def _finding(
-    timeline: Timeline, flapping: list[Actor], aways: list[Absence], came: list[Arrival], confidence: float
-) -> Finding:
+def _hypothesis(
+    timeline: Timeline, flapping: list[Actor], aways: list[Absence], came: list[Arrival], how: Sign
+) -> Hypothesis:
     facts = (*(f for w in aways for f in w.facts()), *came)
     names = ", ".join(c.name for c in culprits_of(timeline, flapping))
-    return Finding(
+    return Hypothesis(
         because=distinct_events(e for w in aways for e in w.events()),
         culprits=culprits_of(timeline, flapping),
-        confidence=confidence,
+        answers={how: Present(distinct_events(e for w in aways for e in w.events()[:1]))},
+        actors=tuple(flapping),
+        absences=tuple(aways),
         severity="warning",
-        claims=(*facts, *touched(timeline, facts)),
-        core=tuple(d for w in aways for d in w.departures),
+        brings=(*facts, *touched(timeline, facts)),
+        explains=tuple(d for w in aways for d in w.departures),
         narrative=(
             f"{names} left and came back {len(aways)} times while the other members stayed: "
             f"scaling that does not settle."
@@ -118,16 +130,23 @@ def _finding(
     )
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="The same members are added and removed again and again, usually by an autoscaler.",
     mechanism=(
         "Each step is a rebalance; its pause raises the lag that the autoscaler watches, which makes the next step."
     ),
-    signs="Alternating scale-out and scale-in of the same members while others stay.",
+    shows="Alternating scale-out and scale-in of the same members while others stay.",
     remedy="Hysteresis: a longer stabilization window, or scaling on a smoother signal than lag.",
     usual="fault",
-    rank=28,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(
+        speaks_for(CYCLED, WEAK),
+        speaks_for(TAKEN_OVER, WEAK),
+        speaks_for(closes.shutdown_logged, STRONG + WEAK),
+        speaks_against(closes.error_before_close, STRONG),
+    ),
+    brings=("member-left", "scale-in", "scale-out", "rolling-restart"),
+    lookalikes=("rolling-restart", "slow-processing", "thread-replacement"),
     settings=("session.timeout.ms", "partition.assignment.strategy", "group.protocol"),
     kips=("KIP-429", "KIP-848"),
 )

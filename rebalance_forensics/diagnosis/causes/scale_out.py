@@ -5,35 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.absences import distinct_events, only_listed, runs, touched
-from rebalance_forensics.diagnosis.comings import born_with_the_group, successors
+from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.finding import GUESS, LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.departures_and_restarts import born_with_the_group, successors
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
 
 ONE_SCALING_MS = 120_000
 NO_SWAP_MS = 15_000
 _LISTED = "; only the leader's list names them, so they may as well be back from a restart"
+NEWCOMERS = stated("new-members-joined", present="members never seen before joined while others were in")
+ONLY_LISTED = stated(
+    "new-in-a-list", present="only the leader's list names them, so they may as well be back from a restart"
+)
 ONE_PROCESS_MS = 10_000
 """The threads of a process that starts ask to join within this time of each other."""
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members never seen before that came while others were in."""
     born = born_with_the_group(timeline) | {id(a) for came in successors(timeline).values() for a in came}
     new = [a for a in timeline.arrivals if id(a) not in born and (a.first or _is_added_thread(timeline, a))]
     for group in runs(new, lambda a: a.at, ONE_SCALING_MS):
         actors = [a.actor for a in group]
         listed = all(only_listed(a) for a in group)
-        yield Finding(
+        yield Hypothesis(
             because=distinct_events(
                 e for a in group for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))
             ),
             culprits=culprits_of(timeline, actors),
-            confidence=GUESS if listed else LIKELY,
+            answers={ONLY_LISTED if listed else NEWCOMERS: Present(tuple(e for a in group for e in a.events[:1]))},
             severity="info",
-            claims=(*group, *touched(timeline, group)),
-            core=tuple(group),
+            brings=(*group, *touched(timeline, group)),
+            explains=tuple(group),
             narrative=f"{_counted(len(set(actors)))} joined a group that already had some{_LISTED if listed else ''}.",
         )
 
@@ -51,16 +57,17 @@ def _counted(number: int) -> str:
     return "A new member" if number == 1 else f"{number} new members"
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="Members were added.",
     mechanism="Each newcomer makes the coordinator rebalance, under eager protocols with a stop of the whole group.",
-    signs="Joins without leaves, under names never seen before.",
+    shows="Joins without leaves, under names never seen before.",
     remedy=(
         "Nothing to do. Add members together rather than one by one; cooperative rebalancing keeps the others reading."
     ),
     usual="planned",
-    rank=37,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(speaks_for(NEWCOMERS, DECISIVE), speaks_for(ONLY_LISTED, 0)),
+    lookalikes=("rolling-restart", "startup", "shared-group-id"),
     settings=("group.initial.rebalance.delay.ms", "partition.assignment.strategy", "group.protocol"),
     kips=("KIP-429", "KIP-848"),
 )

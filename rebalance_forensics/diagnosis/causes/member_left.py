@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.absences import TOGETHER_MS, Absence, distinct_events, seconds, touched
-from rebalance_forensics.diagnosis.comings import closings
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, Finding, Rule
-from rebalance_forensics.diagnosis.last_words import exception_before
+from rebalance_forensics.diagnosis.departures_and_restarts import closings
+from rebalance_forensics.diagnosis.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamThreadStateChanged
 from rebalance_forensics.timeline.build import Timeline
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame members that closed after an exception, and lone ones that closed and came back."""
     for away in closings(timeline):
         errors = exception_before(timeline, away)
@@ -23,7 +25,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
             yield _finding(timeline, away, errors)
 
 
-def _finding(timeline: Timeline, away: Absence, errors: list[Event]) -> Finding:
+def _finding(timeline: Timeline, away: Absence, errors: list[Event]) -> Hypothesis:
     name = culprits_of(timeline, [away.actor])[0].name
     facts = away.facts()
     words = (
@@ -31,13 +33,14 @@ def _finding(timeline: Timeline, away: Absence, errors: list[Event]) -> Finding:
         if errors
         else ""
     )
-    return Finding(
+    return Hypothesis(
         because=distinct_events([*errors[:6], *away.events()]),
         culprits=culprits_of(timeline, [away.actor]),
-        confidence=CERTAIN if errors else PROBABLE,
         severity="info" if not errors else "critical" if _left_nobody(timeline, away) else "warning",
-        claims=(*facts, *touched(timeline, facts)),
-        core=tuple(away.departures),
+        brings=(*facts, *touched(timeline, facts)),
+        explains=tuple(away.departures),
+        actors=(away.actor,),
+        absences=(away,),
         struck_at=away.stop.at if errors and away.stop is not None else None,
         narrative=f"{_who_ended(away, name)} after {words}."
         if errors
@@ -89,16 +92,21 @@ def _gone(away: Absence) -> str:
     return f"it was back after {seconds(max(away.back_at - away.at, 0))}"
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="One member closed its consumer while the group lived on.",
     mechanism=(
         "An exception leaves the poll loop, the application closes the consumer, the close sends "
         "LeaveGroup and the coordinator rebalances. The member stays away until somebody restarts it."
     ),
-    signs="Leave reason 'the consumer is being closed', an exception just before it in the client's log.",
+    shows="Leave reason 'the consumer is being closed', an exception just before it in the client's log.",
     remedy="Handle the exception (retry, dead letters), or restart the consumer.",
     usual="fault",
-    rank=34,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(
+        speaks_for(closes.error_before_close, DECISIVE - WEAK, absent=0),
+        speaks_for(closes.closed, STRONG, absent=DECISIVE),
+    ),
+    brings=("scale-in",),
+    lookalikes=("scale-in", "slow-processing", "process-crash"),
     kips=("KIP-800",),
 )

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from rebalance_forensics.diagnosis.absences import Absence, absences, runs
-from rebalance_forensics.diagnosis.last_words import exception_before
-from rebalance_forensics.diagnosis.silence import silences
+from rebalance_forensics.diagnosis.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import AssignmentComputed, GenerationStabilized, GroupEmptied, SyncSucceeded
 from rebalance_forensics.timeline.actors import Actor
@@ -36,8 +37,27 @@ def closings(timeline: Timeline) -> list[Absence]:
 
 def _closings(timeline: Timeline) -> list[Absence]:
     left = absences(timeline, VOLUNTARY)
-    quiet = [s.away for s in silences(timeline) if s.verdict == "closed"]
+    # A container that stops a consumer may unsubscribe it first, as Spring's does; the stop is what happened.
+    left += [a for a in absences(timeline, ("unsubscribed",)) if ended_with_its_process(a)]
+    quiet = [a for a in losses(timeline) if _closed_unheard(timeline, a)]
     return sorted([*left, *quiet], key=lambda a: (a.at, a.actor.name))
+
+
+def ended_with_its_process(absence: Absence) -> bool:
+    """Whether the process stopped, or another one started in its place."""
+    return absence.stop is not None or absence.start is not None
+
+
+def _closed_unheard(timeline: Timeline, absence: Absence) -> bool:
+    """Its log says that it closed, or ends with an error where no LeaveGroup would have been logged."""
+    if is_static(timeline, absence) or not absence.actor.has_log:
+        return False
+    if absence.stop is not None:
+        return True
+    gone = absence.start is None and absence.back_at is None
+    alive = timeline.said_by(absence.actor, Event).first(absence.at + 1) is not None
+    unheard = all(d.why == "vanished" for d in absence.departures) and not logs_its_leaving(timeline, absence.actor)
+    return gone and not alive and unheard and bool(exception_before(timeline, absence))
 
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
@@ -161,7 +181,7 @@ def shutdowns(timeline: Timeline) -> list[list[Absence]]:
 
 
 def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
-    static = [s.away for s in silences(timeline) if s.verdict == "static"]
+    static = [a for a in losses(timeline) if is_static(timeline, a)]
     unheard = {id(a) for a in static if a.stop is None}
     gone = [a for a in (*closings(timeline), *static) if a.back_at is None or _later(timeline, a)]
     ends = (_end_of(run) for run in runs(gone, lambda a: a.at, ONE_SHUTDOWN_MS))
@@ -220,11 +240,19 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
             continue
         came = timeline.arrivals.of(actor).last(last)
         went = timeline.departures.of(actor).last(last + 1_000)
+        if went is None and _stopped_for_good(timeline, actor, last):
+            continue
         if went is None and (came or timeline.said_by(actor, Event).first(last + 2_001)):
             return False
         if went is not None and came is not None and came.at > went.at:
             return False
     return bool(gone)
+
+
+def _stopped_for_good(timeline: Timeline, actor: Actor, last: int) -> bool:
+    """A static member that closed stays a member until its session expires, which the logs may not reach."""
+    stop = timeline.stops.of(actor).last(last)
+    return stop is not None and timeline.starts.of(actor).first(stop.at + 1) is None
 
 
 @dataclass(slots=True, eq=False)
@@ -243,7 +271,7 @@ def restarts(timeline: Timeline) -> list[Restart]:
 
 
 def _restarts(timeline: Timeline) -> list[Restart]:
-    crashed = [s.away for s in silences(timeline) if s.verdict in ("crash", "static") and _is_back(s.away)]
+    crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
     downs = sorted([*closings(timeline), *crashed], key=lambda a: a.at)
     found, used = [], set()
     for away in downs:
@@ -254,7 +282,7 @@ def _restarts(timeline: Timeline) -> list[Restart]:
     used |= born_with_the_group(timeline)
     newcomers = InTime(a for a in timeline.arrivals if a.first and _may_follow(a.actor) and id(a) not in used)
     anonymous = InTime(a for a in newcomers if _is_anonymous(a))
-    for away in [*downs, *(s.away for s in silences(timeline) if not s.away.actor.has_log and s.away.back_at is None)]:
+    for away in [*downs, *(a for a in losses(timeline) if not a.actor.has_log and a.back_at is None)]:
         if away.arrivals:
             continue
         # One of the two has no name; a KIP-848 member that had none has one when the group is back on the old protocol.
@@ -270,8 +298,18 @@ def _restarts(timeline: Timeline) -> list[Restart]:
 
 def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
     """Nameless newcomers that took the place of a member that fell silent, by the identity of its absence."""
-    silent = {id(s.away) for s in silences(timeline) if s.verdict == "crash"}
+    silent = {id(a) for a in losses(timeline) if not is_static(timeline, a)}
     return {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
+
+
+def _went_down(timeline: Timeline, absence: Absence) -> bool:
+    """Whether its process ended rather than stood still: it was started anew, or never used its old id again."""
+    if absence.stop is not None and not is_static(timeline, absence):
+        return False
+    if absence.actor.has_log:
+        return absence.start is not None
+    early = absence.back_at is not None and absence.back_at < absence.at
+    return early or is_static(timeline, absence) or all(d.why == "vanished" for d in absence.departures)
 
 
 def _is_back(away: Absence) -> bool:

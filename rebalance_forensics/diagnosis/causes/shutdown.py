@@ -1,0 +1,53 @@
+"""All members leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.absences import distinct_events, touched
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.culprits import the_group
+from rebalance_forensics.diagnosis.departures_and_restarts import shutdowns
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import stated
+from rebalance_forensics.diagnosis.signs import closings as closes
+from rebalance_forensics.timeline.build import Timeline
+
+ALL_WENT = stated("all-members-left", present="the last members left one soon after another, and the group is empty")
+
+
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Every time the last member goes in good order, with those that went shortly before."""
+    for group in shutdowns(timeline):
+        facts = tuple(f for a in group for f in a.departures)
+        stops = tuple(a.stop for a in group if a.stop)
+        yield Hypothesis(
+            because=distinct_events(e for a in group for e in a.events()),
+            culprits=(the_group(timeline, [a.actor for a in group]),),
+            severity="info",
+            brings=(*facts, *stops, *touched(timeline, facts)),
+            explains=facts,
+            narrative=_told(len({a.actor for a in group})),
+        )
+
+
+def _told(members: int) -> str:
+    if members == 1:
+        return "The last member shut down cleanly; the group is empty."
+    return f"The last {members} members shut down cleanly; the group is empty."
+
+
+CAUSE = Cause(
+    summary="All members left the group cleanly.",
+    mechanism=(
+        "Each close sends LeaveGroup; the coordinator rebalances among those that are left until the group is Empty."
+    ),
+    shows="Leave reason 'the consumer is being closed' of every member, then 'Group … is now empty'.",
+    remedy="Nothing to do. Offsets of an empty group expire after offsets.retention.minutes.",
+    usual="benign",
+    propose=propose,
+    signs=(speaks_for(ALL_WENT, DECISIVE), speaks_against(closes.error_before_close, STRONG)),
+    brings=("scale-in", "member-left", "static-member-expired", "rolling-restart", "unsubscribe"),
+    lookalikes=("process-crash", "streams-shutdown"),
+    settings=("offsets.retention.minutes",),
+)

@@ -1,0 +1,70 @@
+"""Members that closed: whether they did, whether their own logs say so, and what they logged just before."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.absences import SILENT, Absence, session_timeout_ms
+from rebalance_forensics.diagnosis.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
+from rebalance_forensics.diagnosis.signs.needs import own_log
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.coverage import HeardLog
+
+
+@sign(
+    present="it left by itself: LeaveGroup was sent, or its log shows a shutdown",
+    absent="it did not leave by itself",
+)
+def closed(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the members closed, whoever says so."""
+    del timeline
+    lines: list[Event] = []
+    for absence in subject.absences:
+        told = [e for d in absence.departures if d.why not in SILENT for e in d.events]
+        told += absence.stop.events if absence.stop is not None else []
+        if not told:
+            silent = [e for d in absence.departures for e in d.events]
+            return Absent(lines=tuple(silent)) if _evicted(absence) else Unobservable()
+        lines += told
+    return Present(tuple(lines)) if subject.absences else Unobservable()
+
+
+def _evicted(absence: Absence) -> bool:
+    """A Streams instance and a static member that close send no LeaveGroup and are evicted like the dead."""
+    quiet = absence.actor.kind == "instance" or bool(absence.actor.instance_ids)
+    return not quiet and any(d.why == "session-expired" for d in absence.departures)
+
+
+@sign(
+    present="a close was logged, by the member itself or as the leave reason",
+    absent="no close was logged",
+)
+def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether it is known that the consumers were closed, and did not leave for another reason."""
+    lines: list[Event] = []
+    for absence in subject.absences:
+        told = list(absence.stop.events[:2]) if absence.stop is not None else []
+        told += [e for d in absence.departures if d.why == "closed" for e in d.events[:1]]
+        if not told:
+            return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+        lines += told
+    return Present(tuple(lines)) if subject.absences else Unobservable()
+
+
+@sign(
+    present="an error was logged just before it closed",
+    absent="no error was logged just before it closed",
+)
+def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether an exception ended the membership."""
+    lines = [e for absence in subject.absences for e in exception_before(timeline, absence)[:6]]
+    if lines:
+        return Present(tuple(lines))
+    heard: list[HeardLog] = []
+    for absence in subject.absences:
+        logs = [log for log in timeline.coverage.of(absence.actor) if log.begin <= absence.at]
+        if not logs:
+            return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+        heard += logs
+    begin = subject.begin - session_timeout_ms(timeline)
+    return Absent(looked(heard, begin, subject.end)) if heard else Unobservable()

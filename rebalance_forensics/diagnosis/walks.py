@@ -1,0 +1,47 @@
+"""Walks: steps that go on to members or brokers not yet visited, however long each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from itertools import pairwise
+from statistics import median
+from typing import TypeVar
+
+from rebalance_forensics.timeline.windows import ONE_PACE, ONE_STEP_MS
+
+T = TypeVar("T")
+
+
+def walks(steps: Iterable[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
+    """The steps in time order, cut where a long gap leads back to somebody visited, or breaks the walk's own pace."""
+    ordered = sorted(steps, key=at)
+    found: list[list[T]] = []
+    for run in _without_returns(ordered, at, whom):
+        found += _at_one_pace(run, at)
+    return found
+
+
+def _without_returns(ordered: list[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
+    """Cut where somebody is visited again after more than a step's time: that is another walk."""
+    found: list[list[T]] = []
+    visited: set[Hashable] = set()
+    for step in ordered:
+        near = bool(found) and at(step) - at(found[-1][-1]) <= ONE_STEP_MS
+        if not found or (whom(step) in visited and not near):
+            found.append([])
+            visited = set()
+        found[-1].append(step)
+        visited.add(whom(step))
+    return found
+
+
+def _at_one_pace(run: list[T], at: Callable[[T], int]) -> list[list[T]]:
+    """Cut where a gap is much longer than the others; of two steps nobody knows a pace but the usual one."""
+    gaps = [at(b) - at(a) for a, b in pairwise(run)]
+    longest = max(ONE_STEP_MS, ONE_PACE * int(median(gaps)) if len(gaps) > 1 else 0)
+    found = [run[:1]]
+    for step, gap in zip(run[1:], gaps, strict=True):
+        if gap > longest:
+            found.append([])
+        found[-1].append(step)
+    return found
