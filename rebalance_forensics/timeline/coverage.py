@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,8 +87,11 @@ def coverage_of(
                 brokers[place_of(event)].append(event)
         elif (actor := cast.of_speaker(event)) is not None:
             by_actor[actor][place_of(event)].append(event)
+    # Of a log that several processes share only their own lines tell how far each of them is heard.
+    shared = Counter(place for told in by_actor.values() for place in told)
+    alone = {place: span for place, span in whole.items() if shared[place] == 1}
     return Coverage(
-        {actor: _heard(told, whole) for actor, told in by_actor.items()},
+        {actor: _heard(told, alone) for actor, told in by_actor.items()},
         _heard(brokers, whole),
     )
 

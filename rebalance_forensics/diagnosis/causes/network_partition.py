@@ -74,7 +74,7 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(heartbeats.no_leave_sent, 0, absent=DECISIVE),
-        speaks_for(heartbeats.disconnects, STRONG, absent=DECISIVE),
+        speaks_for(heartbeats.disconnects, STRONG + WEAK, absent=DECISIVE),
         speaks_for(heartbeats.cut_off_alone, STRONG),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
@@ -83,6 +83,7 @@ CAUSE = Cause(
         speaks_for(heartbeats.own_log_goes_on, 0, absent=DECISIVE),
         speaks_against(threads.other_threads_stayed, DECISIVE),
     ),
+    prior=-WEAK,
     brings=("rebalance-straggler",),
     lookalikes=("process-crash", "process-pause", "coordinator-failover"),
     settings=("session.timeout.ms", "request.timeout.ms"),

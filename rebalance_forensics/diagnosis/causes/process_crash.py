@@ -84,8 +84,9 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
-        speaks_for(heartbeats.new_process, STRONG, absent=DECISIVE),
-        speaks_against(heartbeats.own_log_goes_on, DECISIVE, absent=STRONG),
+        speaks_for(heartbeats.new_process, STRONG, absent=STRONG),
+        speaks_against(heartbeats.old_id_used_again, DECISIVE),
+        speaks_against(heartbeats.own_log_goes_on, STRONG + WEAK, absent=STRONG),
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_against(heartbeats.disconnects, STRONG),
         speaks_against(heartbeats.returned_unexplained, STRONG),

@@ -34,6 +34,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             severity="info",
             brings=(*facts, *touched(timeline, facts)),
             explains=tuple(d for a in group for d in a.departures),
+            actors=tuple(dict.fromkeys(actors)),
+            absences=tuple(group),
             narrative=f"{len(set(actors))} of {len(timeline.actors())} members shut down cleanly and stayed away.",
         )
 

@@ -40,6 +40,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             severity="info",
             brings=(*group, *touched(timeline, group)),
             explains=tuple(group),
+            actors=tuple(dict.fromkeys(actors)),
             narrative=f"{_counted(len(set(actors)))} joined a group that already had some{_LISTED if listed else ''}.",
         )
 

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_
 from rebalance_forensics.diagnosis.culprits import the_group
 from rebalance_forensics.diagnosis.departures_and_restarts import shutdowns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import stated
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.timeline.build import Timeline
 
@@ -27,6 +27,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             severity="info",
             brings=(*facts, *stops, *touched(timeline, facts)),
             explains=facts,
+            actors=tuple(dict.fromkeys(a.actor for a in group)),
+            absences=tuple(group),
+            answers={ALL_WENT: Present(tuple(e for a in group for e in a.events()[:1]))},
             narrative=_told(len({a.actor for a in group})),
         )
 

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import the_group
 from rebalance_forensics.diagnosis.departures_and_restarts import startup_arrivals
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import stated
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.timeline.build import Timeline
 
 FROM_EMPTY = stated("joined-an-empty-group", present="the group was empty, and these members joined it together")
@@ -25,6 +25,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             severity="info",
             brings=(*run, *(r for r in touched(timeline, run) if r.started_at <= run[-1].at + 5_000)),
             explains=tuple(run),
+            actors=tuple(dict.fromkeys(actors)),
+            answers={FROM_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
             narrative=f"Group started: {_counted(len(set(actors)))} joined.",
         )
 

@@ -26,6 +26,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             severity="info",
             brings=(*facts, *touched(timeline, facts)),
             explains=tuple(away.departures),
+            actors=(away.actor,),
+            absences=(away,),
             narrative=f"{name} unsubscribed from all topics and left the group"
             + (", and subscribed again later." if away.back_at is not None else "."),
         )

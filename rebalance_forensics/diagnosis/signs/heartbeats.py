@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
-from rebalance_forensics.diagnosis.absences import SILENT, SOON_MS, Absence, session_timeout_ms
+from rebalance_forensics.diagnosis.absences import SILENT, Absence, session_timeout_ms
 from rebalance_forensics.diagnosis.heartbeat_loss import is_static
 from rebalance_forensics.diagnosis.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
@@ -19,6 +19,7 @@ from rebalance_forensics.events.rebalancing import (
     SyncFailed,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline.actors import own_member_id
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.names import is_bare_member_id
@@ -62,15 +63,30 @@ def _goes_on(timeline: Timeline, absence: Absence) -> Answer:
         return Unobservable()
     actor, end = absence.actor, timeline.coverage.ends(absence.actor)
     alive = tuple(islice(timeline.said_by(actor, Event).onwards(absence.at + 1), OWN_LINES)) if actor.has_log else ()
+    if alive and not covering(timeline.coverage.of(actor), absence.at - 1, time_of(alive[0])):
+        # A log that begins later, or holds warnings only, does not show whether the process was started anew.
+        return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     if alive:
         return Present(alive)
     if end is None:
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     if end > absence.at + WAKING_MS:
         return Present()
-    if absence.back_at is not None or timeline.coverage.end - absence.at < long_enough_ms(timeline, absence):
+    if absence.back_at is not None or timeline.coverage.end - absence.at < long_enough_ms(timeline):
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     return Absent(looked(timeline.coverage.of(actor), absence.at - session_timeout_ms(timeline), absence.at))
+
+
+@sign(present="it used its old member id again, which only the same process knows", absent="")
+def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
+    """A process that was started anew does not know the member id of the one before."""
+    for absence in subject.absences:
+        gone = {d.member for d in absence.departures if d.member}
+        said = timeline.said_by(absence.actor, Event).onwards(absence.at + 1)
+        told = tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
+        if told and absence.start is None:
+            return Present(told)
+    return Unobservable()
 
 
 @sign(present="a new process of it started", absent="no new process started: its log goes on without a start")
@@ -254,6 +270,11 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     """A process that stood still gives up its coordinator when it wakes up; one that did not poll keeps it."""
     for absence in subject.absences:
+        if any(isinstance(e, MemberFailed) for e in lines_of(absence)) or timeline.protocol not in (
+            "classic",
+            "unknown",
+        ):
+            return Unobservable()
         until = absence.back_at if absence.back_at is not None else absence.at
         told = timeline.said_by(absence.actor, CoordinatorLost).between(absence.at - 2_000, until + 500)
         if told:
@@ -286,10 +307,12 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
     return Absent() if any(a.has_log for a in subject.actors) else Unobservable()
 
 
-def long_enough_ms(timeline: Timeline, absence: Absence) -> int:
-    """How long the logs must go on after a departure to show a quick return."""
-    # A Streams instance that closes sends no LeaveGroup: its successor may wait for the old session to expire.
-    return max(SOON_MS, session_timeout_ms(timeline)) if absence.actor.kind == "instance" else SOON_MS
+def long_enough_ms(timeline: Timeline) -> int:
+    """How long the logs must go on after a departure before a missing return says something.
+
+    A silence that has lasted for a session is as likely as not to last for another one.
+    """
+    return session_timeout_ms(timeline)
 
 
 def patience_ms(timeline: Timeline) -> int:
@@ -313,7 +336,7 @@ def logs_go_on_long_enough(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a return could have been seen at all."""
     for absence in subject.absences:
         unseen = absence.back_at is None and absence.start is None
-        if unseen and timeline.coverage.end - absence.at < long_enough_ms(timeline, absence):
+        if unseen and timeline.coverage.end - absence.at < long_enough_ms(timeline):
             return Absent()
     return Present()
 
