@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rebalance_forensics.diagnosis.absences import SILENT, distinct_events, runs, seconds, setting
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import broker
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.presence import times_with_members
 from rebalance_forensics.diagnosis.refusals import denied
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.walks import walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
@@ -27,8 +30,11 @@ from rebalance_forensics.timeline.told import time_of
 TOGETHER_MS = 15_000
 ALL_AT_ONCE_MS = 5_000
 DENIED_MS = 10_000
-ONE_BOUNCE_MS = 300_000
 EFFECT_MS = 20_000
+LOADED = stated("group-loaded-elsewhere", present="another broker loaded the group, or the same one after a restart")
+LOST_BY_MOST = stated(
+    "coordinator-lost-by-most", present="most members with a log lost the same coordinator within seconds"
+)
 ONE_SHUTDOWN_MS = 60_000
 
 
@@ -41,15 +47,24 @@ class _Move:
     until: int
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Moves of the coordinator after the group's first generation, told by brokers or by most members at once."""
     settled = _settled_at(timeline)
     if settled is None:
         return
     moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
     peopled = times_with_members(timeline, (m.at for m in moves))
-    for chain in runs((m for m in moves if m.at in peopled), lambda m: m.at, ONE_BOUNCE_MS):
-        yield _finding(timeline, chain)
+    steps = [*(m for m in moves if m.at in peopled), *_bounces(timeline)]
+    for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
+        chain = [m for m in walk if m.events]
+        if chain:
+            yield _hypothesis(timeline, chain)
+
+
+def _bounces(timeline: Timeline) -> list[_Move]:
+    """Brokers that were restarted without coordinating this group: they show the pace of a walk over the cluster."""
+    stopped = ((time_of(e), e.broker if e.broker is not None else e.speaker.broker) for e in timeline.of(BrokerStopped))
+    return [_Move(at, f"broker-{broker}", (), certain=False, until=at) for at, broker in stopped if broker is not None]
 
 
 def _settled_at(timeline: Timeline) -> int | None:
@@ -164,24 +179,24 @@ def _is_loss(event: Event) -> bool:
     return isinstance(event, CoordinatorLost)
 
 
-def _finding(timeline: Timeline, chain: list[_Move]) -> Finding:
+def _hypothesis(timeline: Timeline, chain: list[_Move]) -> Hypothesis:
     names = list(dict.fromkeys(m.broker for m in chain))
     facts = _effects(timeline, chain)
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + 60_000) for m in chain)
     down = _whole_cluster_stopped(timeline, chain)
     told = " then ".join(names)
-    return Finding(
+    return Hypothesis(
         because=distinct_events(e for m in sorted(chain, key=lambda m: not m.certain) for e in m.events),
         culprits=tuple(broker(n) for n in sorted(names)),
-        confidence=CERTAIN if any(m.certain for m in chain) else LIKELY,
+        answers={LOADED if any(m.certain for m in chain) else LOST_BY_MOST: Present(chain[0].events)},
         severity="info" if planned or down else "warning",
         onset=chain[0].at,
-        claims=facts,
+        brings=facts,
         narrative=f"{told} stopped coordinating the group; another broker took over"
         + ("." if facts else ", and the generation stayed as it was."),
         advice=(
             Advice(
-                action="Restart brokers by controlled shutdown, one at a time; look at why this one went.",
+                action="Restart brokers by controlled shutdown, one at a time; find out why this one stopped.",
                 why=(
                     f"The group could not commit or heartbeat for up to {seconds(_without(chain))}, until another "
                     "broker had loaded its metadata."
@@ -238,20 +253,30 @@ def _has_own_cause(timeline: Timeline, at: int) -> bool:
     return bool(timeline.moves(at - 1_999, at + 1_999))
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="The coordinator broker died, froze, restarted or handed the group over.",
     mechanism=(
         "A group lives on the leader of one __consumer_offsets partition. When that moves, the new leader"
         " loads the group's metadata and the members find it anew; generations go on where they were "
         "unless sessions expire meanwhile."
     ),
-    signs="Load and unload lines, Resigned/Elected, 'coordinator unavailable' at many members, many groups at once.",
+    shows="Load and unload lines, Resigned/Elected, 'coordinator unavailable' at many members, many groups at once.",
     remedy=(
-        "Find why the broker went; keep __consumer_offsets replicated and small, session.timeout.ms above"
+        "Find out why the broker stopped; keep __consumer_offsets replicated and small, session.timeout.ms above"
         " the time to fail over."
     ),
     usual="fault",
-    rank=13,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(speaks_for(LOADED, DECISIVE + WEAK), speaks_for(LOST_BY_MOST, DECISIVE)),
+    brings=(
+        "network-partition",
+        "process-pause",
+        "process-crash",
+        "rebalance-straggler",
+        "scale-out",
+        "unstable-leader",
+        "enforced-rebalance",
+    ),
+    lookalikes=("network-partition",),
     settings=("offsets.topic.replication.factor", "session.timeout.ms", "controlled.shutdown.enable"),
 )
