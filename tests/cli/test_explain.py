@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rebalance_forensics.diagnosis.engine.discovery import all_causes
 from rebalance_forensics.diagnosis.follow_ups import FOLLOW_UPS
 from rebalance_forensics.diagnosis.kafka_settings import SETTINGS
 from rebalance_forensics.diagnosis.kips import KIPS
-from rebalance_forensics.diagnosis.registry import all_rules
 from tests.conftest import Command
 
 LINE = (
@@ -42,7 +42,7 @@ def test_follow_ups_are_explained_as_well(command: Command) -> None:
 
 
 def test_every_follow_up_names_settings_and_kips_that_there_are() -> None:
-    assert not FOLLOW_UPS.keys() & all_rules().keys()
+    assert not FOLLOW_UPS.keys() & all_causes().keys()
     for told in FOLLOW_UPS.values():
         assert set(told.settings) <= SETTINGS.keys()
         assert set(told.kips) <= KIPS.keys()

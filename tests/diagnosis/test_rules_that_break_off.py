@@ -1,4 +1,4 @@
-"""A rule that breaks off silences no other, and its cause is called neither found nor ruled out."""
+"""A cause that breaks off silences no other, and its cause is called neither found nor ruled out."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_forensics.diagnosis import registry
-from rebalance_forensics.diagnosis.finding import Finding
+from rebalance_forensics.diagnosis.engine import discovery
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.timeline.build import Timeline
 from tests.diagnosis.closings import closes
 from tests.story import Story
 
 
-def breaks_off(_timeline: Timeline) -> Iterator[Finding]:
+def breaks_off(_timeline: Timeline) -> Iterator[Hypothesis]:
     yield from ()
     raise LookupError("no such member")
 
 
 @pytest.fixture
 def broken_scale_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = registry.all_rules()
+    causes = discovery.all_causes()
     monkeypatch.setattr(
-        registry, "all_rules", lambda: rules | {"scale-out": replace(rules["scale-out"], diagnose=breaks_off)}
+        discovery, "all_causes", lambda: causes | {"scale-out": replace(causes["scale-out"], propose=breaks_off)}
     )
 
 
