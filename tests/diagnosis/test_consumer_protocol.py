@@ -10,7 +10,7 @@ EVERY_SIDE = pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
 
 @EVERY_SIDE
 def test_a_member_that_falls_silent_for_good_has_died(seen: Side) -> None:
-    story = three_members(seen).expires("c-3", "01:10:00.000", "c-1", "c-2")
+    story = three_members(seen).expires("c-3", "01:10:00.000", "c-1", "c-2").goes_on("01:15:00.000")
     assert story.causes() == ["process-crash"]
     _, lower = story.the_incident().root_causes[0].advice
     assert lower.action.startswith("Lower the group's consumer.session.timeout.ms (kafka-configs.sh")

@@ -16,7 +16,7 @@ def test_all_members_that_close_shut_the_group_down(release: Release) -> None:
     last = story.case().incidents[-1]
     assert last.root_causes[0].cause == "shutdown"
     assert last.severity == "info"
-    assert last.summary == "The last 2 members closed in good order; the group is empty."
+    assert last.summary == "The last 2 members shut down cleanly; the group is empty."
     assert story.causes() == []
 
 

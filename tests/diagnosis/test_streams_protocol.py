@@ -11,7 +11,7 @@ EVERY_SIDE = pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
 
 @EVERY_SIDE
 def test_a_node_whose_tasks_go_to_another_without_a_word_has_died(seen: Side) -> None:
-    story = two_nodes(seen).dies("node-2", "01:10:00.000", "node-1")
+    story = two_nodes(seen).dies("node-2", "01:10:00.000", "node-1").goes_on("01:15:00.000")
     assert story.causes() == ["process-crash"]
     assert story.the_incident().severity == "critical"
 

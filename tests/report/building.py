@@ -252,8 +252,8 @@ def a_crash() -> Incident:
             ),
         ),
         ruled_out=(
-            RuledOut(cause="process-pause", why="payments-2 never came back."),
-            RuledOut(cause="network-partition", why="its own log does not go on after 10:01:26."),
+            RuledOut(cause="process-pause", sign="came-back", why="payments-2 never came back."),
+            RuledOut(cause="network-partition", sign="disconnects", why="its own log does not go on after 10:01:26."),
         ),
         generations=(8,),
         impact=Impact(pause_ms=6_400, members=3, partitions=12, rebalances=1, stop_the_world_ms=3_200),

@@ -94,7 +94,8 @@ CAUSE = Cause(
         speaks_against(heartbeats.may_be_back_unnamed, STRONG),
         speaks_against(heartbeats.closes_without_leaving, WEAK),
         speaks_against(threads.other_threads_stayed, DECISIVE),
-        speaks_for(heartbeats.logs_go_on_long_enough, 0, absent=STRONG),
+        speaks_for(heartbeats.logs_go_on_long_enough, 0, absent=WEAK),
+        speaks_against(heartbeats.logs_end_at_once, WEAK),
     ),
     brings=(
         "rebalance-straggler",

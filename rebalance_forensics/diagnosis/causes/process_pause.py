@@ -81,7 +81,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_for(heartbeats.came_back, 0, absent=DECISIVE),
         speaks_against(heartbeats.not_back_yet, STRONG),
-        speaks_against(heartbeats.disconnects, STRONG),
+        speaks_against(heartbeats.disconnects, DECISIVE),
         speaks_against(heartbeats.returned_unexplained, WEAK),
         speaks_against(heartbeats.awake_while_away, STRONG),
         speaks_against(heartbeats.old_id_still_in, STRONG),

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rebalance_forensics.diagnosis.cause import WEAK
 from rebalance_forensics.diagnosis.engine.weighing import Weighed
 from rebalance_forensics.timeline.facts import Fact
 
@@ -60,13 +61,18 @@ def _in_turn(possible: Sequence[Weighed], brings: Brings) -> Iterable[Weighed]:
         if id(one) in done:
             return
         done.add(id(one))
-        deeper = {id(w): w for f in _core(one) for w in accounting[id(f)] if one.cause in brings[w.cause]}
+        deeper = {id(w): w for f in _core(one) for w in accounting[id(f)] if _may_bring(w, one, brings)}
         for other in sorted(deeper.values(), key=_best_first):
             yield from turn(other)
         yield one
 
     for one in possible:
         yield from turn(one)
+
+
+def _may_bring(deeper: Weighed, one: Weighed, brings: Brings) -> bool:
+    """Whether one may follow from the other: a bare guess does not take in what the lines say clearly."""
+    return one.cause in brings[deeper.cause] and deeper.odds >= min(one.odds, WEAK)
 
 
 def _core(one: Weighed) -> tuple[Fact, ...]:

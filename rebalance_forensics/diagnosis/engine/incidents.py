@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table, would_decide
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.root_causes import root_cause, summary_of
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Impact, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.what_if import alternatives
 from rebalance_forensics.events.connect import WorkerAssigned
@@ -48,7 +50,7 @@ def incident_of(
         started_at=started,
         ended_at=None if ongoing else ended,
         ongoing=ongoing,
-        severity=max((h.severity for h in told), key=lambda s: _WEIGHT[s]),
+        severity=_severity(told, confidence),
         summary=summary_of(draft.findings),
         root_causes=(verdict, *(root_cause(timeline, r.cause, r.weighed, r.confidence) for r in rivals)),
         ruled_out=ruled_out(timeline, causes, draft.findings, outcome, [r.cause for r in rivals]),
@@ -60,6 +62,12 @@ def incident_of(
         what_if=alternatives(timeline, started, ended, (draft.cause,), [r for r, _ in mine]),
         occurrences=len(draft.findings),
     )
+
+
+def _severity(told: Sequence[Hypothesis], confidence: float) -> Severity:
+    """The worst of its hypotheses; a guess is not critical."""
+    worst = max((h.severity for h in told), key=lambda s: _WEIGHT[s])
+    return "warning" if worst == "critical" and confidence <= GUESS else worst
 
 
 def _still_going(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.absences import Absence, session_timeout_ms
+from rebalance_forensics.diagnosis.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -34,7 +35,9 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     looked_in: list[LookedIn] = []
     for absence in subject.absences:
         begin, end = absence.at - 2_000, absence.at + 2_000
-        logs = covering(timeline.coverage.of(absence.actor), begin, end)
+        # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO.
+        told_it = logs_its_leaving(timeline, absence.actor)
+        logs = covering(timeline.coverage.of(absence.actor), begin, end) if told_it else ()
         looked_in += looked(logs, begin, end)
         if not logs:
             needs.append(own_log(absence, session_timeout_ms(timeline)))

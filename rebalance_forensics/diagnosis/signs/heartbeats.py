@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.names import is_bare_member_id
 from rebalance_forensics.timeline.told import time_of
-from rebalance_forensics.timeline.windows import BURST_MS, REQUEST_TIMEOUT_MS, SAME_REBALANCE_MS, WAKING_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, BURST_MS, REQUEST_TIMEOUT_MS, SAME_REBALANCE_MS, WAKING_MS
 
 OWN_LINES = 4
 
@@ -140,12 +140,11 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
     session = session_timeout_ms(timeline)
     until = absence.back_at if absence.back_at is not None else absence.at + WAKING_MS
     logs = covering(timeline.coverage.of(absence.actor), absence.at - session, until)
-    # A client that is cut off says so only when a request times out.
-    if (
-        logs
-        and until - (absence.at - session) >= REQUEST_TIMEOUT_MS
-        and isinstance(_goes_on(timeline, absence), Present)
-    ):
+    # A classic client that is cut off gives up its coordinator when its own session is over; later ones say nothing
+    # until a request times out.
+    needed = session if timeline.protocol in ("classic", "unknown") else REQUEST_TIMEOUT_MS
+    alive = isinstance(_goes_on(timeline, absence), Present)
+    if logs and alive and until - (absence.at - session) >= needed:
         return Absent(looked(logs, absence.at - session, until))
     return Unobservable((own_log(absence, session),))
 
@@ -341,6 +340,14 @@ def logs_go_on_long_enough(timeline: Timeline, subject: Subject) -> Answer:
     return Present()
 
 
+@sign(present="the logs end with its eviction", absent="")
+def logs_end_at_once(timeline: Timeline, subject: Subject) -> Answer:
+    """Nothing that happened afterwards could have been seen."""
+    unseen = [a for a in subject.absences if a.back_at is None and a.start is None]
+    ended = any(timeline.coverage.end - a.at < AT_ONCE_MS // 5 for a in unseen)
+    return Present() if ended else Absent()
+
+
 @sign(present="only a failed SyncGroup tells that it was no longer a member", absent="")
 def unknown_at_sync_only(timeline: Timeline, subject: Subject) -> Answer:
     """A member that waited for its assignment too long is unknown as well; nothing says that it was silent."""
@@ -375,6 +382,7 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     for absence in subject.absences:
         unheard = all(d.why == "vanished" for d in absence.departures)
         polls = absence.actor.kind != "worker"  # nobody calls poll() on a Connect worker's membership
-        if not (unheard and polls and absence.actor.has_log) or logs_its_leaving(timeline, absence.actor):
+        alive = isinstance(_goes_on(timeline, absence), Present)
+        if not (unheard and polls and alive) or logs_its_leaving(timeline, absence.actor):
             return Absent()
     return Present() if subject.absences else Unobservable()
