@@ -208,7 +208,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         pauses=Lasting(pauses_of(cast, starts, events), attrgetter("started_at"), attrgetter("ended_at")),
         coordinators=coordinators_of(grouped),
         clocks=tuple(clocks[place] for place in sorted(clocks, key=lambda p: (p[0], p[1] or ""))),
-        coverage=coverage_of(cast, events, around.logs, clocks),
+        coverage=coverage_of(cast, events, said_by_brokers, around.logs, clocks),
         settings=settings_of(events, said_by_brokers),
     )
 
