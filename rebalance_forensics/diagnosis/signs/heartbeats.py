@@ -84,6 +84,10 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
         gone = {d.member for d in absence.departures if d.member}
         said = timeline.said_by(absence.actor, Event).onwards(absence.at + 1)
         told = tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
+        # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
+        told += tuple(
+            e for a in absence.arrivals if a.member in gone and is_bare_member_id(a.member) for e in a.events[:1]
+        )
         if told and absence.start is None:
             return Present(told)
     return Unobservable()
@@ -104,7 +108,6 @@ def _anew(timeline: Timeline, absence: Absence) -> Answer:
     gone = {d.member for d in absence.departures if is_bare_member_id(d.member or "")}
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
     if gone and back:
-        # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
         lines = tuple(e for a in back for e in a.events[:1])
         return Absent(lines=lines) if any(a.member in gone for a in back) else Present(lines)
     return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
