@@ -10,7 +10,6 @@ from typing import TypeVar
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.rebalancing import (
     AssignmentComputed,
@@ -23,6 +22,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
 from rebalance_forensics.timeline.names import name_in_member_id, streams_thread
+from rebalance_forensics.timeline.session_timeouts import session_timeout_of
 
 T = TypeVar("T")
 
@@ -222,14 +222,7 @@ def session_told_ms(timeline: Timeline) -> int | None:
 
 
 def _session_told_ms(timeline: Timeline) -> int | None:
-    for event in reversed(timeline.of(MemberLoaded, MemberLeft)):
-        assert isinstance(event, MemberLoaded | MemberLeft)
-        if event.session_timeout_ms is not None:
-            return event.session_timeout_ms
-    # From KIP-848 on the broker sets it: what a client prints is not used.
-    own = timeline.protocol in ("classic", "unknown")
-    name = "session.timeout.ms" if own else f"group.{timeline.protocol}.session.timeout.ms"
-    return setting(timeline, name, 0) or None
+    return session_timeout_of(timeline.own, timeline.protocol, timeline.settings) or None
 
 
 def setting(timeline: Timeline, name: str, default: int) -> int:

@@ -13,7 +13,7 @@ from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.json_reading import evidence_document, reading_document
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.report.times import iso
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Identity, Member, Pause
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Identity, Member, Pause, UnreadSpan
 
 SCHEMA_VERSION = 1
 
@@ -73,6 +73,7 @@ def _group(history: GroupHistory) -> Document:
         ],
         "generations": [_generation(generation) for generation in history.generations],
         "pauses": [_pause(pause) for pause in history.pauses],
+        "unread": [_unread(span) for span in history.unread],
         "identities": [_identity(identity) for identity in history.identities],
         "settings": dict(history.settings),
         "versions": [{"name": name, "version": version} for name, version in history.versions],
@@ -116,6 +117,19 @@ def _pause(pause: Pause) -> Document:
         "ms": None if pause.ended_at is None else pause.ended_at - pause.started_at,
         "partitions": list(pause.partitions),
         "kind": pause.kind,
+    }
+
+
+def _unread(span: UnreadSpan) -> Document:
+    return {
+        "partition": span.partition,
+        "from": iso(span.started_at),
+        "to": iso(span.ended_at),
+        "ms": None if span.ended_at is None else span.ended_at - span.started_at,
+        "client_id": span.client_id,
+        "why": span.why,
+        "certain": span.certain,
+        "from_earliest": iso(span.from_earliest),
     }
 
 

@@ -26,3 +26,9 @@ ONE_PACE = 3
 """Steps of one walk differ by less than this factor from its median step; a member may be slow to come up."""
 AT_ONCE_MS = 10_000
 """Members that are told to stop together are gone within this."""
+SHORTEST_UNREAD_MS = 100
+"""Spans without a reader that are shorter are not told (contract)."""
+BARRIER_MS = 6_000
+"""A member that polls hears of a rebalance at its next heartbeat (3 s unless set) and rejoins at its next poll."""
+HEARTBEAT_MS = 3_000
+"""heartbeat.interval.ms of the Java client unless set; others have the same or a little more."""
