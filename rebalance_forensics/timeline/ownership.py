@@ -60,12 +60,14 @@ class Ownership:
 
     readings: tuple[PartitionReading, ...] = ()
     unread: tuple[UnreadSpan, ...] = ()
+    until: int = 0
+    """When the logs end."""
 
     def stopped_ms(self, begin: int, end: int) -> int | None:
         """For how long, between two times, no partition of the group was read; None where no owner is told."""
         if not self.readings:
             return None
-        first = min(reading.begin for reading in self.readings)
+        first, end = min(reading.begin for reading in self.readings), min(end, self.until)
         stopped, at = 0, max(begin, first)
         for reading in sorted(self.readings, key=attrgetter("begin")):
             if reading.begin >= end:
@@ -152,7 +154,7 @@ def ownership_of(told: Told) -> Ownership:
     ]
     readings = [part for reading in (*replay.readings, *ongoing) for part in _awake(told, reading)]
     readings.sort(key=lambda r: (r.begin, r.partition, r.client or ""))
-    return Ownership(readings=tuple(readings), unread=tuple(_unread(readings, told.end)))
+    return Ownership(readings=tuple(readings), unread=tuple(_unread(readings, told.end)), until=told.end)
 
 
 def _moments(told: Told) -> Iterator[tuple[int, int, Event | Departure | Start]]:
@@ -192,7 +194,8 @@ def _departed(replay: _Replay, departure: Departure, at: int) -> None:
         if departure.why in _SILENT:
             began = _died_at(replay, actor, at)
             why: WhyUnread = "frozen" if departure.returned is not None and departure.returned.start is None else "dead"
-            replay.release(owner, mine, began, why, earliest=at - told.session_ms if told.session_ms else None)
+            unheard = at - told.session_ms if told.session_ms else replay.last_word.get(actor, at)
+            replay.release(owner, mine, began, why, earliest=min(began, unheard))
         elif departure.why in _WHY:
             stuck = told.poll_ms if departure.why == "poll-timeout" else None
             replay.release(owner, mine, at - (stuck or 0), _WHY[departure.why], earliest=at - stuck if stuck else None)
@@ -201,15 +204,14 @@ def _departed(replay: _Replay, departure: Departure, at: int) -> None:
 
 
 def _died_at(replay: _Replay, actor: Actor, at: int) -> int:
-    """The later of its last sign of life and a session before the group gave it up; `at` where neither is known."""
+    """The later of its last sign of life and a session before the group gave it up; `at` where no session is known."""
+    if replay.told.session_ms is None:
+        return at
     last = replay.last_word.get(actor)
     end = replay.told.coverage.ends(actor)
     words = [t for t in (last, end) if t is not None and t <= at]
     # The last heartbeat arrived a session before that, and the next one, an interval later, did not.
-    session, interval = replay.told.session_ms, replay.told.heartbeat_ms
-    began = at - session + interval // 2 if session is not None else None
-    known = [t for t in (*words, began) if t is not None]
-    return max(known, default=at)
+    return max([*words, at - replay.told.session_ms + replay.told.heartbeat_ms // 2])
 
 
 def _by_leader(replay: _Replay, event: AssignmentComputed, at: int, own: set[Actor]) -> None:
