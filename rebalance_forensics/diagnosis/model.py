@@ -112,13 +112,24 @@ class SignRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
-    """What it cost: milliseconds of pause summed over members, and how many members, partitions, rebalances."""
+    """What it cost; None where the logs do not tell, never 0 for unknown.
 
+    `unread_partition_ms` sums, over the partitions, the time in which nobody could read them; `stopped_ms` is the time
+    in which no partition of the group was read. `pause_ms` sums the pauses of members, of which `members` and
+    `partitions` count those concerned.
+    """
+
+    unread_partition_ms: int | None = None
+    unread_partitions: int | None = None
+    known_partitions: int | None = None
+    """Of how many partitions an owner is known at all."""
+    longest_unread_ms: int | None = None
+    longest_unread_partition: str | None = None
+    stopped_ms: int | None = None
     pause_ms: int
     members: int
     partitions: int
     rebalances: int
-    stop_the_world_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -207,11 +207,14 @@ def _chain_link(link: ChainLink) -> Document:
 
 def _impact(impact: Impact) -> Document:
     return {
+        "unread_partition_ms": impact.unread_partition_ms,
+        "longest_unread_ms": impact.longest_unread_ms,
+        "longest_unread_partition": impact.longest_unread_partition,
+        "stopped_ms": impact.stopped_ms,
         "pause_ms": impact.pause_ms,
         "members": impact.members,
         "partitions": impact.partitions,
         "rebalances": impact.rebalances,
-        "stop_the_world_ms": impact.stop_the_world_ms,
     }
 
 

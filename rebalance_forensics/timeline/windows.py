@@ -32,3 +32,5 @@ BARRIER_MS = 6_000
 """A member that polls hears of a rebalance at its next heartbeat (3 s unless set) and rejoins at its next poll."""
 HEARTBEAT_MS = 3_000
 """heartbeat.interval.ms of the Java client unless set; others have the same or a little more."""
+AFTERMATH_MS = 1_500
+"""Members are given their partitions a little after the last line that an incident rests on."""

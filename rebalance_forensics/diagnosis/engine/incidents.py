@@ -11,15 +11,15 @@ from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table, would_decide
 from rebalance_forensics.diagnosis.engine.drafts import Draft
+from rebalance_forensics.diagnosis.engine.impact import impact_of
 from rebalance_forensics.diagnosis.engine.root_causes import root_cause, summary_of
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Impact, Incident, RootCause, Severity
+from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.what_if import alternatives
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 
-SLACK_MS = 1_500
 SURE = 0.9
 """From here on an incident asks for no further log."""
 _WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
@@ -73,19 +73,6 @@ def _severity(told: Sequence[Hypothesis], confidence: float) -> Severity:
 def _still_going(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> bool:
     open_one = bool(mine) and mine[-1][0].completed_at is None and mine[-1][0].stabilized_at is None
     return open_one and timeline.protocol == "classic" and timeline.last - draft.last_at < 30_000 and len(mine) > 1
-
-
-def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]) -> Impact:
-    """Pauses that overlap the incident, clipped to nothing: a pause counts whole or not at all."""
-    pauses = timeline.pauses.touching(started, ended + SLACK_MS)
-    world = [(r.completed_at or r.ended_at()) - r.started_at for r in rebalances if timeline.mode == "eager"]
-    return Impact(
-        pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses),
-        members=len({p.client_id or p.member_id for p in pauses}),
-        partitions=len({x for p in pauses for x in p.partitions}),
-        rebalances=len(rebalances),
-        stop_the_world_ms=sum(world),
-    )
 
 
 def _id(timeline: Timeline, generations: Sequence[int], cause: RootCause) -> str:
