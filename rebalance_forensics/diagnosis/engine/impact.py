@@ -37,3 +37,9 @@ def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence
         partitions=len({x for p in pauses for x in p.partitions}),
         rebalances=len(rebalances),
     )
+
+
+def leaves_unread(timeline: Timeline, started: int, ended: int) -> bool:
+    """Whether partitions that nobody read in the incident have no reader when the logs end: then it is not over."""
+    spans = (span for span in timeline.ownership.unread if span.ended_at is None and span.why != "stopped")
+    return any(started <= span.started_at <= ended + AFTERMATH_MS for span in spans)

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table, would_decide
 from rebalance_forensics.diagnosis.engine.drafts import Draft
-from rebalance_forensics.diagnosis.engine.impact import impact_of
+from rebalance_forensics.diagnosis.engine.impact import impact_of, leaves_unread
 from rebalance_forensics.diagnosis.engine.root_causes import root_cause, summary_of
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
@@ -35,8 +35,10 @@ def incident_of(
     """The public picture of one draft; `mine` are its rebalances with their triggers."""
     told = [w.hypothesis for w in draft.findings]
     started, ended = draft.started_at, max([draft.last_at, *(r.ended_at() for r, _ in mine)])
-    ongoing = any(h.ongoing for h in told) or _still_going(timeline, draft, mine)
     confidence, rivals = rivals_of(draft.findings, outcome)
+    severity = _severity(told, confidence)
+    left_unread = severity != "info" and leaves_unread(timeline, started, ended)
+    ongoing = any(h.ongoing for h in told) or left_unread or _still_going(timeline, draft, mine)
     verdict = root_cause(timeline, draft.cause, draft.findings, confidence)
     generations = tuple(sorted({r.generation for r, _ in mine if r.generation is not None}))
     followups = {r.followup for r, t in mine if r.followup == t} | {f for h in told for f in h.followups}
@@ -50,7 +52,7 @@ def incident_of(
         started_at=started,
         ended_at=None if ongoing else ended,
         ongoing=ongoing,
-        severity=_severity(told, confidence),
+        severity=severity,
         summary=summary_of(draft.findings),
         root_causes=(verdict, *(root_cause(timeline, r.cause, r.weighed, r.confidence) for r in rivals)),
         ruled_out=ruled_out(timeline, causes, draft.findings, outcome, [r.cause for r in rivals]),

@@ -76,6 +76,7 @@ def _page() -> Template:
             "utc": times.utc,
             "clock": times.time_of_day,
             "duration": times.duration,
+            "unread": wording.unread,
             "prose": prose,
             "brief": brief,
             "timed": timed,
