@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.finding import Finding, Rule
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.join_rejections import REJECTED, rejected
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.refusals import refused
 from rebalance_forensics.timeline.build import Timeline
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients whose assignors have nothing in common with the group's."""
-    yield from refused(
+    yield from rejected(
         timeline,
         frozenset({"INCONSISTENT_GROUP_PROTOCOL"}),
         ("InconsistentGroupProtocolException",),
@@ -25,15 +26,17 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     )
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="A member has no assignor, or not even the protocol type, in common with the group.",
     mechanism="The coordinator chooses an assignor that every member supports. A join without a common one fails with "
     "INCONSISTENT_GROUP_PROTOCOL, which is fatal for that client.",
-    signs="INCONSISTENT_GROUP_PROTOCOL in the client's log; the broker logs nothing at INFO.",
+    shows="INCONSISTENT_GROUP_PROTOCOL in the client's log; the broker logs nothing at INFO.",
     remedy="List the old and the new assignor in all members first, then drop the old one.",
     usual="fault",
-    rank=10,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(speaks_for(REJECTED, DECISIVE + WEAK),),
+    brings=("member-left", "scale-in", "scale-out", "shutdown"),
+    lookalikes=("group-max-size", "authorization-failure"),
     settings=("partition.assignment.strategy",),
     kips=("KIP-429",),
 )
