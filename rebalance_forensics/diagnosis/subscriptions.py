@@ -138,7 +138,7 @@ def _names(text: str) -> list[str]:
 
 
 def resubscriptions(timeline: Timeline) -> list[tuple[Actor, Event]]:
-    """Who changed its subscription, and the line: subscriptions after the first of a process that ask for other topics."""
+    """Who changed its subscription, and the line: later ones of the same process that ask for other topics."""
     return timeline.once("resubscriptions", lambda: list(_resubscriptions(timeline)))
 
 

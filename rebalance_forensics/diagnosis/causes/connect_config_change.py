@@ -77,7 +77,9 @@ CAUSE = Cause(
         "Workers see the change in the config topic and rejoin: one rebalance for the connector, one for its tasks."
     ),
     shows="'Connector … config updated', 'Tasks […] configs updated' just before each rebalance.",
-    remedy="Nothing to do when it was planned; submit changes together, and stop the loop that rewrites configurations.",
+    remedy=(
+        "Nothing to do when it was planned; submit changes together, or stop the loop that rewrites configurations."
+    ),
     usual="planned",
     propose=propose,
     signs=(speaks_for(CONFIG_CHANGED, DECISIVE),),

@@ -82,9 +82,7 @@ def _resubscribed(timeline: Timeline, actor: Actor | None, at: int) -> list[Even
     ]
 
 
-@sign(
-    present="it leads the group since this rebalance; a changed subscription leaves the leader where it was", absent=""
-)
+@sign(present="it leads the group since this rebalance, which a changed subscription does not bring about", absent="")
 def took_the_lead(timeline: Timeline, subject: Subject) -> Answer:
     """Whether whoever rejoined became the leader by it."""
     for request in _asked(timeline, subject):
