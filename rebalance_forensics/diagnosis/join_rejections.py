@@ -66,9 +66,7 @@ def rejected(
                 by_actor[actor].append(event)
     for actor, events in sorted(by_actor.items(), key=lambda item: item[0].name):
         first, last = events[0].at or 0, events[-1].at or 0
-        facts: list[Fact] = [*timeline.stops.of(actor).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)]
-        facts += timeline.departures.of(actor).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)
-        facts += timeline.arrivals.of(actor).between(first - REJECTED_AWAY_MS, last + REJECTED_AWAY_MS)
+        facts = around_rejection(timeline, actor, first, last)
         culprits = culprits_of(timeline, [actor])
         yield Hypothesis(
             because=distinct_events(events),
@@ -80,6 +78,14 @@ def rejected(
             narrative=f"{culprits[0].name} {sentence}",
             advice=(replace(advice, why=f"{advice.why} It was turned away {times(len(events))}{span(events)}."),),
         )
+
+
+def around_rejection(timeline: Timeline, actor: Actor, first: int, last: int) -> list[Fact]:
+    """How a client that was turned away came, closed and went, from its first rejection to its last."""
+    facts: list[Fact] = [*timeline.stops.of(actor).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)]
+    facts += timeline.departures.of(actor).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)
+    facts += timeline.arrivals.of(actor).between(first - REJECTED_AWAY_MS, last + REJECTED_AWAY_MS)
+    return facts
 
 
 def _is_rejection(event: Event, errors: frozenset[str], words: tuple[str, ...]) -> bool:

@@ -71,7 +71,5 @@ CONFIG_NOTICED_MS = 3_000
 """Workers read the config topic at once and rejoin at their next tick; all of them within this."""
 CONFIG_BEFORE_MS = 500
 """The coordinator's line of a rebalance may be earlier than the worker's line that gives the reason: another clock."""
-MIGRATION_STEP_MS = 10_000
-"""A group is converted by the very request that makes it so: the member that joined, or left, is told at once."""
 ONE_REQUEST_MS = 2_999
 """A member that moves or rejoins less than a KIP-848 heartbeat (3 s where it is set low) from a new epoch made it."""
