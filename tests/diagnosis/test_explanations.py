@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from rebalance_forensics.diagnosis.registry import all_rules
 
 from rebalance_forensics.diagnosis.kafka_settings import SETTINGS
 from rebalance_forensics.diagnosis.kips import KIPS
 from rebalance_forensics.diagnosis.neighbours import PAIRS, neighbours_of
+from rebalance_forensics.diagnosis.registry import all_rules
 
 CAUSES = sorted(set(all_rules()) - {"unexplained"})
 

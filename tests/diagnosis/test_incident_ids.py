@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_forensics.diagnosis.incidents import with_ids_of_their_own
-
 from tests.report.building import a_crash
 
 

@@ -73,11 +73,9 @@ def _culprits(timeline: Timeline, fence: Fence) -> tuple[Culprit, ...]:
 
 
 def _what(refused: bool) -> str:  # noqa: FBT001 - the one thing that differs
-    return (
-        "the coordinator refused the second while the first lived"
-        if refused
-        else "the second took the place of the first and fenced it"
-    )
+    if refused:
+        return "the coordinator refused the second while the first lived"
+    return "the second took the place of the first and fenced it"
 
 
 def _why(refused: bool) -> str:  # noqa: FBT001

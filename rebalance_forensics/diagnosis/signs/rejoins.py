@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.new_partitions import growths
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, looked, sign
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    LookedIn,
+    Need,
+    Present,
+    Subject,
+    Unobservable,
+    looked,
+    sign,
+)
 from rebalance_forensics.diagnosis.signs.needs import client_log
 from rebalance_forensics.diagnosis.subscriptions import resubscriptions, topics_changed_before, wordless_rejoins
 from rebalance_forensics.events.base import Event
@@ -65,7 +75,8 @@ def subscription_logged(timeline: Timeline, subject: Subject) -> Answer:
         lines += _resubscribed(timeline, request.actor, request.at)
     if lines:
         return Present(tuple(lines))
-    needs, places = [], []
+    needs: list[Need] = []
+    places: list[LookedIn] = []
     for request in requests:
         begin, end = request.at - RESUBSCRIBED_MS, request.at
         logs = covering(timeline.coverage.of(request.actor), begin, end)
