@@ -34,3 +34,50 @@ HEARTBEAT_MS = 3_000
 """heartbeat.interval.ms of the Java client unless set; others have the same or a little more."""
 AFTERMATH_MS = 1_500
 """Members are given their partitions a little after the last line that an incident rests on."""
+REJECTED_AWAY_MS = 60_000
+"""A client that is turned away for good closes, is missed and perhaps started again by its supervisor within this."""
+REJECTED_STOP_MS = 1_000
+"""The thread that closes the client may log that just before the line which names the error."""
+DENIED_BEFORE_MS = 10_000
+"""A principal that may join but not read is a member for a few heartbeats before its first denial."""
+FENCED_AROUND_MS = 20_000
+"""A fenced member is missed, and its rival joins, within two sessions of kafka-python's or sarama's 10 s; those of
+Java are told of at once."""
+METADATA_AGE_MS = 330_000
+"""Clients see new topics up to metadata.max.age.ms (300 s by default) later, and rejoin at their next poll()."""
+PATTERN_MATCHED_MS = 60_000
+"""Where a member says that its subscription changed, a topic made within this is taken for the reason: a wider window
+would hold too many topics."""
+HANDED_OVER_MS = 3_000
+"""A cooperative member that revoked partitions rejoins at its next poll(): the second half of the same rebalance."""
+ASKED_AT_ONCE_MS = 1_000
+"""JoinGroup follows the line that gives its reason within a poll() of the loop, and its rebalance within a request."""
+SUBSCRIBED_BEFORE_MS = 30_000
+"""A topic that a member asked for is given to it in the rebalance that its JoinGroup starts: a loop that processes for
+half a minute between subscribe() and poll() is slow, but usual."""
+RESUBSCRIBED_MS = 10_000
+"""subscribe() is followed by the rejoin at the next poll(), and by the rebalance once all members have polled."""
+SETTLED_MS = 200
+"""Lines of one moment that reach the logs of several hosts one after the other."""
+ONE_METADATA_CHANGE_MS = 120_000
+"""Topics that are made by one script, and partitions added to several topics, are noticed within a few refreshes."""
+SAME_REJOIN_MS = 5_000
+"""A member's own line and its coordinator's line about one rejoin are apart by no more than the clocks of the hosts."""
+METADATA_NOTICED_MS = 10_000
+"""The coordinator of a KIP-848 group sees a changed topic at the next heartbeat of any member (5 s by default)."""
+COMMIT_REFUSED_MS = 10_000
+"""A broker that has just started does not know its partitions for a moment; its members' commits are refused too."""
+COMMIT_REPEATED_MS = 2_000
+"""A refused commit is repeated after retry.backoff.ms, at most a second (retry.backoff.max.ms)."""
+ONE_DELETION_MS = 60_000
+"""Commits of a deleted topic that are refused within a minute of each other (default.api.timeout.ms) are one story."""
+HELD_UP_MS = 30_000
+"""Members that stand still for longer than request.timeout.ms of every Java client are no longer a planned change."""
+ONE_CONFIG_CHANGE_MS = 60_000
+"""A script that submits connectors one after the other waits for a rebalance (a few seconds) between two requests."""
+CONFIG_NOTICED_MS = 3_000
+"""Workers read the config topic at once and rejoin at their next tick; all of them within this."""
+CONFIG_BEFORE_MS = 500
+"""The coordinator's line of a rebalance may be earlier than the worker's line that gives the reason: another clock."""
+ONE_REQUEST_MS = 2_999
+"""A member that moves or rejoins less than a KIP-848 heartbeat (3 s where it is set low) from a new epoch made it."""

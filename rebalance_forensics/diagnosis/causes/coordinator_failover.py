@@ -10,9 +10,9 @@ from rebalance_forensics.diagnosis.absences import SILENT, distinct_events, runs
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.join_rejections import denied
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.presence import times_with_members
-from rebalance_forensics.diagnosis.refusals import denied
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.walks import walks
 from rebalance_forensics.events.base import Event

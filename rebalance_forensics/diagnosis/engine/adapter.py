@@ -37,27 +37,6 @@ BRINGS = {
         "startup",
         "thread-replacement",
     ),
-    "static-member-fenced": (
-        "static-member-restart",
-        "scaling-flap",
-        "member-left",
-        "process-pause",
-        "scale-out",
-        "rolling-restart",
-        "static-member-expired",
-    ),
-    "inconsistent-protocol": ("member-left", "scale-in", "scale-out", "shutdown"),
-    "group-max-size": ("member-left", "scale-in", "scale-out", "shutdown"),
-    "authorization-failure": (
-        "member-left",
-        "scale-in",
-        "shutdown",
-        "process-pause",
-        "process-crash",
-        "rolling-restart",
-        "coordinator-failover",
-        "scale-out",
-    ),
     "assignment-failure": (
         "process-pause",
         "network-partition",
@@ -98,8 +77,6 @@ BRINGS = {
         "scale-out",
         "process-crash",
     ),
-    "shared-group-id": ("scale-out", "startup", "scaling-flap", "subscription-change"),
-    "connect-config-change": ("topic-metadata-change",),
     "rebalance-straggler": ("scale-out", "unstable-leader"),
 }
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from rebalance_forensics.diagnosis.absences import distinct_events, span, times, touched
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.finding import CERTAIN, Finding
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import AuthorizationFailed, MemberRefused
@@ -19,13 +20,14 @@ from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, 
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS, REJECTED_STOP_MS
 
-AFTER_MS = 60_000
 DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 _DENYING = (
     AuthorizationFailed, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed, OffsetCommitFailed,
     MemberRefused, ExceptionLogged,
 )  # fmt: skip
+REJECTED = stated("rejected", present="the coordinator turned it away with this error")
 
 
 def denied(timeline: Timeline) -> dict[Actor, list[Event]]:
@@ -53,33 +55,40 @@ def _is_denial(event: Event, group: str) -> bool:
     return isinstance(event, AuthorizationFailed) or getattr(event, "error", None) in DENIALS
 
 
-def refused(
+def rejected(
     timeline: Timeline, errors: frozenset[str], words: tuple[str, ...], sentence: str, advice: Advice
-) -> Iterator[Finding]:
-    """One finding for each client that was answered with one of `errors` (or logged one of `words`)."""
+) -> Iterator[Hypothesis]:
+    """One hypothesis for each client that was answered with one of `errors` (or logged one of `words`)."""
     by_actor: dict[Actor, list[Event]] = defaultdict(list)
     for event in timeline.of(JoinFailed, SyncFailed, MemberRefused, GroupHeartbeatFailed, ExceptionLogged):
-        if _is_refusal(event, errors, words):
-            for actor in _refused_actors(timeline, event):
+        if _is_rejection(event, errors, words):
+            for actor in _rejected_actors(timeline, event):
                 by_actor[actor].append(event)
     for actor, events in sorted(by_actor.items(), key=lambda item: item[0].name):
         first, last = events[0].at or 0, events[-1].at or 0
-        facts: list[Fact] = [*timeline.stops.of(actor).between(first - 1_000, last + AFTER_MS)]
-        facts += timeline.departures.of(actor).between(first - 1_000, last + AFTER_MS)
-        facts += timeline.arrivals.of(actor).between(first - AFTER_MS, last + AFTER_MS)
+        facts = around_rejection(timeline, actor, first, last)
         culprits = culprits_of(timeline, [actor])
-        yield Finding(
+        yield Hypothesis(
             because=distinct_events(events),
             culprits=culprits,
-            confidence=CERTAIN,
+            answers={REJECTED: Present(distinct_events(events))},
+            actors=(actor,),
             severity="warning",
-            claims=(*facts, *touched(timeline, facts)),
+            brings=(*facts, *touched(timeline, facts)),
             narrative=f"{culprits[0].name} {sentence}",
             advice=(replace(advice, why=f"{advice.why} It was turned away {times(len(events))}{span(events)}."),),
         )
 
 
-def _is_refusal(event: Event, errors: frozenset[str], words: tuple[str, ...]) -> bool:
+def around_rejection(timeline: Timeline, actor: Actor, first: int, last: int) -> list[Fact]:
+    """How a client that was turned away came, closed and went, from its first rejection to its last."""
+    facts: list[Fact] = [*timeline.stops.of(actor).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)]
+    facts += timeline.departures.of(actor).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)
+    facts += timeline.arrivals.of(actor).between(first - REJECTED_AWAY_MS, last + REJECTED_AWAY_MS)
+    return facts
+
+
+def _is_rejection(event: Event, errors: frozenset[str], words: tuple[str, ...]) -> bool:
     if isinstance(event, JoinFailed | SyncFailed | MemberRefused | GroupHeartbeatFailed):
         return event.error in errors
     if isinstance(event, ExceptionLogged):
@@ -88,7 +97,7 @@ def _is_refusal(event: Event, errors: frozenset[str], words: tuple[str, ...]) ->
     return False
 
 
-def _refused_actors(timeline: Timeline, event: Event) -> list[Actor]:
+def _rejected_actors(timeline: Timeline, event: Event) -> list[Actor]:
     speaker = timeline.cast.of_speaker(event)
     if speaker is not None:
         return [speaker]

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.absences import NEAR_MS
-from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE
 from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_told
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
@@ -27,8 +26,8 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.windows import SETTLED_MS, SUBSCRIBED_BEFORE_MS
 
-SUBSCRIBED_MS = 30_000
 _TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)
 
 
@@ -36,12 +35,13 @@ _TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, Assignmen
 class Growth:
     """A rebalance that gave out partitions nobody had before, and the lines that show them.
 
+    `complete`: the partitions of every member were known before, so these are new for certain.
     `taken_up_by` is the one member that alone was given topics nobody had before, where nothing shows that the
     topics themselves are new: then its subscription changed rather than the topics.
     """
 
     rebalance: Rebalance
-    sure: float
+    complete: bool
     topics: tuple[str, ...]
     told: tuple[Event, ...]
     taken_up_by: Actor | None
@@ -70,11 +70,11 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
             highest[_topic(partition)] = max(highest[_topic(partition)], _number(partition))
         topics = tuple(sorted({_topic(p) for p, _ in told}))
         before = ordered[index - 1]
-        sure = _sure_of(timeline, before, rebalance.started_at) if told else None
-        if sure is not None and not _explained(timeline, before, rebalance, topics):
+        complete = _complete(timeline, before, rebalance.started_at) if told else None
+        if complete is not None and not _explained(timeline, before, rebalance, topics):
             yield Growth(
                 rebalance=rebalance,
-                sure=sure,
+                complete=complete,
                 topics=topics,
                 told=tuple(dict.fromkeys(e for _, e in told)),
                 taken_up_by=_taker(timeline, told) if anew and not _appeared(timeline, rebalance, topics) else None,
@@ -109,20 +109,20 @@ def _given(event: Event) -> tuple[str, ...]:
     return ()
 
 
-def _sure_of(timeline: Timeline, before: Rebalance, begin: int) -> float | None:
-    """How sure it is that the partitions of all members were known; None where others may have had the fresh ones.
+def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
+    """Whether the partitions of all members were known for certain; None where others may have had the fresh ones.
 
     The leader's map holds them all, which no client prints before 2.4, and no member of a KIP-848 group.
     """
     if any(isinstance(e, AssignmentComputed) for e in before.events):
-        return LIKELY
+        return True
     if timeline.of(AssignmentComputed, SyncSucceeded) or not all(a.has_log for a in timeline.actors()):
         return None
     if not _without_gaps(timeline, begin):
         return None
     if _members_told(timeline):
-        return LIKELY
-    return PROBABLE if len(timeline.actors()) > 1 else None
+        return True
+    return False if len(timeline.actors()) > 1 else None
 
 
 def _members_told(timeline: Timeline) -> bool:
@@ -141,10 +141,10 @@ def _without_gaps(timeline: Timeline, until: int) -> bool:
 
 def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
     """Whether members moved, or one asked for these topics too late to be given them by the rebalance before."""
-    begin, end = rebalance.started_at - NEAR_MS, (rebalance.stabilized_at or rebalance.ended_at()) + 200
+    begin, end = rebalance.started_at - NEAR_MS, (rebalance.stabilized_at or rebalance.ended_at()) + SETTLED_MS
     if timeline.moves(begin, end):
         return True
-    since = max(begin - SUBSCRIBED_MS, before.started_at)
+    since = max(begin - SUBSCRIBED_BEFORE_MS, before.started_at)
     return any(set(topics) & set(e.topics) for e in timeline.of(Subscribed).between(since, end))
 
 

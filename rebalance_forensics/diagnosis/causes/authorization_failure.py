@@ -6,37 +6,40 @@ import re
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.absences import distinct_events, span, times, touched
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.join_rejections import denied
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.refusals import denied
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
 
-AROUND_MS = 60_000
-JUST_BEFORE_MS = 10_000
+DENIED = stated("denied", present="the brokers answered it with an authorization error")
 _SENTENCE = re.compile(r"[A-Z][^\[\]]*[Aa]uthoriz.*")
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients that were denied the group or its topics."""
     for actor, events in sorted(denied(timeline).items(), key=lambda item: item[0].name):
         first, last = events[0].at or 0, events[-1].at or 0
-        facts: list[Fact] = [*timeline.moves(first - JUST_BEFORE_MS, last + AROUND_MS, actor)]
+        facts: list[Fact] = [*timeline.moves(first - DENIED_BEFORE_MS, last + REJECTED_AWAY_MS, actor)]
         name = culprits_of(timeline, [actor])[0].name
-        yield Finding(
+        yield Hypothesis(
             because=distinct_events(events),
             culprits=culprits_of(timeline, [actor]),
-            confidence=CERTAIN,
+            answers={DENIED: Present(distinct_events(events))},
+            actors=(actor,),
             severity="critical" if _is_out(timeline, actor, last) else "warning",
-            claims=(*facts, *touched(timeline, facts)),
+            brings=(*facts, *touched(timeline, facts)),
             struck_at=first,
             narrative=f"{name} is not authorized: {_words(events[0]).rstrip('. ')}.",
             advice=(
                 Advice(
-                    action="Grant its principal READ on the group and on the topics.",
+                    action="Grant its principal DESCRIBE and READ on the group, and READ on the topics.",
                     why=f"The broker denied it {times(len(events))}{span(events)}.",
                     cost="It then reads what it was kept from: check that it should.",
                 ),
@@ -52,20 +55,32 @@ def _words(event: Event) -> str:
 
 def _is_out(timeline: Timeline, actor: Actor, last: int) -> bool:
     """It was a member, and did not come back."""
-    gone = timeline.departures.of(actor).last(last + AROUND_MS)
-    return gone is not None and gone.at > last - AROUND_MS and gone.returned is None
+    gone = timeline.departures.of(actor).last(last + REJECTED_AWAY_MS)
+    return gone is not None and gone.at > last - REJECTED_AWAY_MS and gone.returned is None
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="A member may not use the group or the topic.",
     mechanism=(
-        "JoinGroup or Metadata is answered with an authorization error, which is fatal for the consumer; "
+        "FindCoordinator needs DESCRIBE on the group and is the first request to fail; JoinGroup then needs READ on "
+        "the group, Metadata DESCRIBE and Fetch READ on the topics. An authorization error is fatal for the consumer; "
         "it closes or tries again in a loop."
     ),
-    signs="GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED.",
-    remedy="Mend the ACLs: READ on Group and Topic for the client's principal.",
+    shows="GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED.",
+    remedy="Fix the ACLs of the client's principal: READ (it implies DESCRIBE) on the group and on the topics.",
     usual="fault",
-    rank=10,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(speaks_for(DENIED, DECISIVE + WEAK),),
+    brings=(
+        "member-left",
+        "scale-in",
+        "shutdown",
+        "process-pause",
+        "process-crash",
+        "rolling-restart",
+        "coordinator-failover",
+        "scale-out",
+    ),
+    lookalikes=("group-max-size", "inconsistent-protocol"),
     settings=("allow.everyone.if.no.acl.found",),
 )

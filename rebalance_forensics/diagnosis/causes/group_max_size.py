@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.finding import Finding, Rule
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.join_rejections import REJECTED, rejected
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.refusals import refused
 from rebalance_forensics.timeline.build import Timeline
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients that were turned away because the group is full."""
-    yield from refused(
+    yield from rejected(
         timeline,
         frozenset({"GROUP_MAX_SIZE_REACHED"}),
         ("GroupMaxSizeReachedException",),
@@ -32,18 +33,21 @@ def _why(timeline: Timeline) -> str:
     return f"{refused_only}{'' if timeline.protocol == 'share' else idle}."
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="The group is full: a would-be member was turned away.",
     mechanism=(
         "group.max.size bounds the members of a group (group.consumer.max.size, group.share.max.size and "
         "group.streams.max.size those of the protocols since KIP-848). The join of one more fails with "
-        "GROUP_MAX_SIZE_REACHED, which is fatal for the client; the group itself is not disturbed."
+        "GROUP_MAX_SIZE_REACHED, which is fatal for the client; a running group is disturbed only when a coordinator "
+        "loads it after the limit was lowered ('freshly loaded group is over capacity')."
     ),
-    signs="GROUP_MAX_SIZE_REACHED in the client's log; the broker logs nothing at INFO.",
+    shows="GROUP_MAX_SIZE_REACHED in the client's log; the broker logs nothing at INFO.",
     remedy="Raise group.max.size, or start fewer members.",
     usual="fault",
-    rank=10,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(speaks_for(REJECTED, DECISIVE + WEAK),),
+    brings=("member-left", "scale-in", "scale-out", "shutdown"),
+    lookalikes=("inconsistent-protocol", "authorization-failure"),
     settings=("group.max.size", "group.consumer.max.size", "group.share.max.size"),
     kips=("KIP-389",),
 )

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rebalance_forensics.diagnosis.absences import distinct_events, times, touched
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.finding import LIKELY, UNSURE, Finding, Rule
 from rebalance_forensics.diagnosis.given_topics import GivenTopics, given_topics
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import PartitionsAssigned
@@ -20,8 +22,11 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.told import time_of
 
+NO_TOPIC_IN_COMMON = stated("no-topic-in-common", present="its members read different topics, none of them in common")
+UNLIKE_NAMES = stated("unlike-client-ids", present="its late newcomers have client ids built unlike all others'")
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members whose subscriptions have no topic in common, blaming those that came later or are fewer."""
     if timeline.kind != "consumer":
         return
@@ -37,7 +42,9 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     intruders = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
     told = [e for a in intruders for e in (lines[a] or given.lines[a])[:2]]
     told += [e for a in home for e in (lines[a] or given.lines[a])[:1]]
-    yield _finding(timeline, intruders, told, LIKELY, "their subscriptions have no topic in common with the others'")
+    yield _hypothesis(
+        timeline, intruders, told, NO_TOPIC_IN_COMMON, "their subscriptions have no topic in common with the others'"
+    )
 
 
 def _surely_apart(family: list[Actor], asked: dict[Actor, frozenset[str]], given: GivenTopics) -> bool:
@@ -104,7 +111,7 @@ def _first_seen(timeline: Timeline, family: list[Actor]) -> int:
     return min((came[0].at for came in arrivals if came), default=timeline.first)
 
 
-def _by_names(timeline: Timeline) -> Iterator[Finding]:
+def _by_names(timeline: Timeline) -> Iterator[Hypothesis]:
     """From brokers alone: late newcomers whose client ids are built unlike everybody else's.
 
     Names are a hint only: one application may be written in two languages.
@@ -123,7 +130,9 @@ def _by_names(timeline: Timeline) -> Iterator[Finding]:
     came = [a for a in first if a.actor in strange and not a.while_empty]
     if came:
         told = [e for a in came for e in a.events[:2]]
-        found = _finding(timeline, intruders, told, UNSURE, "their client ids are built unlike all the others'")
+        found = _hypothesis(
+            timeline, intruders, told, UNLIKE_NAMES, "their client ids are built unlike all the others'"
+        )
         yield replace(found, severity="info")
 
 
@@ -131,19 +140,20 @@ def _stem(name: str) -> str:
     return re.sub(r"[\d]+|[-_.]+$", "", name)
 
 
-def _finding(timeline: Timeline, intruders: list[Actor], told: list[Event], confidence: float, why: str) -> Finding:
+def _hypothesis(timeline: Timeline, intruders: list[Actor], told: list[Event], sign: Sign, why: str) -> Hypothesis:
     strange = set(intruders)
     facts: tuple[Fact, ...] = tuple(a for a in timeline.arrivals if a.actor in strange)
     facts += tuple(r for r in timeline.requests if r.actor in strange)
     names = ", ".join(a.name for a in intruders)
     onset = min((f.at for f in facts if f is not None), default=None)  # type: ignore[union-attr]
-    return Finding(
+    return Hypothesis(
         because=distinct_events(told),
         culprits=culprits_of(timeline, intruders),
-        confidence=confidence,
+        answers={sign: Present(distinct_events(told))},
+        actors=tuple(intruders),
         severity="warning",
         onset=onset,
-        claims=(*facts, *touched(timeline, facts)),
+        brings=(*facts, *touched(timeline, facts)),
         narrative=f"{names} use the group.id of another application: {why}.",
         advice=(
             Advice(
@@ -158,16 +168,18 @@ def _finding(timeline: Timeline, intruders: list[Actor], told: list[Event], conf
     )
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="Two applications use one group.id.",
     mechanism=(
         "The coordinator knows only the group. Members with other topics take part in every rebalance, "
         "get no partitions of the others' topics, and disturb them with every start and stop."
     ),
-    signs="Disjoint subscriptions, unlike client ids within one group.",
+    shows="Disjoint subscriptions, unlike client ids within one group.",
     remedy="A group.id per application; ACLs on group names keep it so.",
     usual="fault",
-    rank=18,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(speaks_for(NO_TOPIC_IN_COMMON, DECISIVE), speaks_for(UNLIKE_NAMES, WEAK)),
+    brings=("scale-out", "startup", "scaling-flap", "subscription-change"),
+    lookalikes=("subscription-change", "scale-out"),
     settings=("group.id", "partition.assignment.strategy"),
 )
