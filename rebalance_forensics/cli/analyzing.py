@@ -84,6 +84,9 @@ KeepWarmOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.", show_default=False)]
+WhyOption = Annotated[
+    bool, typer.Option("--why", help="Show how each incident was judged: every cause against every sign.")
+]
 
 
 def analyze(
@@ -109,6 +112,7 @@ def analyze(
     keep_warm: KeepWarmOption = False,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
+    why: WhyOption = False,
 ) -> None:
     """Find out why consumer groups rebalanced, and prove it.
 
@@ -139,15 +143,14 @@ def analyze(
         write_outputs(analysis, report, outputs)
         return None if outputs.fills_stdout else report
 
+    def rendered(report: Report) -> str:
+        from rebalance_forensics.report.terminal import render  # noqa: PLC0415
+
+        return render(report, width=width(), color=colored(), verbosity=verbosity, why=why)
+
     if follow:
-        leave(follow_logs(paths, options, written, verbosity=verbosity, fail_on=fail_on, keep_events=keep_events))
+        leave(follow_logs(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
     analysis = run(paths, options, keep_events=keep_events)
     if (report := written(analysis)) is not None:
-        say(_rendered(report, verbosity=verbosity))
+        say(rendered(report))
     leave(exit_code(analysis, fail_on))
-
-
-def _rendered(report: Report, *, verbosity: int) -> str:
-    from rebalance_forensics.report.terminal import render  # noqa: PLC0415
-
-    return render(report, width=width(), color=colored(), verbosity=verbosity)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rebalance_forensics.diagnosis.model import Gap
 from rebalance_forensics.report import terminal
-from rebalance_forensics.report.caveats import NOT_INVESTIGATED, caveat
+from rebalance_forensics.report.conclusions import caveat, conclusion
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.model import Report
 from tests.report.building import healthy_report
@@ -16,7 +16,7 @@ def wholly_read() -> Report:
 
 def half_read() -> Report:
     healthy = wholly_read()
-    gap = Gap(what=f"group orders (prod) {NOT_INVESTIGATED}: x", started_at=None, ended_at=None, consequence="")
+    gap = a_gap("failed")
     unread = replace(healthy.inputs[0], errors=("the gzip ends early",))
     return replace(healthy, gaps=(gap,), inputs=(unread, *healthy.inputs[1:]))
 
