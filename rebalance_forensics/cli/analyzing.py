@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -143,14 +144,16 @@ def analyze(
         write_outputs(analysis, report, outputs)
         return None if outputs.fills_stdout else report
 
-    def rendered(report: Report) -> str:
-        from rebalance_forensics.report.terminal import render  # noqa: PLC0415
-
-        return render(report, width=width(), color=colored(), verbosity=verbosity, why=why)
-
+    rendered = partial(_rendered, verbosity=verbosity, why=why)
     if follow:
         leave(follow_logs(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
     analysis = run(paths, options, keep_events=keep_events)
     if (report := written(analysis)) is not None:
         say(rendered(report))
     leave(exit_code(analysis, fail_on))
+
+
+def _rendered(report: Report, *, verbosity: int, why: bool) -> str:
+    from rebalance_forensics.report.terminal import render  # noqa: PLC0415
+
+    return render(report, width=width(), color=colored(), verbosity=verbosity, why=why)

@@ -40,7 +40,9 @@ def conclusion(report: Report) -> Conclusion:
     elif too_little:
         title = "No fault found in what could be judged"
     details = [_judged(report), unknown]
-    return Conclusion(title=title, details="; ".join(filter(None, details)), calm=not (open_ones or too_little or failed))
+    return Conclusion(
+        title=title, details="; ".join(filter(None, details)), calm=not (open_ones or too_little or failed)
+    )
 
 
 def _judged(report: Report) -> str:

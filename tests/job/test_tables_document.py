@@ -13,7 +13,7 @@ FROZEN = {
     "events": "b853a6de",
     "generations": "c8c1fe50",
     "pauses": "988bc5cd",
-    "incidents": "50e56b2a",
+    "incidents": "b94a23b8",
     "findings": "27cea909",
     "inputs": "33e3f339",
     "runs": "c07415bf",

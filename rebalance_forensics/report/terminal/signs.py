@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from string import ascii_uppercase
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 
 from rebalance_forensics.diagnosis.model import Incident
@@ -14,9 +15,8 @@ from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.paper import indented, labelled, said
 from rebalance_forensics.report.wording import count, place
 
-HEADS_CHARACTERS = 44
-"""Room for the heads of all columns, so that at 80 columns the signs still read as sentences."""
-HEAD_CHARACTERS = 13
+SIGN_CHARACTERS = 34
+"""Room that the signs need to read as sentences; names of causes get what is left."""
 PADDING = 2
 LINE_CHARACTERS = 320
 
@@ -24,17 +24,10 @@ LINE_CHARACTERS = 320
 def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableType]:
     """Show the table of one incident; `every` adds the signs that say nothing about any of its causes, and the lines."""
     table = sign_table(incident)
-    if not table.hypotheses or not incident.signs:
+    if not incident.signs:
         yield indented("No sign was weighed for it.")
         return
-    heads = _heads(table.hypotheses)
-    if heads is None:
-        letters = list(ascii_uppercase[: len(table.hypotheses)])
-        yield indented(labelled((letter, _named(one)) for letter, one in zip(letters, table.hypotheses, strict=False)))
-        yield indented(_grid(letters, table, every=every))
-    else:
-        yield indented(f"{either(tuple(_named(one) for one in table.hypotheses))}:")
-        yield indented(_grid(heads, table, every=every))
+    yield indented(_Grid(table, every))
     if table.idle and not every:
         checked = f"{count(len(table.idle), 'more sign')} {'was' if len(table.idle) == 1 else 'were'} checked"
         yield indented(said(f"{checked} and said nothing about these causes.", "dim"))
@@ -43,26 +36,37 @@ def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableT
         yield from _lines((*table.telling, *table.idle))
 
 
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """A table of signs that is laid out when its width is known: with names above the columns, or letters and a key."""
+
+    table: SignTable
+    every: bool
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Lay it out."""
+        hypotheses = self.table.hypotheses
+        heads = [one.cause.replace("-", "-\n") for one in hypotheses]
+        taken = sum(max(map(len, head.split("\n"))) + PADDING for head in heads)
+        if taken + SIGN_CHARACTERS <= options.max_width:
+            yield said(f"{either(tuple(map(_named, hypotheses)))}:")
+        else:
+            heads = [*ascii_uppercase, *map(str, range(len(hypotheses)))][: len(hypotheses)]
+            yield labelled(zip(heads, map(_named, hypotheses), strict=True))
+        yield self._laid_out(heads)
+
+    def _laid_out(self, heads: Sequence[str]) -> Table:
+        grid = Table(box=None, padding=(0, PADDING, 0, 0), pad_edge=False, header_style="dim")
+        for head in heads:
+            grid.add_column(head, no_wrap=True)
+        grid.add_column("sign", overflow="fold")
+        for line in (*self.table.telling, *(self.table.idle if self.every else ())):
+            grid.add_row(*line.marks, said(line.says))
+        return grid
+
+
 def _named(one: Hypothesis) -> str:
     return f"{one.cause} ({one.standing})"
-
-
-def _heads(hypotheses: Sequence[Hypothesis]) -> list[str] | None:
-    """Each name on lines of whole words; None where there is no room for them beside the signs."""
-    heads = [one.cause.replace("-", "-\n") for one in hypotheses]
-    widths = [max(map(len, head.split("\n"))) for head in heads]
-    fits = sum(widths) + PADDING * len(widths) <= HEADS_CHARACTERS and max(widths) <= HEAD_CHARACTERS
-    return heads if fits else None
-
-
-def _grid(heads: Sequence[str], table: SignTable, *, every: bool) -> Table:
-    grid = Table(box=None, padding=(0, PADDING, 0, 0), pad_edge=False, header_style="dim")
-    for head in heads:
-        grid.add_column(head, no_wrap=True, vertical="top")
-    grid.add_column("sign", overflow="fold")
-    for line in (*table.telling, *(table.idle if every else ())):
-        grid.add_row(*line.marks, said(line.says))
-    return grid
 
 
 def _lines(signs: Sequence[SignLine]) -> Iterator[RenderableType]:
