@@ -1,4 +1,4 @@
-"""What stands beside a verdict, in words: the rivals, what is ruled out and by which log, what would decide, the signs."""
+"""What stands beside a verdict, in words: rivals, what is ruled out and by which log, what would decide, the signs."""
 
 from __future__ import annotations
 

@@ -17,12 +17,16 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.model import CoordinatorTerm, Participation, Reading
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_events, many_groups
+from tests.report.weighed import weighed_report
 
 VOID = frozenset({"meta", "input", "br"})
 EVERY_REPORT = pytest.mark.parametrize(
     "report",
-    [crash_report(), healthy_report(), empty_report(), many_groups(30), hostile_report(), many_events(500)],
-    ids=["crash", "healthy", "no group", "many groups", "hostile", "many events"],
+    [
+        *(crash_report(), healthy_report(), empty_report(), many_groups(30), hostile_report(), many_events(500)),
+        weighed_report(),
+    ],
+    ids=["crash", "healthy", "no group", "many groups", "hostile", "many events", "weighed"],
 )
 
 

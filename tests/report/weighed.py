@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_forensics.diagnosis.model import Advice, Incident, SearchedLog, SignRow, WouldDecide
-from tests.report.building import LAST_WORDS, STABILIZED, a_crash, a_startup, at
+from rebalance_forensics.report.model import Report
+from tests.report.building import LAST_WORDS, STABILIZED, a_crash, a_startup, at, crash_report
 
 
 def the_signs() -> tuple[SignRow, ...]:
@@ -41,6 +42,7 @@ def an_open_case() -> Incident:
     )  # fmt: skip
     return replace(
         crash,
+        id="5a17c0de0b1e",
         root_causes=(verdict, rival),
         ruled_out=crash.ruled_out[:1],
         would_decide=(
@@ -67,3 +69,8 @@ def an_unexplained() -> Incident:
 def a_weighed_crash() -> Incident:
     """Blame consumer payments-2, with the signs that say so."""
     return replace(a_crash(), signs=the_signs())
+
+
+def weighed_report() -> Report:
+    """All of them in one report."""
+    return replace(crash_report(), incidents=(a_weighed_crash(), an_open_case(), an_unexplained()))

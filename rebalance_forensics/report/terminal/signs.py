@@ -22,7 +22,7 @@ LINE_CHARACTERS = 320
 
 
 def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableType]:
-    """Show the table of one incident; `every` adds the signs that say nothing about any of its causes, and the lines."""
+    """Show the table of one incident; `every` adds the signs that say nothing about its causes, and the lines."""
     table = sign_table(incident)
     if not incident.signs:
         yield indented("No sign was weighed for it.")
