@@ -99,7 +99,7 @@ def test_processes_that_die_within_seconds_die_of_one_cause(*, restarted: bool) 
     assert story.causes() == ["process-crash"]
     assert story.blamed() == ["c-2", "c-3", "c-4"]
     assert "c-3, c-4" in story.the_incident().root_causes[0].narrative
-    assert story.the_incident().summary.endswith(" The same befell 2 others.")
+    assert story.the_incident().summary.endswith(" 2 other members were affected as well.")
 
 
 def test_the_incident_begins_with_the_silence_not_with_the_last_word_hours_before() -> None:

@@ -32,8 +32,9 @@ def test_lines_that_rule_a_cause_out_are_numbered_as_in_the_file_however_it_is_c
     options = AnalyzeOptions(engine="local", split_bytes=3_000)
     sample = SAMPLES / "process-pause"
     report = analyze_keeping([str(sample)], options, keep_events=False).report
-    quoting = [one for incident in report.incidents for one in (*incident.ruled_out, *incident.signs)]
-    lines = [line for one in quoting for line in one.evidence]
+    lines = [line for incident in report.incidents for other in incident.ruled_out for line in other.evidence]
+    assert {line.path for line in lines} == {"node-3/app.log"}
+    lines += [line for incident in report.incidents for row in incident.signs for line in row.evidence]
     assert {line.path for line in lines} >= {"node-3/app.log", "broker-2/server.log"}
     assert all((sample / line.path).stat().st_size > 2 * options.split_bytes for line in lines)
     for line in lines:

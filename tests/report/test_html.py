@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -232,3 +233,10 @@ def test_no_mark_of_a_fault_gives_way_to_a_plain_one() -> None:
 
 def test_the_same_report_gives_the_same_page() -> None:
     assert to_html(many_groups(12)) == to_html(many_groups(12))
+
+
+def test_headings_of_rivals_follow_one_another_without_a_gap() -> None:
+    main = to_html(weighed_report()).partition("<main")[2]
+    levels = [int(level) for level in re.findall(r"<h([1-6])", main)]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
