@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,6 +85,9 @@ KeepWarmOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.", show_default=False)]
+WhyOption = Annotated[
+    bool, typer.Option("--why", help="Show how each incident was judged: every cause against every sign.")
+]
 
 
 def analyze(
@@ -109,6 +113,7 @@ def analyze(
     keep_warm: KeepWarmOption = False,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
+    why: WhyOption = False,
 ) -> None:
     """Find out why consumer groups rebalanced, and prove it.
 
@@ -120,17 +125,9 @@ def analyze(
 
     outputs = Outputs.checked(json=json, html=html, events=events, tables=tables, export=export, anonymize=anonymize)
     options = options_of(
-        engine=engine,
-        tz=tz,
-        cluster=cluster,
-        cluster_per_directory=cluster_per_directory,
-        patterns=patterns,
-        java_home=java_home,
-        keep_warm=keep_warm,
-        group=group,
-        since=since,
-        until=until,
-    )
+        engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
+        java_home=java_home, keep_warm=keep_warm, group=group, since=since, until=until,
+    )  # fmt: skip
     verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
 
     def written(analysis: Analysis) -> Report | None:
@@ -139,15 +136,16 @@ def analyze(
         write_outputs(analysis, report, outputs)
         return None if outputs.fills_stdout else report
 
+    rendered = partial(_rendered, verbosity=verbosity, why=why)
     if follow:
-        leave(follow_logs(paths, options, written, verbosity=verbosity, fail_on=fail_on, keep_events=keep_events))
+        leave(follow_logs(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
     analysis = run(paths, options, keep_events=keep_events)
     if (report := written(analysis)) is not None:
-        say(_rendered(report, verbosity=verbosity))
+        say(rendered(report))
     leave(exit_code(analysis, fail_on))
 
 
-def _rendered(report: Report, *, verbosity: int) -> str:
+def _rendered(report: Report, *, verbosity: int, why: bool) -> str:
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
 
-    return render(report, width=width(), color=colored(), verbosity=verbosity)
+    return render(report, width=width(), color=colored(), verbosity=verbosity, why=why)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rebalance_forensics.cli.outcomes import OK, colored, say, warn, warn_all, width
+from rebalance_forensics.cli.outcomes import OK, say, warn, warn_all
 from rebalance_forensics.cli.running import exit_code
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def follow(
     paths: Sequence[str],
     options: AnalyzeOptions,
     write: Callable[[Analysis], Report | None],
+    rendered: Callable[[Report], str],
     *,
-    verbosity: int,
     fail_on: SeverityName | None,
     keep_events: bool,
 ) -> int:
@@ -42,7 +42,7 @@ def follow(
         states.update({one.id: _state(one) for one in changed})
         warn_all(error for one in analysis.report.inputs for error in one.errors)
         if changed and report is not None:
-            say(_rendered(_only(report, {one.id for one in changed}), verbosity))
+            say(rendered(_only(report, {one.id for one in changed})))
         codes.append(exit_code(analysis, fail_on))
 
     live.refuse_standing(paths, options)
@@ -54,8 +54,8 @@ def follow(
 
 def _state(incident: Incident) -> State:
     """What about an incident is worth saying again when it changes."""
-    causes = [(cause.cause, *(culprit.name for culprit in cause.culprits)) for cause in incident.root_causes]
-    return incident.severity, incident.ongoing, tuple(causes)
+    verdict = incident.root_causes[0]
+    return incident.severity, incident.ongoing, verdict.cause, tuple(culprit.name for culprit in verdict.culprits)
 
 
 def _only(report: Report, ids: set[str]) -> Report:
@@ -67,9 +67,3 @@ def _only(report: Report, ids: set[str]) -> Report:
         groups=tuple(group for group in report.groups if (group.cluster, group.group) in groups),
         gaps=(),
     )
-
-
-def _rendered(report: Report, verbosity: int) -> str:
-    from rebalance_forensics.report.terminal import render  # noqa: PLC0415 - renderers load slowly
-
-    return render(report, width=width(), color=colored(), verbosity=verbosity)

@@ -9,6 +9,8 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.model import Evidence
 
 Severity = Literal["critical", "warning", "info"]
+GapKind = Literal["missing", "too-little", "failed"]
+"""A log that is not at hand; a group of which the logs show too little to judge it; one whose analysis broke off."""
 RelationKind = Literal["coordinator", "host", "topic", "deployment"]
 CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker", "topic", "connector", "group"]
 
@@ -51,7 +53,10 @@ class ChainLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootCause:
-    """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`."""
+    """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`.
+
+    `narrative` tells the first occurrence; it happened `occurrences` times, to `affected` besides whom it blames.
+    """
 
     cause: str
     confidence: float
@@ -59,6 +64,8 @@ class RootCause:
     narrative: str
     evidence: tuple[Evidence, ...]
     evidence_total: int
+    occurrences: int = 1
+    affected: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()
     known_bugs: tuple[KnownBug, ...] = ()
     chain: tuple[ChainLink, ...] = ()
@@ -185,3 +192,4 @@ class Gap:
     started_at: EpochMs | None
     ended_at: EpochMs | None
     consequence: str
+    kind: GapKind = "missing"

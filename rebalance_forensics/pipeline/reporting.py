@@ -22,7 +22,6 @@ from rebalance_forensics.pipeline.schemas import Kind
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.caveats import NOT_INVESTIGATED
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading
 
@@ -69,10 +68,11 @@ def failures_of(rows: pa.Table) -> list[Failure]:
 
 def _missing(failure: Failure) -> Gap:
     return Gap(
-        what=f"group {failure.group} ({failure.cluster}) {NOT_INVESTIGATED}: {last_line(failure)}",
+        what=f"group {failure.group} ({failure.cluster}) could not be investigated: {last_line(failure)}",
         started_at=None,
         ended_at=None,
         consequence="nothing is said about this group; please report it as a bug",
+        kind="failed",
     )
 
 

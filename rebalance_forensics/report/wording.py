@@ -62,7 +62,25 @@ def size(number: int) -> str:
 
 def sureness(confidence: float) -> str:
     """`97 % sure`; never rounded up to certainty."""
-    return f"{int(confidence * 100 + 1e-9)} % sure"
+    return f"{share(confidence)} sure"
+
+
+def share(confidence: float) -> str:
+    """`20 %`."""
+    return f"{int(confidence * 100 + 1e-9)} %"
+
+
+def narrative(cause: RootCause) -> str:
+    """Tell what happened, how often, and to whom besides."""
+    others = cause.affected
+    told = [
+        cause.narrative,
+        f"It happened {thousands(cause.occurrences)} times." if cause.occurrences > len(others) + 1 else "",
+        f"{', '.join(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else "",
+    ]
+    if any(told[1:]) and not cause.narrative.endswith((".", "!", "?")):
+        told[0] += "."
+    return " ".join(filter(None, told))
 
 
 def culprit(culprit: Culprit) -> str:
