@@ -9,7 +9,6 @@ from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import fact_at
 from rebalance_forensics.timeline.windows import STEADY_MS
 
 MOST_NAMES = 5
@@ -117,7 +116,7 @@ def _warnings_only(timeline: Timeline, incidents: Sequence[Incident]) -> list[Ga
 
 def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     """Logs that begin after the group formed: what came before may be what made it rebalance."""
-    first = min(timeline.generations, key=lambda g: g.started_at or timeline.first, default=None)
+    first = next(iter(timeline.generations), None)
     if first is None and not incidents:
         return []
     if first is not None and first.generation <= 1:
@@ -139,16 +138,15 @@ def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]
 def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     """Logs that end before the outcome is known."""
     end = max(timeline.coverage.end, timeline.last)
-    reach = end - 2 * session_timeout_ms(timeline)
-    moves = [*timeline.departures.since(reach), *timeline.stops.since(reach), *timeline.returns.since(reach)]
-    lately = max((fact_at(move) for move in moves), default=None)
+    session = session_timeout_ms(timeline)
+    lately = [d for d in timeline.departures.since(end - 2 * session) if d.returned is None or d.at >= end - session]
     going_on = any(i.ongoing for i in incidents)
-    still_joining = any(r.completed_at is None and r.stabilized_at is None for r in timeline.rebalances.since(reach))
-    if lately is None and not going_on and not still_joining:
+    still_joining = any(r.completed_at is None and r.stabilized_at is None for r in timeline.rebalances.since(end - session))
+    if not lately and not going_on and not still_joining:
         return []
     why = (
-        f"{seconds(end - lately)} after a member left"
-        if lately is not None
+        f"{seconds(end - lately[-1].at)} after {lately[-1].actor.name} left"
+        if lately
         else "while an incident was going on"
         if going_on
         else "in the middle of a rebalance"
