@@ -141,7 +141,9 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     session = session_timeout_ms(timeline)
     lately = [d for d in timeline.departures.since(end - 2 * session) if d.returned is None or d.at >= end - session]
     going_on = any(i.ongoing for i in incidents)
-    still_joining = any(r.completed_at is None and r.stabilized_at is None for r in timeline.rebalances.since(end - session))
+    still_joining = any(
+        r.completed_at is None and r.stabilized_at is None for r in timeline.rebalances.since(end - session)
+    )
     if not lately and not going_on and not still_joining:
         return []
     why = (

@@ -20,9 +20,8 @@ from rebalance_forensics.events.rebalancing import (
     SyncSucceeded,
 )
 from rebalance_forensics.events.streams import TasksAssigned
-from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.actors import Actor, place_name
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
@@ -68,11 +67,14 @@ def _heard_until(timeline: Timeline, actor: Actor, begin: int) -> int:
     return min(max(logs, default=begin), stop.at if stop is not None else timeline.last)
 
 
-def expired_sessions(timeline: Timeline) -> dict[Actor, InTime[CoordinatorLost]]:
-    """By member, when its own log says that no heartbeat was answered for a whole session."""
-    found: dict[Actor, list[CoordinatorLost]] = {}
+def expired_sessions(timeline: Timeline) -> dict[tuple[Actor | None, str], list[CoordinatorLost]]:
+    """By member and by where it runs, when its own log says that no heartbeat was answered for a whole session.
+
+    Clients that print no client id (kafka-python) are known by where they run alone.
+    """
+    found: dict[tuple[Actor | None, str], list[CoordinatorLost]] = {}
     for event in timeline.own.telling(CoordinatorLost):
-        actor = timeline.cast.of_speaker(event)
-        if actor is not None and event.at is not None and _SESSION in (event.cause or ""):
-            found.setdefault(actor, []).append(event)
-    return {actor: InTime(events, time_of) for actor, events in found.items()}
+        if event.speaker.role != "broker" and event.at is not None and _SESSION in (event.cause or ""):
+            actor = timeline.cast.of_speaker(event)
+            found.setdefault((actor, "" if actor is not None else place_name(event)), []).append(event)
+    return found

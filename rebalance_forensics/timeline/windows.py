@@ -59,7 +59,7 @@ TOPICS_MISSED_MS = 60_000
 OBEYED_MS = 10_000
 """A thread that receives the error code, or waited in vain, stops at once."""
 EXCEPTION_MS = 15_000
-"""An exception that ends a poll loop precedes the close by the time that the application takes to commit and clean up."""
+"""An exception that ends a poll loop precedes the close by what the application takes to commit and clean up."""
 LONG_STOP_MS = 30_000
 """A rebalance that lasts longer than a request timeout is felt by whoever waits for records, whatever caused it."""
 STEADY_MS = QUIET_MS

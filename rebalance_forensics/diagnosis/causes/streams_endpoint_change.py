@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.streams import FollowUpScheduled
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, fact_at
-from rebalance_forensics.timeline.windows import AROUND_MS, SOON_AFTER_MS, TAKING_OVER_MS, STOPPING_MS
+from rebalance_forensics.timeline.windows import AROUND_MS, SOON_AFTER_MS, STOPPING_MS, TAKING_OVER_MS
 
 NEW_ENDPOINT = stated(
     "new-endpoint", present="its log asks for one more rebalance because its host endpoint (application.server) is new"

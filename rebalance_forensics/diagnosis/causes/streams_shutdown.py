@@ -66,9 +66,9 @@ def _asked(timeline: Timeline, told: list[Event], wished: list[Request]) -> Hypo
         onset=begin,
         explains=_ended(timeline, begin),
         actors=(first,) if first is not None else (),
-        answers={SHUTDOWN_REQUESTED: Present(tuple(told))} if told else {
-            REJOINED_TO_SHUT_DOWN: Present(tuple(e for r in wished for e in r.events))
-        },
+        answers={SHUTDOWN_REQUESTED: Present(tuple(told))}
+        if told
+        else {REJOINED_TO_SHUT_DOWN: Present(tuple(e for r in wished for e in r.events))},
         narrative=f"{who} asked the whole Streams application to shut down; every instance stops.",
         advice=(
             Advice(
@@ -115,7 +115,11 @@ def _without_topics(timeline: Timeline, missing: Sequence[SourceTopicsMissing]) 
 def _fatally_missing(timeline: Timeline) -> list[SourceTopicsMissing]:
     """What instances said of missing topics before they went into error; topics that appear in time end nothing."""
     end = next((time_of(e) for e in timeline.of(StreamsStateChanged) if _is_end(e)), 0)
-    told = [e for e in timeline.of(SourceTopicsMissing).between(end - TOPICS_MISSED_MS, end + SAME_REBALANCE_MS) if not _is_broker(e)]
+    told = [
+        e
+        for e in timeline.of(SourceTopicsMissing).between(end - TOPICS_MISSED_MS, end + SAME_REBALANCE_MS)
+        if not _is_broker(e)
+    ]
     return told if told and time_of(told[-1]) >= end - OBEYED_MS else []
 
 

@@ -93,7 +93,6 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event], shown: Sign)
     )
 
 
-
 def _unheard(actor: Actor, times: InTime[int]) -> dict[Sign, Answer]:
     """Only its own log names the handler's answer."""
     if actor.has_log:

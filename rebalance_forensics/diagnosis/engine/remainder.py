@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_forensics.diagnosis.absences import seconds, session_timeout_ms, span
 from rebalance_forensics.diagnosis.cause import Cause
-from rebalance_forensics.diagnosis.culprits import culprits_of
+from rebalance_forensics.diagnosis.culprits import culprit_of
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weighing import Weighed, answered
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Severity
+from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.waiting_members import Waiting, expired_sessions, waiting_members
 from rebalance_forensics.events.rebalancing import RebalanceStarted
 from rebalance_forensics.timeline.build import Timeline
@@ -95,11 +95,11 @@ def _kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesi
     if not out:
         return
     longest = max(w.end - w.begin for w in out)
-    names = [c.name for c in culprits_of(timeline, [w.actor for w in out])]
-    who = names[0] if len(names) == 1 else f"{len(names)} members"
+    culprits = tuple(culprit_of(w.actor) for w in out)
+    who = culprits[0].name if len(out) == 1 else f"{len(out)} members"
     yield Hypothesis(
         because=tuple(e for w in out for e in w.asked[:3]),
-        culprits=culprits_of(timeline, [w.actor for w in out]),
+        culprits=culprits,
         severity="warning",
         actors=tuple(w.actor for w in out),
         onset=min(w.begin for w in out),
@@ -126,20 +126,21 @@ def _amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:
 def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Sessions that expired by the member's own word while nothing that was found says why."""
     session = session_timeout_ms(timeline)
-    for actor, events in expired_sessions(timeline).items():
+    for (actor, place), events in expired_sessions(timeline).items():
         told = [e for e in events if not _within(drafts, e.at or 0, session)]
         if not told:
             continue
-        culprits = culprits_of(timeline, [actor])
+        culprit = culprit_of(actor) if actor is not None else Culprit(kind="host", name=place)
         often = "once" if len(told) == 1 else f"{len(told)} times"
         yield Hypothesis(
             because=tuple(told),
-            culprits=culprits,
+            culprits=(culprit,),
             severity="warning",
-            actors=(actor,),
+            actors=(actor,) if actor is not None else (),
             narrative=(
-                f"{culprits[0].name} lost its session {often}{span(told)}: no heartbeat was answered in time, and "
-                "the logs do not show whether the member, the network or the coordinator stood still."
+                f"{'' if actor is not None else 'A client on '}{culprit.name} lost its session {often}{span(told)}: no "
+                "heartbeat was answered in time, and the logs do not show whether the member, the network or the "
+                "coordinator stood still."
             ),
         )
 

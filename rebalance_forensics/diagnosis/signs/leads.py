@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Need, Present, Subject, Unobservable, looked, sign
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    LookedIn,
+    Need,
+    Present,
+    Subject,
+    Unobservable,
+    looked,
+    sign,
+)
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import (
