@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -35,6 +35,8 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
     inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
     asked_for = [case for case in cases if options.group in (None, case.history.group)]
     gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in failures_of(results)}
+    if not cases and not gaps:
+        gaps |= set(_no_group(inputs))
     return within(
         Report(
             tool_version=__version__,
@@ -74,6 +76,20 @@ def _missing(failure: Failure) -> Gap:
         consequence="nothing is said about this group; please report it as a bug",
         kind="failed",
     )
+
+
+def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
+    """Logs of Kafka without a word of any group are neither a healthy group nor a fault."""
+    told = [one for one in inputs if one.matched or one.unmatched_kafka]
+    if told:
+        yield Gap(
+            what=f"Too little to judge any group: no line of {'this log' if len(told) == 1 else 'these logs'} "
+            "mentions a consumer group.",
+            started_at=min((one.first for one in told if one.first is not None), default=None),
+            ended_at=last_of(told),
+            consequence="Whether a group is healthy is unknown: server.log of every broker (one of them is the "
+            "group's coordinator) and the clients' logs, all at INFO and from before the trouble began, would show it.",
+        )
 
 
 def last_line(failure: Failure) -> str:

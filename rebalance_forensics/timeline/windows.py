@@ -81,3 +81,39 @@ CONFIG_BEFORE_MS = 500
 """The coordinator's line of a rebalance may be earlier than the worker's line that gives the reason: another clock."""
 ONE_REQUEST_MS = 2_999
 """A member that moves or rejoins less than a KIP-848 heartbeat (3 s where it is set low) from a new epoch made it."""
+SOON_AFTER_MS = 5_000
+"""What a line announces, or an exception leads to, follows within this: one JoinGroup and its SyncGroup."""
+MOMENTS_BEFORE_MS = 2_000
+"""A request travels in a JoinGroup: the rebalance may begin on the broker before the line that tells of it is written,
+and clocks of hosts differ."""
+AROUND_MS = 15_000
+"""A dying thread, its consumer's LeaveGroup, its successor's join and the rebalance of both lie within this: closing a
+consumer and its tasks takes seconds, a join two requests."""
+TAKING_OVER_MS = 30_000
+"""What members ask for once they learn of a new endpoint comes within a request timeout."""
+STOPPING_MS = 20_000
+"""How long before its next start a Streams instance begins to stop: its tasks are closed and their state flushed."""
+THREAD_SWAP_MS = 2_000
+"""An uncaught exception handler adds the successor in the same call that ends the thread."""
+THREADS_BY_HAND_MS = 10_000
+"""removeStreamThread() says `removing`, and returns when the thread has stopped: within this of its end."""
+EXPIRY_SLACK_MS = 5_000
+"""A coordinator removes a member up to a heartbeat interval and its own tick after the session is over."""
+PROBING_INTERVAL_MS = 600_000
+"""probing.rebalance.interval.ms unless set (KIP-441)."""
+PROBING_REQUEST_MS = 60_000
+"""probing.rebalance.interval.ms may be set as low as this (its minimum), so who asked for the first probing rebalance
+did so no later before it."""
+SHUTTING_DOWN_MS = 120_000
+"""All instances of an application that was asked to stop are gone within this: each learns of it in the next rebalance
+and closes its tasks."""
+TOPICS_MISSED_MS = 60_000
+"""A leader that misses source topics tells the members in the next assignment, of which there is one a minute or so."""
+OBEYED_MS = 10_000
+"""A thread that receives the error code, or waited in vain, stops at once."""
+EXCEPTION_MS = 15_000
+"""An exception that ends a poll loop precedes the close by what the application takes to commit and clean up."""
+LONG_STOP_MS = 30_000
+"""A rebalance that lasts longer than a request timeout is felt by whoever waits for records, whatever caused it."""
+STEADY_MS = QUIET_MS
+"""Lines of a group over this long, without a rebalance among them, show that it is stable: heartbeats fail sooner."""

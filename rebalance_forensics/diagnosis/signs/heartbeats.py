@@ -284,6 +284,8 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
         logs = covering(timeline.coverage.of(absence.actor), absence.at - 2_000, until)
         if not logs:
             return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+    if not subject.absences:
+        return Unobservable()
     return Absent(looked(timeline.coverage.of(subject.absences[0].actor), subject.begin, subject.end))
 
 

@@ -5,23 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.absences import distinct_events
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.finding import CERTAIN, LIKELY, Finding, Rule
+from rebalance_forensics.diagnosis.errors_before_exit import thrown_by
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ShutdownRequested, SourceTopicsMissing, StreamsStateChanged, ThreadFailed
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.windows import (
+    MOMENTS_BEFORE_MS,
+    OBEYED_MS,
+    SAME_REBALANCE_MS,
+    SHUTTING_DOWN_MS,
+    SOON_AFTER_MS,
+    TOPICS_MISSED_MS,
+)
 
-AFTER_MS = 120_000
-MISSED_MS = 60_000
-OBEYED_MS = 10_000
-"""A thread that receives the error code, or waited in vain, stops at once."""
+SHUTDOWN_REQUESTED = stated(
+    "application-shutdown-requested", present="an instance sent a shutdown request for the entire application"
+)
+REJOINED_TO_SHUT_DOWN = stated(
+    "rejoined-to-shut-down", present="a member rejoined to pass on a shutdown request of the application"
+)
+SOURCE_TOPICS_NAMED = stated("missing-source-topics-named", present="the leader names the source topics it missed")
+TOPICS_MISSED_AT_THE_END = stated(
+    "source-topics-missing", present="source topics were reported missing just before the instances went into ERROR"
+)
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """The instance whose handler asked, or whose leader found source topics missing."""
     told: list[Event] = [e for e in timeline.of(ShutdownRequested, ThreadFailed) if _is_request(e)]
     wished = [r for r in timeline.requests if r.why == "shutdown-requested"]
@@ -33,27 +49,30 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         yield _without_topics(timeline, missing)
 
 
-def _asked(timeline: Timeline, told: list[Event], wished: list[Request]) -> Finding:
+def _asked(timeline: Timeline, told: list[Event], wished: list[Request]) -> Hypothesis:
     begin = time_of(told[0]) if told else wished[0].at
     asking = [e for e in told if _is_asking(e)] or told[:1]
     first = next((a for e in asking if (a := timeline.cast.of_speaker(e)) is not None), None)
     if first is None and wished:
         first = wished[0].actor
-    errors = timeline.of(ExceptionLogged, ThreadFailed).between(begin - 5_000, begin + 500)
+    errors = thrown_by(timeline, first, begin - SOON_AFTER_MS, begin + SAME_REBALANCE_MS)
     culprits = culprits_of(timeline, [first]) if first is not None else ()
     who = culprits[0].name if culprits else "An instance"
     instances = len(timeline.actors())
-    return Finding(
+    return Hypothesis(
         because=distinct_events([*asking[:2], *errors[:3], *(e for r in wished for e in r.events), *told]),
         culprits=culprits,
-        confidence=CERTAIN if told else LIKELY,
         severity="critical",
         onset=begin,
-        claims=_ended(timeline, begin),
+        explains=_ended(timeline, begin),
+        actors=(first,) if first is not None else (),
+        answers={SHUTDOWN_REQUESTED: Present(tuple(told))}
+        if told
+        else {REJOINED_TO_SHUT_DOWN: Present(tuple(e for r in wished for e in r.events))},
         narrative=f"{who} asked the whole Streams application to shut down; every instance stops.",
         advice=(
             Advice(
-                action="Mend what made it ask, then start the application again.",
+                action="Fix what made it ask, then start the application again.",
                 why=(
                     f"{_thrown([*asking, *errors])}SHUTDOWN_APPLICATION stops all instances ({instances} were seen); "
                     "none comes back by itself."
@@ -64,21 +83,22 @@ def _asked(timeline: Timeline, told: list[Event], wished: list[Request]) -> Find
     )
 
 
-def _without_topics(timeline: Timeline, missing: Sequence[SourceTopicsMissing]) -> Finding:
+def _without_topics(timeline: Timeline, missing: Sequence[SourceTopicsMissing]) -> Hypothesis:
     begin = time_of(missing[0])
     leader = next((e for e in missing if e.topics), missing[0])
     topics = sorted({t for e in missing for t in e.topics})
     which = ", ".join(topics) or "of the topology"
     actor = timeline.cast.of_speaker(leader)
     culprits = culprits_of(timeline, [actor]) if actor is not None else ()
-    ends = timeline.of(StreamsStateChanged).between(begin, begin + AFTER_MS)
-    return Finding(
+    ends = timeline.of(StreamsStateChanged).between(begin, begin + SHUTTING_DOWN_MS)
+    return Hypothesis(
         because=distinct_events([leader, *missing, *(e for e in ends if _is_end(e))]),
         culprits=culprits,
-        confidence=CERTAIN if topics else LIKELY,
         severity="critical",
         onset=begin,
-        claims=_ended(timeline, begin),
+        explains=_ended(timeline, begin),
+        actors=(actor,) if actor is not None else (),
+        answers={SOURCE_TOPICS_NAMED if topics else TOPICS_MISSED_AT_THE_END: Present(tuple(missing))},
         narrative=(
             f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and told every "
             "instance in its assignment; their threads stop."
@@ -95,7 +115,11 @@ def _without_topics(timeline: Timeline, missing: Sequence[SourceTopicsMissing]) 
 def _fatally_missing(timeline: Timeline) -> list[SourceTopicsMissing]:
     """What instances said of missing topics before they went into error; topics that appear in time end nothing."""
     end = next((time_of(e) for e in timeline.of(StreamsStateChanged) if _is_end(e)), 0)
-    told = [e for e in timeline.of(SourceTopicsMissing).between(end - MISSED_MS, end + 500) if not _is_broker(e)]
+    told = [
+        e
+        for e in timeline.of(SourceTopicsMissing).between(end - TOPICS_MISSED_MS, end + SAME_REBALANCE_MS)
+        if not _is_broker(e)
+    ]
     return told if told and time_of(told[-1]) >= end - OBEYED_MS else []
 
 
@@ -109,7 +133,7 @@ def _is_end(event: StreamsStateChanged) -> bool:
 
 
 def _ended(timeline: Timeline, begin: int) -> tuple[Fact, ...]:
-    since, until = begin - 2_000, begin + AFTER_MS
+    since, until = begin - MOMENTS_BEFORE_MS, begin + SHUTTING_DOWN_MS
     facts = (*timeline.moves(since, until), *timeline.requests.between(since, until))
     return (*facts, *timeline.rebalances.between(since, until))
 
@@ -130,20 +154,37 @@ def _is_asking(event: Event) -> bool:
     return isinstance(event, ThreadFailed) or (isinstance(event, ShutdownRequested) and event.asking)
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="An instance asked the whole Streams application to stop.",
     mechanism=(
         "The uncaught exception handler answers SHUTDOWN_APPLICATION, or the leader misses source topics:"
         " the error code travels in the subscription and the assignment, and every instance shuts down."
     ),
-    signs=(
+    shows=(
         "'sent shutdown request for the entire application', 'Detected that shutdown was requested'; source topics "
         "missing, then state ERROR."
     ),
-    remedy="Mend the exception or create the topics; restart all instances.",
+    remedy="Fix the exception or create the topics; restart all instances.",
     usual="fault",
-    rank=9,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(
+        speaks_for(SHUTDOWN_REQUESTED, DECISIVE + WEAK),
+        speaks_for(REJOINED_TO_SHUT_DOWN, DECISIVE),
+        speaks_for(SOURCE_TOPICS_NAMED, DECISIVE + WEAK),
+        speaks_for(TOPICS_MISSED_AT_THE_END, DECISIVE),
+    ),
+    brings=(
+        "shutdown",
+        "scale-in",
+        "member-left",
+        "rolling-restart",
+        "process-crash",
+        "assignment-failure",
+        "scale-out",
+        "startup",
+        "thread-replacement",
+    ),
+    lookalikes=("shutdown", "thread-replacement"),
     settings=("num.stream.threads",),
     kips=("KIP-671", "KIP-662"),
 )
