@@ -15,17 +15,6 @@ _GIVEN = {odds: stated(f"given-{odds}", present=f"the rule is {confidence} sure"
 
 
 BRINGS = {
-    "offsets-topic-unavailable": (
-        "coordinator-failover",
-        "network-partition",
-        "process-pause",
-        "process-crash",
-        "rebalance-straggler",
-        "scale-out",
-        "startup",
-        "assignment-failure",
-        "unstable-leader",
-    ),
     "streams-shutdown": (
         "shutdown",
         "scale-in",
@@ -58,27 +47,6 @@ BRINGS = {
         "coordinator-failover",
         "scale-out",
     ),
-    "assignment-failure": (
-        "process-pause",
-        "network-partition",
-        "process-crash",
-        "rebalance-straggler",
-        "unstable-leader",
-        "enforced-rebalance",
-        "slow-processing",
-        "member-left",
-        "scale-out",
-        "topic-metadata-change",
-    ),
-    "coordinator-failover": (
-        "network-partition",
-        "process-pause",
-        "process-crash",
-        "rebalance-straggler",
-        "scale-out",
-        "unstable-leader",
-        "enforced-rebalance",
-    ),
     "thread-replacement": (
         "scaling-flap",
         "member-left",
@@ -100,7 +68,6 @@ BRINGS = {
     ),
     "shared-group-id": ("scale-out", "startup", "scaling-flap", "subscription-change"),
     "connect-config-change": ("topic-metadata-change",),
-    "rebalance-straggler": ("scale-out", "unstable-leader"),
 }
 
 
