@@ -83,6 +83,8 @@ def _not_delivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesis:
     begin, end, number = time_of(told[0]), time_of(told[-1]), len({getattr(e, "generation", e) for e in told})
     stopped = goes_on(timeline, end)
     last = number <= 2 and stopped
+    # Who comes while the others wait in vain does so because of it; the newcomer that began it only if it never got in.
+    since = begin - CLOCK_SLACK_MS if last else begin + CLOCK_SLACK_MS
     return Hypothesis(
         because=distinct_events(told),
         culprits=culprits_of(timeline, undelivered.leaders[:2]),
@@ -90,7 +92,7 @@ def _not_delivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesis:
         severity="critical" if number > 2 or stopped else "warning",
         onset=begin,
         ongoing=stopped,
-        brings=tuple(_effects(timeline, begin, end)),
+        brings=(*_effects(timeline, begin, end), *timeline.arrivals.between(since, end)),
         narrative=(
             "The last generation got no assignment, and the group waits for one: its leader could not assign, or did "
             "not deliver."

@@ -113,7 +113,7 @@ CAUSE = Cause(
         speaks_against(barriers.member_lost_meanwhile, DECISIVE - WEAK),
         speaks_against(barriers.coordinator_out_of_reach, DECISIVE),
     ),
-    brings=("scale-out", "unstable-leader"),
+    brings=("scale-out", "subscription-change", "unstable-leader"),
     lookalikes=("coordinator-failover",),
     settings=("max.poll.interval.ms", "heartbeat.interval.ms", "group.initial.rebalance.delay.ms", "group.protocol"),
     kips=("KIP-62", "KIP-848"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.absences import Absence, session_told_ms
+from rebalance_forensics.diagnosis.offsets_outages import outages
+from rebalance_forensics.diagnosis.setting_spans import offsets_write_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log
 from rebalance_forensics.events.coordinator import GroupLoaded
@@ -10,7 +12,9 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
-from rebalance_forensics.timeline.windows import SESSION_END_MS
+from rebalance_forensics.timeline.windows import HAND_OVER_MS, SESSION_END_MS
+
+MOST_LINES = 4
 
 
 @sign(
@@ -53,3 +57,15 @@ def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded
 def _loads(timeline: Timeline) -> InTime[GroupLoaded]:
     """Every time that a broker loaded the group."""
     return InTime((e for e in timeline.of(GroupLoaded) if e.group == timeline.group), time_of)
+
+
+@sign(present="writes to __consumer_offsets were refused at that time, whichever broker coordinated the group", absent="")
+def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the coordinator moved in the course of an outage of the offsets topic, or with the broker that began it.
+
+    One outage is one incident: what stops the group is that nothing can be written, and not that another broker tries.
+    """
+    for outage in timeline.once("offsets outages", lambda: list(outages(timeline))):
+        if outage.begin - HAND_OVER_MS <= subject.begin <= outage.end + offsets_write_ms(timeline):
+            return Present(outage.refused[:MOST_LINES])
+    return Unobservable()
