@@ -128,7 +128,7 @@ def stuck(until: str) -> Story:
     story = comes(Story(seen="brokers").formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
     story.broker("01:20:00.000", story.words.preparing(2, story.words.adding(member_id("c-4"))))
     story.broker("01:20:03.000", story.words.stabilized(3, 4))
-    return story.goes_on(until)
+    return story.broker(until, story.words.introduced(member_id("c-5")))
 
 
 def test_one_generation_that_never_gets_its_assignment_is_no_scale_out_but_a_fault_that_goes_on() -> None:

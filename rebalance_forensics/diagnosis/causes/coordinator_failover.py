@@ -260,7 +260,7 @@ def _told_by_the_former(timeline: Timeline, departure: Departure, move: _Move) -
 def _lost_in_it(timeline: Timeline, departure: Departure, move: _Move) -> bool:
     """Every session starts anew when the group is loaded: who expires one session later never came to the new broker.
 
-    One whose process died or was started anew at that time has its own cause.
+    One whose process died or was started anew at that time has its own cause; so has a group of which nobody stays.
     """
     load = load_that_restarted(timeline, departure)
     if load is None or load not in move.events:
@@ -268,7 +268,10 @@ def _lost_in_it(timeline: Timeline, departure: Departure, move: _Move) -> bool:
     begin, ends = time_of(load) - HAND_OVER_MS, timeline.coverage.ends(departure.actor)
     if timeline.starts.of(departure.actor).any_between(begin, departure.at):
         return False
-    return ends is None or ends >= departure.at or departure.returned is not None
+    if departure.returned is not None:
+        return True
+    later = (g for g in timeline.generations if (g.started_at or g.completed_at or 0) >= departure.at)
+    return (ends is None or ends >= departure.at) and any(g.members for g in later)
 
 
 def _has_own_cause(timeline: Timeline, at: int) -> bool:
