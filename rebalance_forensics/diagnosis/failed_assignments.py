@@ -125,6 +125,8 @@ def goes_on(timeline: Timeline, since: int) -> bool:
     if any(r.completed_at is not None and r.completed_at >= since for r in waiting):
         return False
     ended = any(g.outcome == "empty" and (g.started_at or g.completed_at or 0) >= since for g in timeline.generations)
-    return not ended and not timeline.departures.any_between(since, timeline.last) and not timeline.stops.any_between(
-        since, timeline.last
+    return (
+        not ended
+        and not timeline.departures.any_between(since, timeline.last)
+        and not timeline.stops.any_between(since, timeline.last)
     )

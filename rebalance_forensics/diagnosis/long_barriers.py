@@ -31,7 +31,7 @@ MOST_JOINS = 6
 
 @dataclass(frozen=True, slots=True)
 class LongBarrier:
-    """One barrier: whom the group waited for, who was removed at its end, what opened it, and the lines that show it."""
+    """One barrier: whom the group waited for, who was removed at its end, what opened it, and its lines."""
 
     rebalance: Rebalance
     open_ms: int

@@ -66,8 +66,10 @@ def _one_outage_each(timeline: Timeline, refused: Iterable[Event]) -> list[list[
     """Refused writes that no return of a replica parts."""
     found: list[list[Event]] = []
     for run in runs(refused, time_of, QUIET_MS):
-        if found and _shrunk(timeline, *(end := time_of(found[-1][-1]), time_of(run[0]))) and not _healed(
-            timeline, end, time_of(run[0])
+        if (
+            found
+            and _shrunk(timeline, *(end := time_of(found[-1][-1]), time_of(run[0])))
+            and not _healed(timeline, end, time_of(run[0]))
         ):
             found[-1] += run
         else:
@@ -131,19 +133,20 @@ def _shrunk(timeline: Timeline, begin: int, end: int) -> list[IsrChanged]:
             standing.setdefault(event.partition, []).append(event)
         elif time_of(event) < begin:
             standing.pop(event.partition, None)
-    return sorted((e for told in standing.values() for e in told), key=time_of)
+    return sorted((e for lines in standing.values() for e in lines), key=time_of)
 
 
 def _down(timeline: Timeline, begin: int, end: int) -> list[BrokerStopped]:
     """The stops of brokers that had not started again when the outage began."""
     down: dict[int | None, list[BrokerStopped]] = {}
-    for event in timeline.of(BrokerStopped, BrokerStarted).between(0, end):
+    told: list[BrokerStopped | BrokerStarted] = [*timeline.of(BrokerStopped), *timeline.of(BrokerStarted)]
+    for event in sorted((e for e in told if time_of(e) <= end), key=time_of):
         number = event.broker if event.broker is not None else event.speaker.broker
         if isinstance(event, BrokerStopped):
             down.setdefault(number, []).append(event)
         elif time_of(event) < begin:
             down.pop(number, None)
-    return sorted((e for told in down.values() for e in told), key=time_of)
+    return sorted((e for lines in down.values() for e in lines), key=time_of)
 
 
 def _missing(

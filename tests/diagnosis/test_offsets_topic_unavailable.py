@@ -120,7 +120,9 @@ def test_an_outage_goes_on_while_its_replica_is_away_however_rarely_the_group_wr
     shrink = "[Partition __consumer_offsets-13 broker=2] Shrinking ISR from 2,3 to 2. Leader: (highWatermark: 5, "
     shrink += "endOffset: 6). Out of sync replicas: (brokerId: 3, endOffset: 5)."
     story.broker("01:05:00.000", shrink, logger="kafka.cluster.Partition")
-    failure = f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {member_id('c-1')})"
+    failure = (
+        f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {member_id('c-1')})"
+    )
     for at in ("01:10:00.000", "01:20:00.000", "01:30:00.000"):
         story.rebalanced(at, failure, ["c-1", "c-2"])
     assert story.causes() == ["offsets-topic-unavailable"]

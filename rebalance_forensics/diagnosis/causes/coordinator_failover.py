@@ -293,7 +293,8 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     signs=(
-        speaks_for(LOADED, DECISIVE + WEAK), speaks_for(LOST_BY_MOST, DECISIVE),
+        speaks_for(LOADED, DECISIVE + WEAK),
+        speaks_for(LOST_BY_MOST, DECISIVE),
         speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),
     ),
     brings=(

@@ -34,7 +34,13 @@ def _hypothesis(timeline: Timeline, outage: Outage) -> Hypothesis:
     facts = _effects(timeline, outage)
     return Hypothesis(
         because=distinct_events(
-            [*outage.refused[:6], *outage.shrunk[:4], *outage.insufficient[:3], *outage.stopped[:2], *outage.refused[6:]]
+            [
+                *outage.refused[:6],
+                *outage.shrunk[:4],
+                *outage.insufficient[:3],
+                *outage.stopped[:2],
+                *outage.refused[6:],
+            ]
         ),
         culprits=culprits,
         answers={REFUSED: Present(outage.refused)} | ({TOO_FEW: Present(short)} if short else {}),

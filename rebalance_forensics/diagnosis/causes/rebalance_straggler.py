@@ -16,7 +16,9 @@ from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import barriers
 from rebalance_forensics.timeline.build import Timeline
 
-LONG = stated("long-barrier", present="the join barrier stood open longer than heartbeats and the initial delay explain")
+LONG = stated(
+    "long-barrier", present="the join barrier stood open longer than heartbeats and the initial delay explain"
+)
 LAST = stated("last-to-join", present="one member joined long after the others, or was removed because it did not join")
 HEARD = stated("heard-and-did-not-join", present="it was told of the rebalance again and again and did not join")
 _POLL = "Find what keeps that member from calling poll() while a rebalance runs."
@@ -59,7 +61,7 @@ def _lower_the_limit(timeline: Timeline, long: str) -> Advice:
     known = f" ({limit} ms)" if limit else ""
     return Advice(
         action="Lower max.poll.interval.ms: it bounds how long a rebalance waits (rebalance timeout).",
-        why=f"The coordinator drops a member that has not rejoined within it{known}; the barrier stood open for {long}.",
+        why=f"The coordinator drops a member that has not rejoined within it{known}; it was open for {long}.",
         cost="Loops that take longer than the new value are then expelled, healthy ones too.",
     )
 

@@ -59,7 +59,9 @@ def _loads(timeline: Timeline) -> InTime[GroupLoaded]:
     return InTime((e for e in timeline.of(GroupLoaded) if e.group == timeline.group), time_of)
 
 
-@sign(present="writes to __consumer_offsets were refused at that time, whichever broker coordinated the group", absent="")
+@sign(
+    present="writes to __consumer_offsets were refused at that time, whichever broker coordinated the group", absent=""
+)
 def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the coordinator moved in the course of an outage of the offsets topic, or with the broker that began it.
 
