@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.partitions import PartitionsAssigned
@@ -29,8 +28,6 @@ T = TypeVar("T")
 TOGETHER_MS = 45_000
 """Threads of one process that go together are evicted within a session timeout of each other."""
 NEAR_MS = 2_500
-SOON_MS = 20_000
-"""Logs that end within this of a departure show no return because they show nothing."""
 SILENT = ("session-expired", "expelled", "vanished")
 """Departures of members that said nothing of leaving."""
 _ENDING = ("PENDING_SHUTDOWN", "DEAD")
@@ -77,14 +74,6 @@ class Absence:
         found += self.stop.events if self.stop else []
         found += self.start.events[:1] if self.start else []
         return found + [e for a in self.arrivals for e in a.events[:2]]
-
-
-def sure_it_stays_away(timeline: Timeline, away: Absence) -> float:
-    """How sure an absence can be taken for a lasting one."""
-    # A Streams instance that closes sends no LeaveGroup: its successor may wait for the old session to expire.
-    soon = max(SOON_MS, session_timeout_ms(timeline)) if away.actor.kind == "instance" else SOON_MS
-    ends_soon = away.back_at is None and away.start is None and timeline.last - away.at < soon
-    return PROBABLE if ends_soon else LIKELY
 
 
 def only_listed(fact: Arrival | Departure) -> bool:

@@ -271,6 +271,8 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
 )
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     """A process that stood still gives up its coordinator when it wakes up; one that did not poll keeps it."""
+    if not subject.absences:
+        return Unobservable()
     for absence in subject.absences:
         if any(isinstance(e, MemberFailed) for e in lines_of(absence)) or timeline.protocol not in (
             "classic",

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.absences import distinct_events, seconds
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import the_group
-from rebalance_forensics.diagnosis.finding import CERTAIN, Finding, Rule
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.events.rebalancing import GroupDied, GroupEmptied
 from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.told import time_of
 
+EXPIRED = stated("offsets-expired", present="a broker removed expired offsets while the group was empty")
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Expirations that concern this group: named, or counted while it was empty."""
     empty = [e for e in timeline.of(GroupEmptied, GroupDied) if e.group == timeline.group]
     told = timeline.of(OffsetsExpired)
@@ -26,14 +29,12 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
     if not expired:
         return
     dead = [e for e in empty if (e.at or 0) <= (expired[0].at or 0)]
-    claims: tuple[Fact, ...] = ()
-    yield Finding(
+    yield Hypothesis(
         because=distinct_events([*expired, *dead[-2:]]),
         culprits=(the_group(timeline, timeline.actors()),),
-        confidence=CERTAIN,
+        answers={EXPIRED: Present(tuple(expired))},
         severity="warning",
         onset=expired[0].at,
-        claims=claims,
         narrative=(
             "Committed offsets of the empty group expired: when its members come back they start at auto.offset.reset."
         ),
@@ -71,23 +72,23 @@ def _is_empty(timeline: Timeline, at: int) -> bool:
 def _why(timeline: Timeline, expired: Sequence[Event], dead: Sequence[Event]) -> str:
     told = timeline.settings.get("offsets.retention.minutes")
     if not dead:
-        return f"The group was empty for longer than offsets.retention.minutes ({told or '10080 by default'})."
-    retention = f"is {told}" if told else "stands in no log and was shorter than that"
+        return f"The group was empty for longer than offsets.retention.minutes{f' ({told})' if told else ''}."
+    retention = f"is {told}" if told else "is in no log and was shorter than that"
     empty = seconds(time_of(expired[0]) - time_of(dead[0]))
     return f"The group was empty for {empty} by then; offsets.retention.minutes {retention}."
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="Committed offsets of an empty group were removed.",
     mechanism=(
         "offsets.retention.minutes after a group became empty (or a topic lost its last subscriber) the "
         "coordinator removes its offsets; the next start reads from auto.offset.reset."
     ),
-    signs="'Removed … expired offsets', 'transitioned to Dead' of an empty group.",
+    shows="'Removed … expired offsets', 'transitioned to Dead' of an empty group.",
     remedy="Raise offsets.retention.minutes; reset the offsets by hand before the group starts again.",
     usual="fault",
-    rank=27,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(speaks_for(EXPIRED, DECISIVE + WEAK),),
     settings=("offsets.retention.minutes", "auto.offset.reset"),
     kips=("KIP-186", "KIP-211"),
 )

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.absences import span
+from rebalance_forensics.diagnosis.cause import STRONG, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import the_group
-from rebalance_forensics.diagnosis.finding import PROBABLE, Finding, Rule
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.rebalancing import AssignmentComputed, AssignmentReceived
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.model import Generation
 
 MOVES = 3
+LEADER_MOVED = stated("leader-moved-each-time", present="another of the same members led each generation in a row")
 
 
-def diagnose(timeline: Timeline) -> Iterator[Finding]:
+def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """At least three moves in a row of the leadership between the same members."""
     run: list[Generation] = []
     before: Generation | None = None
@@ -25,10 +28,10 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         if before is not None and _moved(timeline, before, generation):
             run.append(generation)
         else:
-            yield from _finding(timeline, run)
+            yield from _hypotheses(timeline, run)
             run = []
         before = generation
-    yield from _finding(timeline, run)
+    yield from _hypotheses(timeline, run)
 
 
 def _moved(timeline: Timeline, before: Generation, generation: Generation) -> bool:
@@ -43,21 +46,20 @@ def _members(generation: Generation) -> frozenset[str | None]:
     return frozenset(m.instance_id or m.client_id or m.member_id for m in generation.members)
 
 
-def _finding(timeline: Timeline, run: list[Generation]) -> Iterator[Finding]:
+def _hypotheses(timeline: Timeline, run: list[Generation]) -> Iterator[Hypothesis]:
     if len(run) < MOVES:
         return
     numbers = {g.generation for g in run}
-    claims = tuple(r for r in timeline.rebalances if r.generation in numbers)
-    told = [e for r in claims for e in r.events if isinstance(e, AssignmentReceived | AssignmentComputed)]
+    moved = tuple(r for r in timeline.rebalances if r.generation in numbers)
+    told = [e for r in moved for e in r.events if isinstance(e, AssignmentReceived | AssignmentComputed)]
     if not told:
         return
-    yield Finding(
+    yield Hypothesis(
         because=tuple(told),
         culprits=(the_group(timeline),),
-        confidence=PROBABLE,
+        answers={LEADER_MOVED: Present(tuple(told))},
         severity="warning",
-        claims=claims,
-        core=claims,
+        explains=moved,
         narrative=f"The leader changed at {len(run)} rebalances in a row though no member came or went.",
         advice=(
             Advice(
@@ -73,16 +75,16 @@ def _follow_ups(timeline: Timeline) -> set[int | None]:
     return {r.generation for r in timeline.rebalances if r.followup}
 
 
-RULE = Rule(
+CAUSE = Cause(
     summary="Leadership moves at every rebalance without members changing.",
     mechanism=(
         "The coordinator keeps the leader as long as it rejoins. A leader that is always late loses the "
-        "role, and an assignor with state in the leader starts anew each time."
+        "role, and an assignor that keeps state in the leader starts from nothing each time."
     ),
-    signs="Another leader in every generation, the same members.",
+    shows="Another leader in every generation, the same members.",
     remedy="Find why the leader rejoins late: slow poll loops, long rebalance listeners.",
     usual="fault",
-    rank=50,
-    diagnose=diagnose,
+    propose=propose,
+    signs=(speaks_for(LEADER_MOVED, STRONG),),
     settings=("max.poll.interval.ms", "heartbeat.interval.ms"),
 )
