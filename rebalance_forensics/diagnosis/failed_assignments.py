@@ -79,12 +79,17 @@ def never_assigned(timeline: Timeline) -> Undelivered | None:
     # Of an epoch (KIP-848) no broker says that it is stable.
     if timeline.protocol != "classic" or not timeline.has_coordinator_log:
         return None
+    # A log that never shows an assignment may not be told them: members that come and go are reason enough.
+    tells = bool(timeline.of(AssignmentReceived))
     row: list[Rebalance] = []
     for rebalance in timeline.rebalances:
         if any(isinstance(e, GroupEpochBumped | TargetAssignmentComputed) for e in rebalance.events):
             continue
         if rebalance.stabilized_at is not None and rebalance.completed_at is None:
-            row.append(rebalance)
+            if tells or not timeline.moves(
+                rebalance.started_at - CLOCK_SLACK_MS, rebalance.started_at + CLOCK_SLACK_MS
+            ):
+                row.append(rebalance)
             continue
         if len(row) >= FAILED_IN_A_ROW:
             break

@@ -23,10 +23,11 @@ from rebalance_forensics.events.partitions import (
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalancing import AssignmentComputed
 from rebalance_forensics.timeline.actors import Actor, Cast
-from rebalance_forensics.timeline.coverage import Coverage
-from rebalance_forensics.timeline.facts import Departure, Rebalance, Start
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
-from rebalance_forensics.timeline.windows import BARRIER_MS, SHORTEST_UNREAD_MS
+from rebalance_forensics.timeline.session_timeouts import number_in, session_timeout_of
+from rebalance_forensics.timeline.windows import BARRIER_MS, HEARTBEAT_MS, SHORTEST_UNREAD_MS
 
 _TOLD = (
     PartitionsAssigned, PartitionsRevoked, PartitionsLost, AssignmentNotified, OwnershipGivenUp, ConsumerClosed,
@@ -78,27 +79,48 @@ class Ownership:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What tells of owners: a group's lines and facts, its timeouts, and how far the logs go."""
+class _Group:
+    """What is asked of a group again and again, worked out once."""
 
-    cast: Cast
-    events: Sequence[Event]
-    starts: Sequence[Start]
-    departures: Sequence[Departure]
-    rebalances: Sequence[Rebalance]
-    coverage: Coverage
+    timeline: Timeline
     session_ms: int | None
     poll_ms: int | None
     heartbeat_ms: int
-    eager: bool
     end: int
+
+    @property
+    def eager(self) -> bool:
+        return self.timeline.mode == "eager"
+
+    @property
+    def cast(self) -> Cast:
+        return self.timeline.cast
+
+
+def ownership_of(timeline: Timeline) -> Ownership:
+    """Who read each partition of a plain consumer group, worked out when it is first asked."""
+    return timeline.remembered(_ownership_of)
+
+
+def _ownership_of(timeline: Timeline) -> Ownership:
+    if timeline.kind != "consumer":
+        return Ownership()
+    return _replayed(
+        _Group(
+            timeline=timeline,
+            session_ms=session_timeout_of(timeline.own, timeline.protocol, timeline.settings),
+            poll_ms=number_in(timeline.settings, "max.poll.interval.ms"),
+            heartbeat_ms=number_in(timeline.settings, "heartbeat.interval.ms") or HEARTBEAT_MS,
+            end=max(timeline.coverage.end, timeline.last),
+        )
+    )
 
 
 @dataclass(slots=True)
 class _Replay:
     """Who owns what, while the lines are read in the order of time."""
 
-    told: Told
+    told: _Group
     owned: dict[Owner, dict[str, int]] = field(default_factory=dict)
     """Owner -> partition -> since when."""
     readings: list[PartitionReading] = field(default_factory=list)
@@ -132,10 +154,10 @@ class _Replay:
         return [owner for owner in self.owned if owner[0] is actor]
 
 
-def ownership_of(told: Told) -> Ownership:
+def _replayed(told: _Group) -> Ownership:
     """Replay the lines that tell who owns what."""
     replay = _Replay(told)
-    own = {actor for e in told.events if isinstance(e, PartitionsAssigned) and (actor := told.cast.of_speaker(e))}
+    own = {actor for e in told.timeline.own.telling(PartitionsAssigned) if (actor := told.cast.of_speaker(e))}
     for at, _, what in sorted(_moments(told), key=lambda moment: moment[:2]):
         match what:
             case Departure():
@@ -157,11 +179,12 @@ def ownership_of(told: Told) -> Ownership:
     return Ownership(readings=tuple(readings), unread=tuple(_unread(readings, told.end)), until=told.end)
 
 
-def _moments(told: Told) -> Iterator[tuple[int, int, Event | Departure | Start]]:
+def _moments(told: _Group) -> Iterator[tuple[int, int, Event | Departure | Start]]:
     """Everything that changes owners, with its time; a departure comes before what lines of that instant say."""
-    yield from ((departure.at, 0, departure) for departure in told.departures)
-    yield from ((start.at, 1, start) for start in told.starts)
-    yield from ((event.at, 2, event) for event in told.events if event.at is not None and isinstance(event, _TOLD))
+    timeline = told.timeline
+    yield from ((departure.at, 0, departure) for departure in timeline.departures)
+    yield from ((start.at, 1, start) for start in timeline.starts)
+    yield from ((event.at, 2, event) for event in timeline.own.telling(*_TOLD) if event.at is not None)
 
 
 def _own_line(replay: _Replay, event: Event, at: int) -> None:
@@ -208,7 +231,7 @@ def _died_at(replay: _Replay, actor: Actor, at: int) -> int:
     if replay.told.session_ms is None:
         return at
     last = replay.last_word.get(actor)
-    end = replay.told.coverage.ends(actor)
+    end = replay.told.timeline.coverage.ends(actor)
     words = [t for t in (last, end) if t is not None and t <= at]
     # The last heartbeat arrived a session before that, and the next one, an interval later, did not.
     return max([*words, at - replay.told.session_ms + replay.told.heartbeat_ms // 2])
@@ -217,7 +240,7 @@ def _died_at(replay: _Replay, actor: Actor, at: int) -> int:
 def _by_leader(replay: _Replay, event: AssignmentComputed, at: int, own: set[Actor]) -> None:
     """Members without lines of their own own what the leader gave them; under eager they gave up all of it before."""
     told = replay.told
-    began = next((r.started_at for r in told.rebalances if r.generation == event.generation), at)
+    began = next((r.started_at for r in told.timeline.rebalances if r.generation == event.generation), at)
     given = {told.cast.of_member(member): partitions for member, partitions in event.assignment}
     for owner in [o for o in replay.owned if o[0] not in own]:
         kept = set(given.get(owner[0], ()))
@@ -228,7 +251,7 @@ def _by_leader(replay: _Replay, event: AssignmentComputed, at: int, own: set[Act
             replay.own((actor, ""), partitions, at)
 
 
-def _awake(told: Told, reading: PartitionReading) -> Iterator[PartitionReading]:
+def _awake(told: _Group, reading: PartitionReading) -> Iterator[PartitionReading]:
     """A reading without the time in which its owner kept a whole rebalance waiting: it did not poll meanwhile.
 
     A cooperative member that rejoins late may as well have been reading.
@@ -236,7 +259,7 @@ def _awake(told: Told, reading: PartitionReading) -> Iterator[PartitionReading]:
     if not told.eager:
         yield reading
         return
-    for rebalance in told.rebalances:
+    for rebalance in told.timeline.rebalances:
         until = max(rebalance.joined_at.values(), default=0)
         late = [a for a, at in rebalance.joined_at.items() if at == until and until - rebalance.started_at > BARRIER_MS]
         if late and reading.client in {late[0].name, *late[0].client_ids} and reading.begin < rebalance.started_at:

@@ -228,6 +228,20 @@ def the_neighbours() -> tuple[RuledOut, ...]:
     )
 
 
+THE_COST = Impact(
+    unread_partition_ms=9_000,
+    unread_partitions=4,
+    known_partitions=12,
+    longest_unread_ms=4_000,
+    longest_unread_partition="orders-3",
+    stopped_ms=3_200,
+    pause_ms=6_400,
+    members=3,
+    partitions=12,
+    rebalances=1,
+)
+
+
 def a_crash() -> Incident:
     """Blame consumer payments-2, which died without leaving."""
     return Incident(
@@ -272,18 +286,7 @@ def a_crash() -> Incident:
         ),
         ruled_out=the_neighbours(),
         generations=(8,),
-        impact=Impact(
-            pause_ms=6_400,
-            members=3,
-            partitions=12,
-            rebalances=1,
-            stopped_ms=3_200,
-            unread_partition_ms=9_000,
-            unread_partitions=4,
-            known_partitions=12,
-            longest_unread_ms=4_000,
-            longest_unread_partition="orders-3",
-        ),
+        impact=THE_COST,
         what_if=(
             WhatIf(
                 alternative="cooperative rebalancing",

@@ -142,7 +142,11 @@ def test_the_same_report_gets_the_same_pseudonyms() -> None:
 def test_our_own_words_and_all_numbers_stay() -> None:
     before, after = crash_report(), anonymized(crash_report())
     assert [one.root_causes[0].cause for one in after.incidents] == ["startup", "process-crash"]
-    assert after.incidents[1].impact == before.incidents[1].impact
+    cost = replace(
+        before.incidents[1].impact, longest_unread_partition=after.incidents[1].impact.longest_unread_partition
+    )
+    assert after.incidents[1].impact == cost
+    assert "orders" not in str(cost.longest_unread_partition)
     assert after.incidents[1].id == before.incidents[1].id
     assert [one.lines for one in after.inputs] == [one.lines for one in before.inputs]
     assert after.groups[0].coordinators == before.groups[0].coordinators

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_forensics.timeline.model import UnreadSpan
+from rebalance_forensics.timeline.ownership import ownership_of
 from tests.diagnosis.expiries import evicted
 from tests.incidents.sample import Sample, all_samples, report_of
 from tests.story import Story, ms
@@ -106,6 +107,5 @@ def _handed_about(steps: list[tuple[str, bool, int]]) -> tuple[UnreadSpan, ...]:
 
 
 def test_the_whole_group_is_stopped_only_while_nobody_reads_anything() -> None:
-    timeline = evicted().timeline()
-    stopped = timeline.ownership.stopped_ms(ms("01:09:00.000"), ms("01:10:01.000"))
+    stopped = ownership_of(evicted().timeline()).stopped_ms(ms("01:09:00.000"), ms("01:10:01.000"))
     assert stopped == 414, "from the last that revoked to the first that was assigned"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.ownership import ownership_of
 from rebalance_forensics.timeline.windows import AFTERMATH_MS
 
 
@@ -15,7 +16,7 @@ def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence
     """Spans and pauses that overlap the incident; each counts whole or not at all."""
     until = ended + AFTERMATH_MS
     pauses = timeline.pauses.touching(started, until)
-    owners = timeline.ownership
+    owners = ownership_of(timeline)
     by_partition: dict[str, int] = defaultdict(int)
     begin = started
     for span in owners.unread:
@@ -41,5 +42,5 @@ def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence
 
 def leaves_unread(timeline: Timeline, started: int, ended: int) -> bool:
     """Whether partitions that nobody read in the incident have no reader when the logs end: then it is not over."""
-    spans = (span for span in timeline.ownership.unread if span.ended_at is None and span.why != "stopped")
+    spans = (span for span in ownership_of(timeline).unread if span.ended_at is None and span.why != "stopped")
     return any(started <= span.started_at <= ended + AFTERMATH_MS for span in spans)
