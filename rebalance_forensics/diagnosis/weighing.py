@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.finding import Finding
+from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.timeline.build import Timeline
 
 QUIET_MS = 5 * 60 * 1000
@@ -59,9 +60,9 @@ def weigh(timeline: Timeline, findings: Sequence[Finding]) -> tuple[list[Draft],
 def quiet_ms(timeline: Timeline) -> int:
     """How long a group must be quiet for a repetition to be a new incident."""
     timeouts = [
-        int(value)
+        number
         for key in ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms")
-        if (value := timeline.settings.get(key, "")).isdigit()
+        if (number := number_in(timeline.settings.get(key, ""))) is not None
     ]
     return max(QUIET_MS, 3 * max((t for t in timeouts if t < 3_600_000), default=0))
 

@@ -36,6 +36,7 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
     inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
     asked_for = [case for case in cases if options.group in (None, case.history.group)]
     gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in failures_of(results)}
+    gaps |= {_late(file.path) for file, of in zip(plan.files, plan.profiles, strict=True) if of.late and not of.zone}
     return within(
         Report(
             tool_version=__version__,
@@ -73,6 +74,15 @@ def _missing(failure: Failure) -> Gap:
         started_at=None,
         ended_at=None,
         consequence="nothing is said about this group; please report it as a bug",
+    )
+
+
+def _late(path: str) -> Gap:
+    return Gap(
+        what=f"The time zone of {path} is not known: its lines were collected at times that no zone explains.",
+        started_at=None,
+        ended_at=None,
+        consequence="Its times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it.",
     )
 
 

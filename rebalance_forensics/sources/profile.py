@@ -30,6 +30,7 @@ class FileProfile:
     header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
     local times in this file, None when nothing tells it; `zones` and `components` say the same for each host of a
     stream of several, as far as the sample shows.
+    The times around the lines of a `late` file are so far from those in them that they tell no zone.
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
@@ -56,6 +57,7 @@ class FileProfile:
     dated: bool = True
     partly_dated: bool = False
     suffixed: bool = False
+    late: bool = False
     continued: bool = False
     continues_in: tuple[InputFile, ...] = ()
 
@@ -187,6 +189,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         newest_first=_newest_first(sample, headers),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
+        late=_is_late(headers),
         starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
         partly_dated=_is_partly_dated(headers),
@@ -244,19 +247,31 @@ def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
 
 def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
     """By host, the zone that envelope times, or epoch values in the text, give to naive local times."""
-    votes: dict[str | None, Counter[int]] = {}
+    tied = dates.tied_offsets(sample)
+    for host, counter in _votes(headers).items():
+        offset, count = counter.most_common(1)[0]
+        if offset is None:
+            continue
+        seasons = max(counter[offset + 60], counter[offset - 60])
+        if (count + seasons) * 10 >= counter.total() * 9:
+            tied[host] = offset
+    return {host: zones.named(offset) for host, offset in tied.items()}
+
+
+def _votes(headers: Sequence[Sampled]) -> dict[str | None, Counter[int | None]]:
+    """By host, how often the time around a local one puts it so many minutes east; None for what no zone explains."""
+    votes: dict[str | None, Counter[int | None]] = {}
     for line in headers:
         stamp = line.parsed.stamp if line.parsed else None
         if stamp and line.line.at is not None and stamp.form == "full" and stamp.offset_minutes is None:
             offset = zones.offset_between(stamp.local_ms, line.line.at)
             votes.setdefault(line.line.host, Counter())[offset] += 1
-    tied = dates.tied_offsets(sample)
-    for host, counter in votes.items():
-        offset, count = counter.most_common(1)[0]
-        seasons = max(counter[offset + 60], counter[offset - 60])
-        if (count + seasons) * 10 >= counter.total() * 9:
-            tied[host] = offset
-    return {host: zones.named(offset) for host, offset in tied.items()}
+    return votes
+
+
+def _is_late(headers: Sequence[Sampled]) -> bool:
+    """Whether the lines of a host came so much later or earlier than they were written that it hides the zone."""
+    return any(counter[None] * 2 > counter.total() for counter in _votes(headers).values())
 
 
 def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | None:

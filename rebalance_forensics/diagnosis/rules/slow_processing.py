@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.episodes import (
     touched,
 )
 from rebalance_forensics.diagnosis.finding import CERTAIN, PROBABLE, UNSURE, Fact, Finding, Rule
+from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.model import Advice, RuledOut
 from rebalance_forensics.diagnosis.silence import silences
@@ -153,7 +154,7 @@ def _why_no_pause(timeline: Timeline, group: list[Away]) -> str:
 
 def _advice(limit: int, away_ms: int, records: str) -> tuple[Advice, ...]:
     slowest = limit + away_ms
-    fit = int(records) * limit // slowest if records.isdigit() and away_ms else 0
+    fit = (number_in(records) or 0) * limit // slowest if away_ms else 0
     at_most = f" At that pace {fit} of the {records} records that max.poll.records allows fit in." if fit else ""
     return (
         Advice(
