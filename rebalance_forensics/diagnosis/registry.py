@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from functools import cache
 
+from rebalance_forensics import defects
 from rebalance_forensics.diagnosis import rules
 from rebalance_forensics.diagnosis.finding import Finding, Rule
 from rebalance_forensics.timeline.build import Timeline
@@ -31,7 +32,7 @@ def findings_of(timeline: Timeline) -> tuple[list[Finding], dict[str, str]]:
         try:
             findings = list(rule.diagnose(timeline))
         except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap
-            broken[cause] = f"{type(error).__name__}: {error}"
+            broken[cause] = defects.told(error)
             continue
         for finding in findings:
             finding.cause, finding.rank = cause, finding.rank or rule.rank

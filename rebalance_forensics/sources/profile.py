@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import dates, layouts, rotation, suffixes, zones
 from rebalance_forensics.sources.components import component_of, release_of
@@ -31,6 +32,7 @@ class FileProfile:
     local times in this file, None when nothing tells it; `zones` and `components` say the same for each host of a
     stream of several, as far as the sample shows.
     The times around the lines of a `late` file are so far from those in them that they tell no zone.
+    A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
@@ -58,6 +60,8 @@ class FileProfile:
     partly_dated: bool = False
     suffixed: bool = False
     late: bool = False
+    readable: bool = True
+    defects: tuple[str, ...] = ()
     continued: bool = False
     continues_in: tuple[InputFile, ...] = ()
 
@@ -95,14 +99,45 @@ def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
 
 def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:
     """Tell what each file is; files without dates are dated by their neighbours too."""
-    looks = [_look(file, tz or ZoneRules()) for file in files]
-    times = [look.first for look in looks], [look.own for look in looks]
-    found = _chained(files, [look.found for look in looks], rotation.chains(files, *times))
+    looks = [_looked(file, tz or ZoneRules()) for file in files]
+    sound = [index for index, look in enumerate(looks) if look.found.readable]
+    found = [look.found for look in looks]
+    of_sound = _together([files[index] for index in sound], [looks[index] for index in sound])
+    for index, told in zip(sound, of_sound, strict=True):
+        found[index] = told
+    return tuple(found)
+
+
+def _together(files: Sequence[InputFile], looks: Sequence[_Look]) -> list[FileProfile]:
+    """What files tell of each other: which are one log, and when those without dates were written."""
+    found = [look.found for look in looks]
+    try:
+        chains = rotation.chains(files, [look.first for look in looks], [look.own for look in looks])
+        found = _chained(files, found, chains)
+    except Exception as error:  # noqa: BLE001 - whatever it was, each file can be read by itself
+        found = [_with_defect(each, "which other files it goes on in could not be told", error) for each in found]
     known = [each for look in looks if (each := look.own)] + [each for look in looks if (each := look.tied)]
-    return tuple(
-        _dated(file, look.sample, each, [look.own] if look.own and each.partly_dated else known)
-        for file, look, each in zip(files, looks, found, strict=True)
-    )
+    done: list[FileProfile] = []
+    for file, look, own in zip(files, looks, found, strict=True):
+        try:
+            near = [look.own] if look.own and own.partly_dated else known
+            done.append(_dated(file, look.sample, own, near))
+        except Exception as error:  # noqa: BLE001
+            done.append(replace(_with_defect(own, "its dates could not be told", error), readable=False))
+    return done
+
+
+def _looked(file: InputFile, tz: ZoneRules) -> _Look:
+    """What a file shows; one that a defect of ours keeps from being told must not take the others with it."""
+    try:
+        return _look(file, tz)
+    except Exception as error:  # noqa: BLE001
+        broken = replace(_with_defect(FileProfile(), "its layout could not be told", error), readable=False)
+        return _Look(found=broken, sample=Sample(), own=None, tied=None, first=None)
+
+
+def _with_defect(found: FileProfile, what: str, error: Exception) -> FileProfile:
+    return replace(found, defects=(*found.defects, defects.sentence(what, error)))
 
 
 @dataclass(frozen=True, slots=True)
