@@ -35,6 +35,7 @@ def follow(
     Without a verbosity nothing is printed: one of the outputs goes to standard output.
     """
     from rebalance_forensics.pipeline import live  # noqa: PLC0415 - `--help` needs no Spark
+    from rebalance_forensics.pipeline.launching import telling_of_lost_java  # noqa: PLC0415
     from rebalance_forensics.pipeline.session import active_session, start_session  # noqa: PLC0415
 
     states: dict[str, State] = {}
@@ -56,9 +57,10 @@ def follow(
                 say(text)
 
     live.refuse_standing(paths, options)
-    session = active_session() or start_session(options.java_home, small=True)
-    warn("following; Ctrl-C ends.")
-    live.follow(session, paths, options, show, every_ms=EVERY_MS, keep_events=keep_events)
+    with telling_of_lost_java():
+        session = active_session() or start_session(options.java_home, small=True)
+        warn("following; Ctrl-C ends.")
+        live.follow(session, paths, options, show, every_ms=EVERY_MS, keep_events=keep_events)
     return codes[-1]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rebalance_forensics import defects
+from rebalance_forensics.pipeline.launching import telling_of_lost_java
 from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading, refuse_missing
@@ -112,6 +113,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+@telling_of_lost_java()
 def _on_spark(
     paths: Sequence[str],
     options: AnalyzeOptions,
