@@ -10,11 +10,10 @@ from rebalance_forensics.records import EpochMs
 
 @dataclass(slots=True)
 class Spoiled:
-    """The records that one defect of ours spoiled: where the first starts, what is said of it, how many they are."""
+    """The records that one defect of ours spoiled, and what is said of it; one may be looked at more than once."""
 
-    first: int
     told: str
-    number: int = 1
+    at: set[int]
 
 
 @dataclass(slots=True)
@@ -51,9 +50,9 @@ class SplitCounts:
         """Note a record that a defect of ours keeps from being read; the others are."""
         place = defects.place_of(error)
         if (known := self._spoiled.get(place)) is not None:
-            known.number += 1
+            known.at.add(offset)
         else:
-            self._spoiled[place] = Spoiled(offset, defects.told(error))
+            self._spoiled[place] = Spoiled(defects.told(error), {offset})
 
     def sentences(self) -> tuple[str, ...]:
         """All that could not be read."""
@@ -61,5 +60,5 @@ class SplitCounts:
 
 
 def _said(spoiled: Spoiled) -> str:
-    others = f" and {spoiled.number - 1:,} more" if spoiled.number > 1 else ""
-    return f"the record at byte {spoiled.first:,}{others} could not be read: {spoiled.told}; {defects.ASK}"
+    others = f" and {len(spoiled.at) - 1:,} more" if len(spoiled.at) > 1 else ""
+    return f"the record at byte {min(spoiled.at):,}{others} could not be read: {spoiled.told}; {defects.ASK}"
