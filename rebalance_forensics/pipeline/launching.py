@@ -7,6 +7,7 @@ and ask for a Java module (jdk.incubator.vector) that small runtimes lack and no
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import signal
@@ -205,7 +206,13 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Boot
         )
     booting = Booting(java=java, process=process, address=address, log=log)
     _running.append(booting)
+    logging.getLogger().addFilter(_is_no_trace_of_py4j)
     return booting
+
+
+def _is_no_trace_of_py4j(record: logging.LogRecord) -> bool:
+    """Py4J logs a trace through the root logger for each call to a JVM that is gone; one sentence of ours says it."""
+    return record.msg != "Exception while sending command."
 
 
 def _ignore_interrupts() -> None:

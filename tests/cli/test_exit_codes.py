@@ -22,7 +22,7 @@ from rebalance_forensics.job import main as job
 from rebalance_forensics.pipeline import launching, stages
 from rebalance_forensics.pipeline.java import Java
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.report.exports import Format
+from rebalance_forensics.report.exports import Format, formats
 
 OK, FOUND, REFUSED, PARTIAL, DEFECT = 0, 1, 2, 3, 70
 Told = tuple[int, str, str]
@@ -57,7 +57,7 @@ def broken_export(format_: Format) -> Format:
 def test_an_output_that_cannot_be_written_is_a_gap_of_the_others(
     called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = writing.formats()
+    whole = formats()
     monkeypatch.setattr(writing, "formats", lambda: whole | {"slack": broken_export(whole["slack"])})
     monkeypatch.setattr(writing, "to_html", broken)
     outputs = ("--export", "slack=s.json", "--export", "markdown=m.md", "--html", "r.html", "--json", "r.json")

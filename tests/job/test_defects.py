@@ -11,6 +11,7 @@ import pytest
 from rebalance_forensics.diagnosis import registry
 from rebalance_forensics.job import main, publishing
 from rebalance_forensics.sources import profile
+from rebalance_forensics.sources.sample import sample_of
 from tests.job.conftest import rows
 from tests.job.days import week
 
@@ -37,11 +38,10 @@ def broken(*_given: Any, **_named: Any) -> Any:  # noqa: ANN401 - it stands in f
 def test_a_file_that_spoils_its_own_reading_is_noted_and_tried_again_until_it_is_read(
     job: Job, logs: Path, tmp_path: Path
 ) -> None:
-    whole = profile.sample_of
     week(logs / "broker-2", days=3)
 
     def spoiled(file: Any) -> Any:  # noqa: ANN401
-        return broken() if file.path.startswith("broker-2/") else whole(file)
+        return broken() if file.path.startswith("broker-2/") else sample_of(file)
 
     with pytest.MonkeyPatch.context() as defect:
         defect.setattr(profile, "sample_of", spoiled)

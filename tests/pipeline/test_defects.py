@@ -18,7 +18,7 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import Analysis, analyze, analyze_keeping
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.sources import files as discovery
-from rebalance_forensics.sources import profile, reading, recording
+from rebalance_forensics.sources import profile, reading, recording, rotation
 from tests.conftest import SHORT_LOG
 
 LOCAL = AnalyzeOptions(engine="local")
@@ -77,7 +77,7 @@ def test_a_file_whose_layout_cannot_be_told_is_named_and_the_others_are_read(two
 
 
 def test_a_defect_between_files_leaves_each_of_them_readable(two_logs: Path, breaks: Break) -> None:
-    breaks(profile.rotation, "chains", "bad.log")
+    breaks(rotation, "chains", "bad.log")
     report = analyze([str(two_logs)], LOCAL)
     assert (groups(report), len(errors(report))) == (["orders", "payments"], 2)
 

@@ -17,6 +17,7 @@ from rebalance_forensics.pipeline.run import analyze_keeping
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.profile import profiles as told
 from rebalance_forensics.sources.zones import ZoneRules
 from tests.conftest import SAMPLES, SHORT_LOG
 
@@ -68,15 +69,14 @@ def test_what_a_defect_spoils_is_named_alike(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The defect is a zone that no clock has, told by the driver: it breaks off in the workers."""
-    whole = planning.profiles
 
-    def profiles(files: Sequence[InputFile], zones: ZoneRules) -> tuple[FileProfile, ...]:
+    def broken(files: Sequence[InputFile], zones: ZoneRules) -> tuple[FileProfile, ...]:
         return tuple(
             replace(found, zone="-79:00") if file.path == "bad.log" else found
-            for file, found in zip(files, whole(files, zones), strict=True)
+            for file, found in zip(files, told(files, zones), strict=True)
         )
 
-    monkeypatch.setattr(planning, "profiles", profiles)
+    monkeypatch.setattr(planning, "profiles", broken)
     (tmp_path / "bad.log").write_text(SHORT_LOG)
     (tmp_path / "good.log").write_text(SHORT_LOG.replace("payments", "orders"))
     report = report_of(tmp_path, spark)
