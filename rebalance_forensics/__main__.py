@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-INTERRUPTED = 130
+from rebalance_forensics.defects import sentence
+
+DEFECT, INTERRUPTED = 70, 130
 
 
 def main() -> NoReturn:
@@ -17,12 +19,19 @@ def main() -> NoReturn:
         from rebalance_forensics import cli  # noqa: PLC0415 - Ctrl-C may come while it is still loading
 
         cli.main(sys.argv[1:], job=_job)
+    except Exception as error:  # noqa: BLE001 - it could not even be loaded; commands tell of their own errors
+        _say(f"{sentence('the program could not be loaded', error)}.")
+        os._exit(DEFECT)
     except KeyboardInterrupt:
-        with suppress(OSError, AttributeError):
-            sys.stderr.write("rebalance-forensics: interrupted; run it again for a whole result.\n")
-            sys.stderr.flush()
+        _say("interrupted; run it again for a whole result.")
         # Whatever still runs in threads must not be waited for, and says nothing more.
         os._exit(INTERRUPTED)
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, AttributeError):
+        sys.stderr.write(f"rebalance-forensics: {text}\n")
+        sys.stderr.flush()
 
 
 def _job(arguments: Sequence[str]) -> int:

@@ -98,6 +98,7 @@ _RDKAFKA = regex.compile(
 )
 _UNKNOWN = regex.compile(r"\[[^\]\n]{1,200}\]:? ")
 _INTEGERS = frozenset({"broker", "offsets_partition"})
+_LONGEST_INTEGER = len(str(-(2**31)))
 _KIND = regex.compile(r"\[?([A-Za-z-]+)")
 _MOST = 6
 
@@ -169,7 +170,11 @@ def _search(message: str) -> _Found | None:
 
 def _words(groups: Mapping[str, str | None]) -> Mapping[str, FieldValue]:
     said = {name: text for name, text in groups.items() if text is not None and text != "null"}
-    return {name: int(text) if name in _INTEGERS else text for name, text in said.items()}
+    return {
+        name: int(text) if name in _INTEGERS else text
+        for name, text in said.items()
+        if name not in _INTEGERS or len(text) <= _LONGEST_INTEGER
+    }
 
 
 _WORDS = frozenset(field.name for field in fields(SpeakerWords)) - {"role"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,8 +23,9 @@ from rebalance_forensics.cli.options import (
     TzOption,
     UntilOption,
 )
-from rebalance_forensics.cli.outcomes import colored, leave, say, width
+from rebalance_forensics.cli.outcomes import PARTIAL, colored, leave, say, warn, width
 from rebalance_forensics.cli.running import exit_code, options_of, run
+from rebalance_forensics.defects import sentence
 
 if TYPE_CHECKING:
     from rebalance_forensics.pipeline.run import Analysis
@@ -133,18 +135,31 @@ def analyze(
     )
     verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
 
-    def written(analysis: Analysis) -> Report | None:
-        """The report for the terminal, once all other outputs are written; none where one of these goes there."""
-        report = shown(analysis, outputs)
-        write_outputs(analysis, report, outputs)
-        return None if outputs.fills_stdout else report
+    def written(analysis: Analysis) -> Analysis:
+        """The analysis as it is shown, once all other outputs are written."""
+        return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
 
+    shows = None if outputs.fills_stdout else verbosity
     if follow:
-        leave(follow_logs(paths, options, written, verbosity=verbosity, fail_on=fail_on, keep_events=keep_events))
-    analysis = run(paths, options, keep_events=keep_events)
-    if (report := written(analysis)) is not None:
-        say(_rendered(report, verbosity=verbosity))
-    leave(exit_code(analysis, fail_on))
+        leave(follow_logs(paths, options, written, verbosity=shows, fail_on=fail_on, keep_events=keep_events))
+    analysis = written(run(paths, options, keep_events=keep_events))
+    code = exit_code(analysis, fail_on)
+    if shows is not None:
+        code = _show(analysis.report, verbosity, code, alone=not outputs.anything)
+    leave(code)
+
+
+def _show(report: Report, verbosity: int, code: int, *, alone: bool) -> int:
+    """Print the report; where a defect of ours keeps it from being printed, the files that were written are left."""
+    try:
+        text = _rendered(report, verbosity=verbosity)
+    except Exception as error:
+        if alone:
+            raise
+        warn(f"{sentence('the report could not be printed', error)}.")
+        return PARTIAL
+    say(text)
+    return code
 
 
 def _rendered(report: Report, *, verbosity: int) -> str:

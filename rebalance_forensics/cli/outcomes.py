@@ -11,7 +11,7 @@ from typing import NoReturn, TextIO
 
 from rebalance_forensics.report.plain_text import printable
 
-OK, FOUND, REFUSED, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
+OK, FOUND, REFUSED, PARTIAL, DEFECT, INTERRUPTED = 0, 1, 2, 3, 70, 130
 PIPED_WIDTH = 80
 
 

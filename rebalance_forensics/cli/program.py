@@ -21,7 +21,8 @@ from rebalance_forensics.cli import (
     patterns,
 )
 from rebalance_forensics.cli.examples import examples
-from rebalance_forensics.cli.outcomes import INTERRUPTED, OK, REFUSED, leave, say, warn
+from rebalance_forensics.cli.outcomes import DEFECT, INTERRUPTED, OK, REFUSED, leave, say, warn
+from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.pipeline.refusals import InputError
 
 NAME = "rebalance-forensics"
@@ -59,8 +60,9 @@ def root(
     """Why does this Kafka consumer group not stop rebalancing? Logs in, proven root cause out.
 
     Exit codes: 0 analyzed; 1 found something at or above --fail-on; 2 wrong usage or input;
-    3 part of the input could not be read, the rest was reported on. Results go to standard output,
-    all else to standard error; NO_COLOR and COLUMNS are heeded.
+    3 part of the input could not be read, or a defect spoiled part of the report, and the rest was
+    reported on; 70 a defect left no report. Results go to standard output, all else to standard
+    error; NO_COLOR and COLUMNS are heeded.
     """
 
 
@@ -102,8 +104,8 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
         leave(_refused(error))
     except KeyboardInterrupt:
         leave(_interrupted())
-    except Exception as error:  # noqa: BLE001 - told apart below; what is no usage error is raised again
-        leave(_wrong_usage(error))
+    except Exception as error:  # noqa: BLE001 - told apart below
+        leave(_wrong_usage(error) if hasattr(error, "format_message") else _broken_off(error, arguments))
     # Typer turns Ctrl-C into the exit code alone.
     leave(_interrupted() if code == INTERRUPTED else code if isinstance(code, int) else OK)
 
@@ -123,6 +125,19 @@ def _interrupted() -> int:
     return INTERRUPTED
 
 
+def _broken_off(error: Exception, arguments: Sequence[str]) -> int:
+    """What nobody foresaw: Ctrl-C by other names, no more memory, or a defect of ours that left no report."""
+    if type(error).__name__ == "Abort" or _after_interrupt(error):
+        return _interrupted()
+    if isinstance(error, MemoryError):
+        warn("there is not enough memory; analyze fewer files at once, or use a larger machine.")
+    elif isinstance(error, DefectError):
+        warn(f"{error}.")
+    else:
+        warn(f"{sentence(f'{next(iter(arguments), NAME)} broke off and left no report', error)}.")
+    return DEFECT
+
+
 def _after_interrupt(error: BaseException | None) -> bool:
     """Whether it is what PySpark makes of Ctrl-C: the jobs that it cancels then fail."""
     while error is not None:
@@ -134,16 +149,10 @@ def _after_interrupt(error: BaseException | None) -> bool:
 
 def _wrong_usage(error: Exception) -> int:
     """Typer's own refusals, in one sentence; typer brings its own copy of click, so they are known by their shape."""
-    if type(error).__name__ == "Abort":
-        return _interrupted()
     if type(error).__name__ == "NoArgsIsHelpError":
         say(f"{error}\n")
         return REFUSED
-    if _after_interrupt(error):
-        return _interrupted()
-    told = getattr(error, "format_message", None)
-    if told is None:
-        raise error
+    told = getattr(error, "format_message", str)
     context = getattr(error, "ctx", None)
     command = context.command_path if context else NAME
     sentence = told().rstrip(".").replace("Value error, ", "")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from rebalance_forensics.cli.outcomes import say
+from rebalance_forensics.cli.outcomes import say, warn
+from rebalance_forensics.defects import ASK, DefectError, told
+from rebalance_forensics.diagnosis.model import Gap
 from rebalance_forensics.pipeline.names_in_events import names_in_events
 from rebalance_forensics.pipeline.parquet_files import write_events, write_tables
 from rebalance_forensics.pipeline.refusals import InputError
@@ -66,6 +69,11 @@ class Outputs:
         return [path for path in (self.json, self.html, *(path for _, path in self.exports)) if path is not None]
 
     @property
+    def anything(self) -> bool:
+        """Whether there is any output beside what is printed."""
+        return bool(self.files()) or self.events is not None or self.tables is not None
+
+    @property
     def fills_stdout(self) -> bool:
         """Whether standard output is taken by a file format."""
         return STDOUT in self.files()
@@ -76,19 +84,62 @@ def shown(analysis: Analysis, outputs: Outputs) -> Report:
     return anonymized(analysis.report, names_in_events(analysis)) if outputs.anonymize else analysis.report
 
 
-def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> None:
-    """Write each file whole or not at all, and none over a log."""
+def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Report:
+    """Write each file whole or not at all, and none over a log.
+
+    An output that a defect of ours spoils is a gap of the report, told in those that are written after it; DefectError
+    where nothing else is left.
+    """
     _spare_logs(analysis, outputs)
-    if outputs.json is not None:
-        _put(outputs.json, to_json(report))
-    if outputs.html is not None:
-        _put(outputs.html, to_html(report))
-    for form, path in outputs.exports:
-        _put(path, form.export(report))
+    left = not outputs.fills_stdout
+    for name, write in _writers(analysis, outputs):
+        try:
+            write(report)
+            left = True
+        except (InputError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other outputs are written
+            gap = _unwritten(name, error)
+            warn(f"{gap.what}; {gap.consequence}.")
+            report = replace(report, gaps=(*report.gaps, gap))
+    if not left:
+        raise DefectError(f"nothing could be written; {ASK}")
+    return report
+
+
+def _writers(analysis: Analysis, outputs: Outputs) -> Iterator[tuple[str, Callable[[Report], None]]]:
+    """Each output and what writes it; those that show gaps come last."""
     if outputs.events is not None:
-        write_events(analysis, outputs.events)
+        yield "--events", partial(_write_events, analysis, outputs.events)
     if outputs.tables is not None:
-        write_tables(report, outputs.tables)
+        yield "--tables", partial(_write_tables, outputs.tables)
+    for form, path in outputs.exports:
+        yield f"--export {form.name}", partial(_render, path, form.export)
+    if outputs.html is not None:
+        yield "--html", partial(_render, outputs.html, to_html)
+    if outputs.json is not None:
+        yield "--json", partial(_render, outputs.json, to_json)
+
+
+def _write_events(analysis: Analysis, directory: Path, _report: Report) -> None:
+    write_events(analysis, directory)
+
+
+def _write_tables(directory: Path, report: Report) -> None:
+    write_tables(report, directory)
+
+
+def _render(path: Path, render: Callable[[Report], str], report: Report) -> None:
+    _put(path, render(report))
+
+
+def _unwritten(name: str, error: Exception) -> Gap:
+    return Gap(
+        what=f"{name} could not be written: {told(error)}",
+        started_at=None,
+        ended_at=None,
+        consequence=f"the other outputs are whole; {ASK}",
+    )
 
 
 def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:

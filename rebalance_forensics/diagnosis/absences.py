@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE
+from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
@@ -234,8 +235,8 @@ def _session_told_ms(timeline: Timeline) -> int | None:
 
 def setting(timeline: Timeline, name: str, default: int) -> int:
     """A number among the settings the logs show."""
-    value = timeline.settings.get(name, "")
-    return int(value) if value.isdigit() else default
+    number = number_in(timeline.settings.get(name, ""))
+    return default if number is None else number
 
 
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = NEAR_MS) -> tuple[Rebalance, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeGuard
 
+from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.diagnosis.partition_of_group import OFFSETS_PARTITIONS, offsets_partition
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
@@ -102,8 +103,8 @@ class Witness:
     def _offsets_partition(self) -> int:
         told = [e.speaker.offsets_partition for e in self.timeline.own if e.group is not None]
         known = next((p for p in told if p is not None), None)
-        number = self.timeline.settings.get("offsets.topic.num.partitions", "")
-        partitions = int(number) if number.isdigit() and int(number) else OFFSETS_PARTITIONS
+        number = number_in(self.timeline.settings.get("offsets.topic.num.partitions", ""))
+        partitions = number or OFFSETS_PARTITIONS
         return known if known is not None else offsets_partition(self.timeline.group, partitions)
 
 
@@ -273,7 +274,7 @@ def _meant(wanted: Value, witness: Witness) -> Iterable[Value]:
 
 
 def _digits(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and value.isdigit()
+    return isinstance(value, str) and number_in(value) is not None
 
 
 def _is(value: object, wanted: Value) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.absences import NEAR_MS
 from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE
+from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.diagnosis.subscriptions import topics_changed_before, topics_told
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
@@ -153,5 +154,5 @@ def _topic(partition: str) -> str:
 
 
 def _number(partition: str) -> int:
-    tail = partition.rpartition("-")[2]
-    return int(tail) if tail.isdigit() else -1
+    number = number_in(partition.rpartition("-")[2])
+    return -1 if number is None else number

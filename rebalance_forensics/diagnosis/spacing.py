@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.diagnosis.rounds import Round, rounds_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
@@ -69,8 +70,8 @@ class _Clock:
     def values(self, setting: str) -> list[tuple[int, bool]]:
         """The configured value, else what the default may be."""
         told = self.timeline.settings.get(setting, "")
-        if told.isdigit():
-            return [(int(told), True)]
+        if (number := number_in(told)) is not None:
+            return [(number, True)]
         if setting in self.observed:
             return [(value, True) for value in sorted(self.observed[setting])]
         found = [(DEFAULTS[setting], False)]

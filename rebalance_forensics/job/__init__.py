@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rebalance_forensics.job.alerting import deliver, webhook_of
+from rebalance_forensics.defects import DefectError, sentence
+from rebalance_forensics.job.alerting import Webhook, deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
 from rebalance_forensics.job.lake_tables import Lake, publish
 from rebalance_forensics.job.metrics import prometheus
 from rebalance_forensics.job.publishing import write_index
-from rebalance_forensics.job.run import OK, REFUSED, Outcome, exit_code
+from rebalance_forensics.job.run import DEFECT, OK, REFUSED, Outcome, exit_code
 from rebalance_forensics.job.running import check, run_job
 from rebalance_forensics.job.saying import Voice
 from rebalance_forensics.job.sessions import engine_of
 from rebalance_forensics.job.streaming import follow
+from rebalance_forensics.pipeline.launching import telling_of_lost_java
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import JobEngine, OnSpark
 from rebalance_forensics.pipeline.tables.stores import Store
@@ -31,11 +33,25 @@ def main(arguments: Sequence[str]) -> int:
         voice = Voice(asked.log)
         check(asked.options)
         voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
-        with engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine:
+        with (
+            telling_of_lost_java(),
+            engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine,
+        ):
             return _run_on(engine, asked, voice)
     except (InputError, OutputError) as refusal:
         voice.say("ERROR", str(refusal))
         return REFUSED
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        voice.say("ERROR", f"{where}{error.strerror or error}; the tables are as they were.")
+        return REFUSED
+    except MemoryError:
+        voice.say("ERROR", "there is not enough memory; the tables are as they were.")
+    except DefectError as defect:
+        voice.say("ERROR", f"{defect}.")
+    except Exception as error:  # noqa: BLE001 - whatever it was, the scheduler hears of it in one sentence
+        voice.say("ERROR", f"{sentence('the run broke off', error)}.")
+    return DEFECT
 
 
 def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
@@ -63,14 +79,33 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
 def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
     """What comes after the tables: what to say, index, alerts, metrics."""
     options = asked.options
-    for sentence in outcome.errors:
-        voice.say("WARN", sentence)
+    for error in outcome.errors:
+        voice.say("WARN", error)
     for failure in outcome.failures:
-        voice.say("ERROR", f"group {failure.group} could not be investigated:\n{failure.what}", cluster=failure.cluster)
+        voice.say("ERROR", f"{failure.what}; {failure.consequence}", cluster=failure.cluster)
     store = Store(options.output)
     if options.reports_from:
-        write_index(store)
-    for problem in deliver(store, [webhook_of(text) for text in options.webhooks]) if options.webhooks else ():
-        voice.say("WARN", problem)
+        _attempt(outcome, "the index of the reports could not be written", lambda: write_index(store))
+    if options.webhooks:
+        hooks = [webhook_of(text) for text in options.webhooks]
+        _attempt(outcome, "not all webhooks could be told", lambda: _deliver(store, hooks, voice))
     if options.metrics:
-        write_whole(Path(options.metrics), prometheus(outcome))
+        place = Path(options.metrics)
+        _attempt(outcome, f"{place} could not be written", lambda: write_whole(place, prometheus(outcome)))
+    for told in outcome.defects:
+        voice.say("ERROR", told)
+
+
+def _attempt(outcome: Outcome, what: str, step: Callable[[], None]) -> None:
+    """Do what comes after the tables; a defect of ours in it is told beside them."""
+    try:
+        step()
+    except (InputError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it was, the tables are written
+        outcome.defects.append(sentence(what, error))
+
+
+def _deliver(store: Store, hooks: Sequence[Webhook], voice: Voice) -> None:
+    for problem in deliver(store, hooks):
+        voice.say("WARN", problem)

@@ -86,7 +86,7 @@ def entries_of(
         cells["settled"] = settled_cells(file, profile, splits, plan.reads.reading)
         entry = Entry(day=_day_of(file, summary), cluster=summary.cluster, cells=cells)
         former = found.replaced.get(file.path)
-        ledger.scan_errors.extend(summary.errors)
+        ledger.scan_errors.extend(e if summary.path in e else f"{summary.path}: {e}" for e in summary.errors)
         if former == entry:
             del found.fresh[file.path], found.replaced[file.path]
         else:

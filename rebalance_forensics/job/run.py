@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.tables.journal import Journal
 from rebalance_forensics.pipeline.tables.scanning import Spans
 from rebalance_forensics.pipeline.tables.stores import Store
 
-OK, FOUND, REFUSED, PARTIAL = 0, 1, 2, 3
+OK, FOUND, REFUSED, PARTIAL, DEFECT = 0, 1, 2, 3, 70
 SEVERITIES = ("info", "warning", "critical")
 
 
@@ -64,6 +64,8 @@ class Outcome:
     cases: list[GroupCase] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
+    """What defects of ours spoiled, beside whole files and groups."""
 
     @property
     def incidents(self) -> list[Incident]:
@@ -72,8 +74,8 @@ class Outcome:
 
 
 def exit_code(outcome: Outcome, fail_on: str | None) -> int:
-    """3 when something could not be read, else 1 when an incident is as bad as `fail_on`, else 0."""
-    if outcome.errors or outcome.failures:
+    """3 when something could not be read or told, else 1 when an incident is as bad as `fail_on`, else 0."""
+    if outcome.errors or outcome.failures or outcome.defects:
         return PARTIAL
     bad = severities_from(fail_on) if fail_on else ()
     return FOUND if any(incident.severity in bad for incident in outcome.incidents) else OK

@@ -8,8 +8,7 @@ from contextlib import nullcontext
 from itertools import groupby
 from uuid import uuid4
 
-from rebalance_forensics import __version__
-from rebalance_forensics.diagnosis.across import related
+from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.job.ahead import ReadAhead
 from rebalance_forensics.job.alerting import OUTBOX, outbox_text
@@ -21,6 +20,7 @@ from rebalance_forensics.job.scanning import scan_files
 from rebalance_forensics.job.table_scanning import scan_tables
 from rebalance_forensics.pipeline.planning import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.reporting import seen_together
 from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
@@ -150,8 +150,9 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     what = Investigation(days=days, store=store, work=run.work, run=run.id, first_shard=shards[0])
     told = run.engine.investigate(deal, what)
     put_all(run.journal, run.work, [text for what_, text in told if what_ == "file"])
-    outcome.cases = _seen_together(codec.loads(GroupCase, text) for what_, text in told if what_ == "case")
-    outcome.failures = [codec.loads(Failure, t) for what_, t in told if what_ == "failure"]
+    outcome.defects = list(dict.fromkeys(text for what_, text in told if what_ == "defect"))
+    outcome.cases = _seen_together((codec.loads(GroupCase, text) for what_, text in told if what_ == "case"), outcome)
+    outcome.failures = list(dict.fromkeys(codec.loads(Failure, t) for what_, t in told if what_ == "failure"))
     return outcome
 
 
@@ -171,10 +172,15 @@ def _cut(stats: Sequence[SplitStats]) -> tuple[SplitStats, ...]:
     return tuple(split for split in stats if often[split.path] > 1)
 
 
-def _seen_together(cases: Iterable[GroupCase]) -> list[GroupCase]:
+def _seen_together(cases: Iterable[GroupCase], outcome: Outcome) -> list[GroupCase]:
     """All cases in order, those of each date beside each other: one broker may stand behind many groups' incidents."""
     by_date = groupby(sorted(cases, key=_first), key=lambda case: _first(case)[0])
-    return [case for _, of_date in by_date for case in related(tuple(of_date))]
+    found: list[GroupCase] = []
+    for _, of_date in by_date:
+        together, gaps = seen_together(tuple(of_date))
+        outcome.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
+        found += together
+    return found
 
 
 def _first(case: GroupCase) -> tuple[int, str, str]:
@@ -187,9 +193,15 @@ def _write_findings(run: Run, outcome: Outcome) -> None:
     for case in outcome.cases:
         for incident in case.incidents:
             day = incident.started_at // DAY_MS
-            writer.add(INCIDENTS.name, day, incident.cluster, incident_row(incident))
-            for row in finding_rows(incident):
-                writer.add(FINDINGS.name, day, incident.cluster, row)
+            try:
+                row, findings = incident_row(incident), [*finding_rows(incident)]
+            except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
+                told = f"incident {incident.id} of group {incident.group} could not be written"
+                outcome.defects.append(defects.sentence(told, error))
+                continue
+            writer.add(INCIDENTS.name, day, incident.cluster, row)
+            for finding in findings:
+                writer.add(FINDINGS.name, day, incident.cluster, finding)
     writer.finish()
     put_all(run.journal, run.work, writer.finished)
 
@@ -201,10 +213,13 @@ def _add_publications(run: Run, outcome: Outcome, days: Days) -> None:
         dated = [f"{REPORTS}/date={date_text(day)}" for day in sorted(days.investigated)]
         pages = [file.path.rpartition("/")[0] for directory in dated for file in store.files(directory)]
         run.journal.replace(page for page in pages if _in_scope(page, options.scope))
-        add_reports(store, run.journal, run.work, outcome.cases, severities_from(options.reports_from))
+        severities = severities_from(options.reports_from)
+        outcome.defects += add_reports(store, run.journal, run.work, outcome.cases, severities)
     if options.webhooks and outcome.incidents:
         path = f"{run.work}/{FILES}/{OUTBOX}/{run.id}/messages.json"
-        store.write(path, outbox_text(outcome.cases, severities_from(options.alert_from)).encode())
+        text, untold = outbox_text(outcome.cases, severities_from(options.alert_from))
+        outcome.defects += untold
+        store.write(path, text.encode())
         run.journal.put(f"{OUTBOX}/{run.id}", path)
 
 

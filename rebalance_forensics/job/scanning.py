@@ -11,6 +11,7 @@ from rebalance_forensics.job.entries import Known, Ledger, entries_of
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.rows import Codec
+from rebalance_forensics.pipeline.run import refuse_with_defect
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, changes, known_files, read_ledger
@@ -104,6 +105,7 @@ def refuse_foreign(run: Run, files: int, errors: Sequence[str], ledger: Ledger) 
     """A run that has never seen a Kafka line says what it looked at, and touches nothing; a stream may have to wait."""
     if ledger.knows_kafka or run.options.stream:
         return
+    refuse_with_defect(errors)
     looked_at = ", ".join(run.options.inputs)
     failed = "; ".join(errors[:3])
     if not files and not failed:

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.job.ahead import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.run import Outcome
@@ -55,6 +56,8 @@ def follow(options: JobOptions, engine: OnSpark, then: Callable[[Outcome], None]
     except Exception as error:
         if failed and isinstance(failed[0], InputError):
             raise failed[0] from error
+        if failed and isinstance(failed[0], Exception) and not isinstance(failed[0], OSError):
+            raise DefectError(sentence("the stream broke off", failed[0])) from failed[0]
         raise InputError(f"the stream broke off: {first_line(failed[0] if failed else error)}.") from error
     if not told[0]:
         then(run_job(whole, engine))

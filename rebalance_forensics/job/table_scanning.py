@@ -55,7 +55,9 @@ def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned)
         by_hour[stats.path].append(stats)
     for hour in new:
         path = table.hour(hour.at)
-        scanned.ledger.added.append(_entry(path, table, hour, by_hour[path], reading.cluster))
+        entry = _entry(path, table, hour, by_hour[path], reading.cluster)
+        scanned.errors += [f"{path}: {error}" for error in entry.cells["errors"]]
+        scanned.ledger.added.append(entry)
         scanned.ledger.scanned.add(path)
         scanned.replaced = {**scanned.replaced, hour_id(path): 0}
         if path in known:
@@ -104,6 +106,6 @@ def _entry(path: str, table: LogTable, hour: Hour, stats: Iterable[SplitStats], 
         "zone": "UTC",
         "first": moment(min((part.first for part in parts if part.first is not None), default=None)),
         "last": moment(max((part.last for part in parts if part.last is not None), default=None)),
-        "errors": [],
+        "errors": list(dict.fromkeys(error for part in parts for error in part.errors)),
     }
     return Entry(day=hour.at // DAY_MS, cluster=cluster, cells=cells)

@@ -7,6 +7,7 @@ and ask for a Java module (jdk.incubator.vector) that small runtimes lack and no
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import signal
@@ -14,7 +15,8 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +27,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 
 SERVER = "org.apache.spark.api.python.PythonGatewayServer"
 START_SECONDS = 120
+GONE_SECONDS = 0.5
 ROOT = Path(__file__).resolve().parents[2]
 _OPENED = (
     "java.base/java.lang",
@@ -93,11 +96,29 @@ class Booting:
             if self.process.poll() is not None:
                 break
             time.sleep(0.01)
+        killed = self.ended_by is not None
         self.process.kill()
-        self.process.wait()
+        self.end()
+        if killed:
+            raise InputError(self.lost("before Spark was up"))
         raise InputError(
             f"Java {self.java.release} at {self.java.executable} ({self.java.source}) did not start Spark: "
             f"{last_words(self.log)}. Name another one with --java-home, or use --engine local: same report."
+        )
+
+    @property
+    def ended_by(self) -> int | None:
+        """The signal that killed the JVM."""
+        code = self.process.poll()
+        return -code if code is not None and code < 0 else None
+
+    def lost(self, when: str) -> str:
+        """What is said of a JVM that ended by itself or was killed."""
+        how = "ended" if self.ended_by is None else f"was killed by signal {self.ended_by}"
+        why = f": {last_words(self.log)}" if self.ended_by is None else ""
+        return (
+            f"Java {self.java.release} (process {self.process.pid}) {how} {when}{why}. See whether the system ran "
+            "out of memory and run it again, or use --engine local: same report."
         )
 
     def end(self) -> None:
@@ -105,6 +126,26 @@ class Booting:
         if self.process.stdin:
             self.process.stdin.close()
         self.process.wait()
+
+
+@contextmanager
+def telling_of_lost_java() -> Iterator[None]:
+    """Without its JVM Spark fails in many ways, none of which names it: the one sentence that does."""
+    try:
+        yield
+    except Exception as error:
+        if (lost := next(filter(_is_lost, _running), None)) is not None:
+            raise InputError(lost.lost("while Spark was at work")) from error
+        raise
+
+
+def _is_lost(jvm: Booting) -> bool:
+    """Whether a JVM is gone that we have not let go; the system may take a moment to say so."""
+    if jvm.process.stdin is None or jvm.process.stdin.closed:
+        return False
+    with suppress(subprocess.TimeoutExpired):
+        jvm.process.wait(GONE_SECONDS)
+    return jvm.process.poll() is not None
 
 
 def spark_jars() -> Path:
@@ -165,7 +206,13 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Boot
         )
     booting = Booting(java=java, process=process, address=address, log=log)
     _running.append(booting)
+    logging.getLogger().addFilter(_is_no_trace_of_py4j)
     return booting
+
+
+def _is_no_trace_of_py4j(record: logging.LogRecord) -> bool:
+    """Py4J logs a trace through the root logger for each call to a JVM that is gone; one sentence of ours says it."""
+    return record.msg != "Exception while sending command."
 
 
 def _ignore_interrupts() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rebalance_forensics import defects
+from rebalance_forensics.pipeline.launching import telling_of_lost_java
 from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading, refuse_missing
@@ -77,6 +79,8 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None
     stats = counts_of(rows)
     if any(s.matched or s.unmatched_kafka for s in stats):
         return
+    refuse_with_defect([*(s for _, s in plan.errors), *(d for p in plan.profiles for d in p.defects),
+                        *(error for s in stats for error in s.errors)])  # fmt: skip
     looked_at = ", ".join(paths)
     if not plan.files and not plan.errors:
         raise InputError(f"{looked_at}: no files here; name a directory, file or archive with Kafka logs.")
@@ -88,6 +92,12 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None
         f"{looked_at}: no Kafka line found in {_counted(len(plan.files), 'file')} with {_counted(lines, 'line')}; "
         + (f"{failed}." if failed else "name the logs of brokers, consumers, Streams or Connect workers.")
     )
+
+
+def refuse_with_defect(errors: Iterable[str]) -> None:
+    """Where a defect of ours hid what there was, "no Kafka line" would be a lie."""
+    if found := next((error for error in errors if error.endswith(defects.ASK)), None):
+        raise defects.DefectError(f"nothing could be analyzed: {found}.")
 
 
 def bytes_below(paths: Sequence[str]) -> int:
@@ -103,6 +113,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+@telling_of_lost_java()
 def _on_spark(
     paths: Sequence[str],
     options: AnalyzeOptions,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.caveats import NOT_INVESTIGATED
 
 SAMPLES = 5
 """Lines of group classes that no pattern knew, kept of each split to be shown."""
@@ -12,11 +14,24 @@ SAMPLES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A group whose investigation broke off; `what` is the traceback."""
+    """A group whose investigation broke off, and the error; without a group, the lines of a cluster that name none."""
 
     cluster: str
-    group: str
-    what: str
+    group: str | None
+    error: str
+
+    @property
+    def what(self) -> str:
+        """What could not be done, and why."""
+        if self.group is None:
+            return f"The lines of {self.cluster} that name no group could not be used: {self.error}"
+        return f"group {self.group} ({self.cluster}) {NOT_INVESTIGATED}: {self.error}"
+
+    @property
+    def consequence(self) -> str:
+        """What the report lacks, and what to do."""
+        lacks = "nothing is said about this group" if self.group else "what they show about its groups is missing"
+        return f"{lacks}; {defects.ASK}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

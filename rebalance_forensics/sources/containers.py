@@ -58,7 +58,11 @@ def _zip_members(stream: BinaryIO) -> Iterator[Member]:
 
 
 def _dos_time_ms(when: tuple[int, int, int, int, int, int]) -> int:
-    return timegm((*when, 0, 0, 0)) * 1000
+    try:
+        return timegm((*when, 0, 0, 0)) * 1000
+    except ValueError:
+        # Tools that keep no times write month 0.
+        return 0
 
 
 def _tar_members(stream: BinaryIO) -> Iterator[Member]:

@@ -72,11 +72,17 @@ def near_to(file: InputFile, sample: Sample, neighbours: Sequence[Range]) -> Epo
         return EpochMs(int(started[1]))
     if neighbours:
         return neighbours[0][0]
-    if match := _NAME_DATE.search(file.path):
+    midnight = _midnight_in(file.path)
+    return EpochMs(file.mtime_ms if midnight is None else midnight)
+
+
+def _midnight_in(path: str) -> int | None:
+    """The midnight of the date in a file's name; None where there is none, as in `app-20260231.log`."""
+    if match := _NAME_DATE.search(path):
         year, month, day = (int(part) for part in match.groups())
         with suppress(ValueError):
-            return EpochMs(int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000))
-    return EpochMs(file.mtime_ms)
+            return int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000)
+    return None
 
 
 Tie = tuple[str | None, int, int, bool]
@@ -175,9 +181,8 @@ def midnight_of(file: InputFile, sample: Sample, neighbours: Sequence[Range]) ->
     ]
     if near:
         return _best(times, near, neighbours), None
-    if match := _NAME_DATE.search(file.path):
-        year, month, day = (int(part) for part in match.groups())
-        return int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000), None
+    if (midnight := _midnight_in(file.path)) is not None:
+        return midnight, None
     return _nearest_midnight(times[-1], file.mtime_ms) - _rollovers(times) * DAY_MS, None
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from rebalance_forensics import defects
 from rebalance_forensics.sources.codecs import Damage, codec_of
 from rebalance_forensics.sources.containers import UNREADABLE, container_of, members
 from rebalance_forensics.sources.opening import MAX_DEPTH, head_of, layers, opened, spooled
@@ -84,6 +85,8 @@ def discover_stored(location: str, name: str, *, size: int, mtime_ms: int) -> Di
     except OSError as error:
         why = (error.strerror or str(error)).strip().splitlines()[0]
         search.errors.append((name, f"{location} cannot be read ({why}); check its permissions and that it is whole"))
+    except Exception as error:  # noqa: BLE001 - whatever it was, the other files are read
+        search.errors.append((name, defects.sentence(f"{location} could not be opened", error)))
     return Discovery(files=tuple(search.files), errors=tuple(search.errors))
 
 
@@ -179,6 +182,8 @@ def _look_into(path: Path, name: str, search: _Search) -> None:
         search.errors.append(
             (name, f"{path} cannot be read ({error.strerror or error}); copy it to a local disk and try again")
         )
+    except Exception as error:  # noqa: BLE001 - whatever it was, the other files are read
+        search.errors.append((name, defects.sentence(f"{path} could not be opened", error)))
 
 
 def _sort_out(file: InputFile, stream: BinaryIO, depth: int, search: _Search) -> None:
@@ -265,6 +270,8 @@ def _take_members(file: InputFile, archive: BinaryIO, depth: int, search: _Searc
     except UNREADABLE as error:
         sentence = f"the {kind} archive is damaged ({error}); the members before that were read"
         search.errors.append((file.path, f"{file.path}: {sentence}"))
+    except Exception as error:  # noqa: BLE001
+        search.errors.append((file.path, defects.sentence(f"{file.path}: not all members could be listed", error)))
 
 
 def _take_member(inner: InputFile, problem: str | None, depth: int, search: _Search) -> None:
@@ -276,3 +283,5 @@ def _take_member(inner: InputFile, problem: str | None, depth: int, search: _Sea
             _sort_out(inner, stream, depth + 1, search)
     except UNREADABLE as error:
         search.errors.append((inner.path, f"{inner.path} cannot be read ({error}); the other members were"))
+    except Exception as error:  # noqa: BLE001
+        search.errors.append((inner.path, defects.sentence(f"{inner.path} could not be opened", error)))

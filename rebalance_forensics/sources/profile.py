@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import dates, layouts, rotation, suffixes, zones
 from rebalance_forensics.sources.components import component_of, release_of
@@ -30,6 +31,8 @@ class FileProfile:
     header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
     local times in this file, None when nothing tells it; `zones` and `components` say the same for each host of a
     stream of several, as far as the sample shows.
+    The times around the lines of a `late` file are so far from those in them that they tell no zone.
+    A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
@@ -56,6 +59,9 @@ class FileProfile:
     dated: bool = True
     partly_dated: bool = False
     suffixed: bool = False
+    late: bool = False
+    readable: bool = True
+    defects: tuple[str, ...] = ()
     continued: bool = False
     continues_in: tuple[InputFile, ...] = ()
 
@@ -93,14 +99,45 @@ def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
 
 def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:
     """Tell what each file is; files without dates are dated by their neighbours too."""
-    looks = [_look(file, tz or ZoneRules()) for file in files]
-    times = [look.first for look in looks], [look.own for look in looks]
-    found = _chained(files, [look.found for look in looks], rotation.chains(files, *times))
+    looks = [_looked(file, tz or ZoneRules()) for file in files]
+    sound = [index for index, look in enumerate(looks) if look.found.readable]
+    found = [look.found for look in looks]
+    of_sound = _together([files[index] for index in sound], [looks[index] for index in sound])
+    for index, told in zip(sound, of_sound, strict=True):
+        found[index] = told
+    return tuple(found)
+
+
+def _together(files: Sequence[InputFile], looks: Sequence[_Look]) -> list[FileProfile]:
+    """What files tell of each other: which are one log, and when those without dates were written."""
+    found = [look.found for look in looks]
+    try:
+        chains = rotation.chains(files, [look.first for look in looks], [look.own for look in looks])
+        found = _chained(files, found, chains)
+    except Exception as error:  # noqa: BLE001 - whatever it was, each file can be read by itself
+        found = [_with_defect(each, "which other files it goes on in could not be told", error) for each in found]
     known = [each for look in looks if (each := look.own)] + [each for look in looks if (each := look.tied)]
-    return tuple(
-        _dated(file, look.sample, each, [look.own] if look.own and each.partly_dated else known)
-        for file, look, each in zip(files, looks, found, strict=True)
-    )
+    done: list[FileProfile] = []
+    for file, look, own in zip(files, looks, found, strict=True):
+        try:
+            near = [look.own] if look.own and own.partly_dated else known
+            done.append(_dated(file, look.sample, own, near))
+        except Exception as error:  # noqa: BLE001
+            done.append(replace(_with_defect(own, "its dates could not be told", error), readable=False))
+    return done
+
+
+def _looked(file: InputFile, tz: ZoneRules) -> _Look:
+    """What a file shows; one that a defect of ours keeps from being told must not take the others with it."""
+    try:
+        return _look(file, tz)
+    except Exception as error:  # noqa: BLE001
+        broken = replace(_with_defect(FileProfile(), "its layout could not be told", error), readable=False)
+        return _Look(found=broken, sample=Sample(), own=None, tied=None, first=None)
+
+
+def _with_defect(found: FileProfile, what: str, error: Exception) -> FileProfile:
+    return replace(found, defects=(*found.defects, defects.sentence(what, error)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +224,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         newest_first=_newest_first(sample, headers),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
+        late=_is_late(headers),
         starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
         partly_dated=_is_partly_dated(headers),
@@ -244,19 +282,31 @@ def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
 
 def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
     """By host, the zone that envelope times, or epoch values in the text, give to naive local times."""
-    votes: dict[str | None, Counter[int]] = {}
+    tied = dates.tied_offsets(sample)
+    for host, counter in _votes(headers).items():
+        offset, count = counter.most_common(1)[0]
+        if offset is None:
+            continue
+        seasons = max(counter[offset + 60], counter[offset - 60])
+        if (count + seasons) * 10 >= counter.total() * 9:
+            tied[host] = offset
+    return {host: zones.named(offset) for host, offset in tied.items()}
+
+
+def _votes(headers: Sequence[Sampled]) -> dict[str | None, Counter[int | None]]:
+    """By host, how often the time around a local one puts it so many minutes east; None for what no zone explains."""
+    votes: dict[str | None, Counter[int | None]] = {}
     for line in headers:
         stamp = line.parsed.stamp if line.parsed else None
         if stamp and line.line.at is not None and stamp.form == "full" and stamp.offset_minutes is None:
             offset = zones.offset_between(stamp.local_ms, line.line.at)
             votes.setdefault(line.line.host, Counter())[offset] += 1
-    tied = dates.tied_offsets(sample)
-    for host, counter in votes.items():
-        offset, count = counter.most_common(1)[0]
-        seasons = max(counter[offset + 60], counter[offset - 60])
-        if (count + seasons) * 10 >= counter.total() * 9:
-            tied[host] = offset
-    return {host: zones.named(offset) for host, offset in tied.items()}
+    return votes
+
+
+def _is_late(headers: Sequence[Sampled]) -> bool:
+    """Whether the lines of a host came so much later or earlier than they were written that it hides the zone."""
+    return any(counter[None] * 2 > counter.total() for counter in _votes(headers).values())
 
 
 def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | None:

@@ -38,7 +38,7 @@ def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -
     recorder = Recorder(split.file.path, split.profile, counts)
     framed = _framed(split, relevant, counts, recorder)
     in_bulk = split.profile.plain or split.profile.one_to_one
-    yield from map(recorder.record, framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
+    yield from recorder.records(framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
 
 
 def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Framed]:
@@ -131,7 +131,7 @@ def _hit(framed: Iterable[Framed], relevant: Relevant, recorder: Recorder) -> It
         hit = {bisect_right(ends, at) for at in relevant(b"\n".join(texts))}
         for index, each in enumerate(batch):
             if index in hit:
-                yield recorder.record(each)
+                yield from recorder.records([each])
             else:
                 recorder.see(each)
 

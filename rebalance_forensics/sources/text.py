@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b\x08")) + b"\x7f"
@@ -28,6 +29,20 @@ def text_of(line: bytes) -> str:
     if "\x00" in text:
         text = text.replace("\x00", "")
     return text[1:] if text[:1] in ("\ufeff", "\x1e") else text
+
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape of JSON; `half` are those of half a character beyond U+FFFF, without the other half."""
+
+
+def whole_characters(text: str) -> str:
+    """JSON in which each escape of half a character is one of U+FFFD: shippers cut texts, and no UTF-8 can hold it."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return text
+    return _ESCAPE.sub(lambda escape: "\\ufffd" if escape["half"] else escape[0], text)
 
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[bytes]:

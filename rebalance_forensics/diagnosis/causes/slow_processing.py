@@ -21,6 +21,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import departures, heartbeats, threads
@@ -158,7 +159,7 @@ def _meanwhile(timeline: Timeline, group: list[Absence]) -> list[Fact]:
 def _advice(limit: int, away_ms: int, records: str) -> tuple[Advice, ...]:
     slowest = limit + away_ms
     enough = rounded_up(slowest)
-    fit = int(records) * limit // slowest if records.isdigit() and away_ms else 0
+    fit = (number_in(records) or 0) * limit // slowest if away_ms else 0
     at_most = f" At that pace {fit} of the {records} records that max.poll.records allows fit in." if fit else ""
     return (
         Advice(

@@ -13,6 +13,7 @@ from hashlib import sha256
 
 import pyarrow as pa
 
+from rebalance_forensics import defects
 from rebalance_forensics.pipeline.planning import printable
 from rebalance_forensics.pipeline.tables.listing import Listed
 from rebalance_forensics.pipeline.tables.stores import open_location
@@ -147,8 +148,13 @@ def look_at(task: LookTask, look: Look) -> Looked:
         _open(listed, around)
     sniffed = profiles([*found.files, *around.files], look.zones)
     found.profiles = list(sniffed[: len(found.files)])
-    for file in found.files:
-        data = beginning(file, HEAD_BYTES)
+    for index, file in enumerate(found.files):
+        try:
+            data = beginning(file, HEAD_BYTES)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other files are read
+            data, told = b"", defects.sentence("its beginning could not be read", error)
+            known = found.profiles[index]
+            found.profiles[index] = replace(known, readable=False, defects=(*known.defects, told))
         sizes = {len(data), *(size for size in look.prefixes if size < len(data))}
         found.heads[file.path] = {size: head_of(data[:size]) for size in sizes}
     return found
