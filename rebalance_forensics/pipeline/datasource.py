@@ -26,7 +26,7 @@ from rebalance_forensics.pipeline.tables.listing import Listing, list_inputs, re
 from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here, look_tasks
 from rebalance_forensics.pipeline.tables.planning import reading_of
 from rebalance_forensics.pipeline.tables.stores import open_location
-from rebalance_forensics.sources.opening import open_remote_with
+from rebalance_forensics.sources.places import open_remote_with
 from rebalance_forensics.sources.splits import Split, plan
 
 COLUMNS = ("ts", "cluster", "group", "event", "pattern", "path", "line", "byte_offset", "payload")

@@ -18,7 +18,7 @@ from rebalance_forensics.pipeline.tables.listing import Listed
 from rebalance_forensics.pipeline.tables.stores import open_location
 from rebalance_forensics.pipeline.tables.telling import told_batch
 from rebalance_forensics.sources.files import InputFile, discover_stored
-from rebalance_forensics.sources.opening import open_remote_with
+from rebalance_forensics.sources.places import open_remote_with
 from rebalance_forensics.sources.profile import FileProfile, profiles
 from rebalance_forensics.sources.sample import beginning
 from rebalance_forensics.sources.zones import ZoneRules
