@@ -22,8 +22,6 @@ _IN_MEMORY = 32 << 20
 KEPT = 4
 """So many archives stay unpacked beside those on the way to what is being read; each may fill a part of the disk."""
 
-_CHANGED = "its archive was changed while it was read; run again when it is whole"
-
 
 class Changed(Damage):
     """An archive that is not the one in which its members were found."""
@@ -93,33 +91,23 @@ class OpenArchives:
 
     def _open(self, place: Place, meter: Meter) -> Held:
         stream, problem, lies_there = self._seekable(place, meter)
-        try:
-            inside = archive_in(stream)
-            if inside is None:
-                raise Changed(_CHANGED)
-            return Held(stream, inside, problem, lies_there)
-        except BaseException:
-            stream.close()
-            raise
+        with _closed_on_failure(stream):
+            return Held(stream, archive_in(stream), problem, lies_there)
 
     def _seekable(self, place: Place, meter: Meter) -> tuple[BinaryIO, str | None, bool]:
         """The bytes of an archive to read from anywhere: a plain one where it lies, others unpacked beside it."""
         if place.members:
             with self.opened(place, meter, meter) as stream:
                 return *spooled(unwrapped(pieces(stream), meter)[1]), False
-        stream = raw(place.location)
-        try:
+        with _closed_on_failure(raw(place.location)) as stream:
             _refuse_changed(stream, place)
             codecs, chunks = unwrapped(pieces(stream), meter)
             if not codecs:
                 return stream, None, True
             spool, problem = spooled(chunks)
-            with stream:
+            with stream, _closed_on_failure(spool):
                 _refuse_changed(stream, place)
-            return spool, problem, False
-        except BaseException:
-            stream.close()
-            raise
+        return spool, problem, False
 
     def _close_oldest(self, depth: int) -> None:
         """Keep a few beside those on the way to the last one; who stands in the middle of one keeps it."""
@@ -134,10 +122,19 @@ class OpenArchives:
             self._held.popitem()[1].drop()
 
 
+@contextmanager
+def _closed_on_failure(stream: BinaryIO) -> Iterator[BinaryIO]:
+    try:
+        yield stream
+    except BaseException:
+        stream.close()
+        raise
+
+
 def _refuse_changed(stream: BinaryIO, place: Place) -> None:
     """Never mix two archives of one name."""
     if place.stamp is not None and (now := stamp_of(stream)) is not None and now != place.stamp:
-        raise Changed(_CHANGED)
+        raise Changed("its archive was changed while it was read; run again when nobody writes to it")
 
 
 def spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, str | None]:

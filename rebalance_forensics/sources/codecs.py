@@ -23,7 +23,7 @@ with suppress(ImportError):  # an optional extra, faster than zlib
 PIECE = 1 << 20
 """No more than this is inflated at once, so that a bomb is noticed before it fills the memory."""
 
-_STEP = 8 << 10
+_STEP = 16 << 10
 """So much is given to a decompressor at once: when it fails, what it made of this step is lost."""
 _ZST_STEP = 2 << 10
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)

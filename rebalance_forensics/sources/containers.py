@@ -7,7 +7,6 @@ import tarfile
 import zipfile
 from calendar import timegm
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from rebalance_forensics.sources.codecs import ERRORS, Damage
@@ -58,12 +57,14 @@ def container_of(head: bytes) -> str | None:
     return None
 
 
-def archive_in(stream: BinaryIO) -> Archive | None:
-    """The archive that a seekable stream holds, with its table of contents read at most once."""
+def archive_in(stream: BinaryIO) -> Archive:
+    """The archive that a seekable stream holds, its table of contents read at most once; Damage where it is none."""
     stream.seek(0)
     kind = container_of(stream.read(HEAD))
     stream.seek(0)
-    return {"zip": _Zip, "tar": _Tar}[kind](stream) if kind else None
+    if kind is None:
+        raise Damage("it is no archive any more; run again when nobody writes to it")
+    return _Zip(stream) if kind == "zip" else _Tar(stream)
 
 
 class _Zip:
@@ -76,8 +77,8 @@ class _Zip:
             self._zip = zipfile.ZipFile(stream)
         except zipfile.BadZipFile as error:
             raise Damage(
-                f"its table of contents, which a zip has at its end, cannot be read ({error}): it is cut off or damaged,"
-                " and none of its members could be read; copy it again from its source"
+                f"the table of contents at the end of this zip cannot be read ({error}): it is cut off or damaged, and "
+                "none of its members could be read; copy it again from its source"
             ) from error
 
     def members(self) -> Iterator[Member]:

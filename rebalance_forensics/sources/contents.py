@@ -105,9 +105,7 @@ class _Look:
         """Take the members of an archive; what cannot be read is named and the rest is taken."""
         if depth >= MAX_DEPTH:
             limit = f"archives are nested more than {MAX_DEPTH} deep here"
-            self.found.errors.append(
-                (file.path, f"{file.path}: {limit}; unpack the outer ones and give the directory")
-            )
+            self.found.errors.append((file.path, f"{file.path}: {limit}; unpack the outer ones and give the directory"))
             return
         try:
             with self.held.archive(file.place, self.meter) as archive:

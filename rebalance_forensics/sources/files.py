@@ -56,9 +56,7 @@ def discover(paths: Sequence[str], limits: Limits | None = None) -> Discovery:
     )
 
 
-def discover_stored(
-    location: str, name: str, *, size: int, mtime_ms: int, limits: Limits | None = None
-) -> Discovery:
+def discover_stored(location: str, name: str, *, size: int, mtime_ms: int, limits: Limits | None = None) -> Discovery:
     """What one file of a store holds; `location` is its URI, `name` what the report calls it."""
     found = Findings()
     try:
@@ -106,9 +104,7 @@ class _Search:
                     self.stream(stream, name or str(root))
                 return
         except FileNotFoundError:
-            self._complain(
-                name or str(root), f"{root} does not exist; check the spelling, or quote a path with blanks"
-            )
+            self._complain(name or str(root), f"{root} does not exist; check the spelling, or quote a path with blanks")
         except OSError as error:
             self._complain(name or str(root), _unreadable(root, error))
         else:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, cast, runtime_checkable
 
 from rebalance_forensics.sources.budgets import Allowance
@@ -63,7 +61,7 @@ def raw(location: str) -> BinaryIO:
     """The outermost file, by byte ranges; raises OSError for what is none, and never waits for it."""
     if "://" in location and "opener" in _REMOTE:
         return _REMOTE["opener"](location)
-    stream = open(location, "rb", buffering=0, opener=_opened_at_once)  # noqa: PTH123, SIM115 - Path.open has no opener
+    stream = open(location, "rb", buffering=0, opener=_opened_at_once)  # noqa: SIM115 - Path.open has no opener
     if kind := special(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise OSError(f"it is {kind}, not a file")

@@ -15,18 +15,18 @@ def split(size: int, name: str = "a.log") -> Split:
 
 def test_every_split_is_dealt_once() -> None:
     splits = [split(n, f"{n}.log") for n in range(20)]
-    dealt = [one for portion in deal(splits, 3) for one in portion]
+    dealt = [one for portion in deal(splits, 3, workers=1) for one in portion]
     assert sorted(dealt, key=lambda s: s.file.size) == splits
 
 
 def test_a_large_file_is_outweighed_by_many_small_ones() -> None:
-    portions = deal([split(100, "large"), *(split(10, f"small-{n}") for n in range(10))], 2)
+    portions = deal([split(100, "large"), *(split(10, f"small-{n}") for n in range(10))], 2, workers=2)
     assert sorted(sum(map(weight, portion)) for portion in portions) == [100, 100]
 
 
 def test_no_task_is_left_without_a_split() -> None:
-    assert len(deal([split(1)], 8)) == 1
-    assert deal([], 8) == ()
+    assert len(deal([split(1)], 8, workers=8)) == 1
+    assert deal([], 8, workers=8) == ()
 
 
 def test_a_hundred_thousand_small_files_share_few_tasks() -> None:

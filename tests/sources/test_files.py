@@ -15,7 +15,7 @@ import lz4.frame
 import pytest
 import zstandard
 
-from rebalance_forensics.sources import opening
+from rebalance_forensics.sources.budgets import Limits
 from rebalance_forensics.sources.files import Discovery, discover
 from rebalance_forensics.sources.profile import profile
 from rebalance_forensics.sources.reading import SplitCounts, read_records
@@ -60,9 +60,9 @@ def read_all(found: Discovery) -> tuple[int, list[str]]:
     return number, said
 
 
-def found_in(tmp_path: Path, name: str, data: bytes) -> Discovery:
+def found_in(tmp_path: Path, name: str, data: bytes, limits: Limits | None = None) -> Discovery:
     (tmp_path / name).write_bytes(data)
-    return discover([str(tmp_path / name)])
+    return discover([str(tmp_path / name)], limits)
 
 
 PACKED = {
@@ -143,14 +143,13 @@ def test_a_member_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path:
     assert said == []
 
 
-def test_a_bomb_is_stopped_by_a_limit_that_the_message_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pass
-    found = found_in(tmp_path, "bomb.gz", gzip.compress(LOG * 200))
+def test_a_bomb_is_stopped_by_a_limit_that_the_message_names(tmp_path: Path) -> None:
+    found = found_in(tmp_path, "bomb.gz", gzip.compress(LOG * 200), Limits(least=1 << 20, ratio=2))
     number, said = read_all(found)
     assert number > 0
     assert len(said) == 1
     assert "decompression bomb" in said[0]
-    assert "times its packed size" in said[0]
+    assert "1 MiB, at least 2 times its packed size" in said[0]
 
 
 def test_archives_nested_too_deep_are_stopped_by_a_limit_that_the_message_names(tmp_path: Path) -> None:
