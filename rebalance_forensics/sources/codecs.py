@@ -20,7 +20,7 @@ inflating: ModuleType = zlib
 with suppress(ImportError):  # an optional extra, faster than zlib
     inflating = importlib.import_module("isal.isal_zlib")
 
-PIECE = 1 << 20
+PIECE = 256 << 10
 """No more than this is inflated at once, so that a bomb is noticed before it fills the memory."""
 
 _STEP = 16 << 10
@@ -254,6 +254,8 @@ def _member(packed: _Packed, codec: str, before: int) -> Iterator[bytes]:
 
 
 def _truncated(codec: str, produced: int) -> str:
+    if not produced:
+        return f"the {codec} stream is truncated, and nothing of it can be read; copy it again from its source"
     return f"the {codec} stream is truncated; the {produced:,} bytes before that were read"
 
 
