@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
@@ -121,9 +122,13 @@ class _Look:
             self.found.errors.append((file.path, f"{file.path}: {sentence}"))
 
     def _take_members(self, file: InputFile, archive: Held, depth: int) -> None:
+        named: Counter[str] = Counter()
         for member in archive.inside.members():
+            named[member.name] += 1
+            # Whatever is counted and proven is told by its path: two members of one name must not share it.
+            again = f" ({named[member.name]})" if named[member.name] > 1 else ""
             inner = InputFile(
-                path=f"{file.path}!/{member.name}",
+                path=f"{file.path}!/{member.name}{again}",
                 location=file.location,
                 members=(*file.members, member.key),
                 codec="zip" if archive.inside.kind == "zip" else None,

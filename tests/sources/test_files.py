@@ -98,7 +98,9 @@ def test_paths_are_relative_to_the_root_and_to_the_roots_name_when_there_are_sev
     assert [file.path for file in discover([str(tmp_path / "a")]).files] == ["logs/server.log"]
 
 
-NOISY = b"".join(b"%s %s" % (os.urandom(40).hex().encode(), line) for _ in range(20) for line in LOG.splitlines(True))
+NOISY = b"".join(
+    b"%s %s" % (os.urandom(40).hex().encode(), line) for _ in range(20) for line in LOG.splitlines(keepends=True)
+)
 """Packs badly, so that a part of it is a part of its lines."""
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
