@@ -20,6 +20,7 @@ from rebalance_forensics.cli.options import (
     PatternsOption,
     SinceOption,
     TzOption,
+    UnpackRatioOption,
     UntilOption,
 )
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
@@ -107,6 +108,7 @@ def analyze(
     java_home: JavaHomeOption = None,
     follow: FollowOption = False,
     keep_warm: KeepWarmOption = False,
+    unpack_ratio: UnpackRatioOption = 1000,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
 ) -> None:
@@ -127,6 +129,7 @@ def analyze(
         patterns=patterns,
         java_home=java_home,
         keep_warm=keep_warm,
+        unpack_ratio=unpack_ratio,
         group=group,
         since=since,
         until=until,

@@ -2,8 +2,8 @@
 
     spark.dataSource.register(RebalanceLogs)
 
-Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between several), `splitBytes`. Rows are the typed
-events; nothing else of a log leaves the Python workers.
+Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between several), `splitBytes`, `unpackRatio`. Rows
+are the typed events; nothing else of a log leaves the Python workers.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here,
 from rebalance_forensics.pipeline.tables.planning import reading_of
 from rebalance_forensics.pipeline.tables.stores import open_location
 from rebalance_forensics.sources.archives import held_open
+from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
 from rebalance_forensics.sources.places import open_remote_with
 from rebalance_forensics.sources.splits import Split, plan
 
@@ -93,6 +94,7 @@ class _Asked:
                 zones=zone_rules(_several(options.get("tz"))),
                 patterns=tuple(_several(options.get("patterns"))),
                 split_bytes=int(options.get("splitbytes", _WHOLE_FILES)),
+                limits=Limits.of(int(options.get("unpackratio", USUAL_RATIO))),
             ),
             counts=options.get("counts", "false") == "true",
             begin=options.get("begin", "{}"),

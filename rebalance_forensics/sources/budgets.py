@@ -44,7 +44,8 @@ class Allowance:
 
 
 _VERDICT = (
-    "it is taken for a decompression bomb and was read no further; if it is none, unpack it and give the directory"
+    "it is taken for a decompression bomb and was read no further; "
+    "if it is none, unpack it and give the directory, or allow more with --unpack-ratio"
 )
 
 
