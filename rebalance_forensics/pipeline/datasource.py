@@ -2,8 +2,8 @@
 
     spark.dataSource.register(RebalanceLogs)
 
-Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between several), `splitBytes`, `unpackRatio`. Rows
-are the typed events; nothing else of a log leaves the Python workers.
+Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between several), `splitBytes`,
+`unpackRatio`. Rows are the typed events; nothing else of a log leaves the Python workers.
 """
 
 from __future__ import annotations

@@ -80,11 +80,11 @@ def refuse_missing(paths: Sequence[str]) -> None:
     if not paths:
         raise InputError("no input: name at least one log file, directory or archive.")
     for path in paths:
-        if path != "-" and "://" not in path and not _is_there(path):
+        if path != "-" and "://" not in path and not is_there(path):
             raise InputError(f"{path}: no such file or directory.")
 
 
-def _is_there(path: str) -> bool:
+def is_there(path: str) -> bool:
     """Whether there may be something; what may not be looked at is named with the files that cannot be read."""
     try:
         Path(path).stat()

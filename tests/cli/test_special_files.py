@@ -91,12 +91,8 @@ def test_what_is_no_file_in_a_directory_is_named_and_the_rest_is_read(logs: Path
         found = discover([str(logs), str(logs / "broker-1")])
     assert [path for path, _ in found.errors] == sorted(f"logs/{name}" for name in [*odd, "socket"])
     said = " ".join(sentence for _, sentence in found.errors)
-    for sentence in (
-        "zero.log is a device, not a file",
-        "pipe is a pipe, not a file",
-        "socket is a socket, not a file",
-    ):
-        assert sentence in said
+    for sentence in ("zero.log is a device", "pipe is a pipe", "socket is a socket"):
+        assert f"{sentence}, not a file; it was left out" in said
     assert "nowhere.log is a link that leads nowhere" in said
     assert len(found.files) == 2
 
@@ -111,13 +107,22 @@ def test_the_job_names_what_is_no_file_and_reads_the_rest(
     assert "zero.log is a device, not a file; it was left out" in told.err
     assert "pipe is a pipe, not a file; it was left out" in told.err
     assert "nowhere.log cannot be read (no such file or directory)" in told.err
-    assert json.loads(told.out)["incidents"] == 1
+    assert json.loads(told.out)["incidents"] > 0
+
+
+def test_the_job_refuses_an_input_that_is_no_file(
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_odd_neighbours(logs)
+    for odd, kind in (("/dev/zero", "a device"), (str(logs / "pipe"), "a pipe")):
+        assert main(["--input", odd, "--output", str(tmp_path / "tables"), "--engine", "local"]) == 2
+        assert f"{odd} is {kind}, not a file; it was left out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "pipe"])
 def test_what_is_no_file_is_not_even_opened_when_it_took_the_place_of_one(tmp_path: Path, target: str) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="it is a (device|pipe), not a file"):
+    with pytest.raises(OSError, match=r"it is a (device|pipe), not a file"):
         next(chunks_of(Place(str(tmp_path / target))))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rebalance_forensics.pipeline.planning import printable
+from rebalance_forensics.pipeline.planning import is_there, printable
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.layout import WORK
 from rebalance_forensics.pipeline.tables.stores import Store, checked_store, first_line, is_remote
@@ -134,8 +134,8 @@ def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
 def refuse_missing_inputs(given: Sequence[str]) -> None:
     """An input that is not there is a slip of the pen."""
     for path in given:
-        store = checked_store(path, role="--input")
-        if store.kind() == "nothing" and not is_remote(path):
+        checked_store(path, role="--input")
+        if not is_remote(path) and not is_there(_local(path)):
             raise InputError(f"--input {path}: no such file or directory.")
 
 
