@@ -115,7 +115,8 @@ def test_the_job_refuses_an_input_that_is_no_file(
 ) -> None:
     with_odd_neighbours(logs)
     for odd, kind in (("/dev/zero", "a device"), (str(logs / "pipe"), "a pipe")):
-        assert main(["--input", odd, "--output", str(tmp_path / "tables"), "--engine", "local"]) == 2
+        given = ["--input", odd, "--output", str(tmp_path / "tables"), "--engine", "local"]
+        assert main([*given, "--since", "2026-03-01", "--until", "2026-03-02"]) == 2
         assert f"{odd} is {kind}, not a file; it was left out" in capsys.readouterr().err
 
 
