@@ -21,6 +21,7 @@ from rebalance_forensics.cli.options import (
     PatternsOption,
     SinceOption,
     TzOption,
+    UnpackRatioOption,
     UntilOption,
 )
 from rebalance_forensics.cli.outcomes import PARTIAL, colored, leave, say, warn, width
@@ -109,6 +110,7 @@ def analyze(
     java_home: JavaHomeOption = None,
     follow: FollowOption = False,
     keep_warm: KeepWarmOption = False,
+    unpack_ratio: UnpackRatioOption = 1000,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
 ) -> None:
@@ -129,6 +131,7 @@ def analyze(
         patterns=patterns,
         java_home=java_home,
         keep_warm=keep_warm,
+        unpack_ratio=unpack_ratio,
         group=group,
         since=since,
         until=until,

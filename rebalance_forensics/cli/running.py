@@ -31,6 +31,7 @@ def options_of(
     patterns: Sequence[Path] = (),
     java_home: str | None = None,
     keep_warm: bool = False,
+    unpack_ratio: int | None = None,
     group: str | None = None,
     since: str | None = None,
     until: str | None = None,
@@ -38,6 +39,7 @@ def options_of(
     """What the command line asks for, checked."""
     from rebalance_forensics.pipeline.instants import parse_instant  # noqa: PLC0415 - `--help` needs no pyarrow
     from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules  # noqa: PLC0415
+    from rebalance_forensics.sources.budgets import Limits  # noqa: PLC0415
 
     return AnalyzeOptions(
         engine=engine.value,
@@ -50,6 +52,7 @@ def options_of(
         patterns=_resolved(patterns),
         java_home=java_home,
         keep_warm=keep_warm,
+        limits=Limits.of(unpack_ratio) if unpack_ratio else Limits(),
     )
 
 

@@ -17,6 +17,7 @@ from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.log_tables import columns_of
+from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
 
 T = TypeVar("T")
 
@@ -115,6 +116,7 @@ def _invocation(told: _Settings) -> Invocation:
         cluster=told.get("cluster"),
         cluster_per_directory=told.get("cluster-per-directory", False),
         patterns=tuple(str(Path(directory).resolve()) for directory in told.get("patterns", ())),
+        limits=Limits.of(told.get("unpack-ratio", USUAL_RATIO)),
     )
     options = JobOptions(
         inputs=tuple(told.get("input")),

@@ -78,7 +78,10 @@ def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[Looked,
     directories = {file.directory for file in new}
     near = [file for file in listing.files if file.path in known and file.directory in directories]
     prefixes = {int(entry.cells["head_bytes"] or 0) for entry in entries if entry.cells["head"]}
-    look = Look(tasks=look_tasks(new, near), zones=run.options.reading.zones, prefixes=tuple(sorted(prefixes)))
+    reading = run.options.reading
+    look = Look(
+        tasks=look_tasks(new, near), zones=reading.zones, prefixes=tuple(sorted(prefixes)), limits=reading.limits
+    )
     return run.engine.look(look), known
 
 

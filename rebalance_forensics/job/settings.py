@@ -44,6 +44,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(name="cluster-per-directory", flag=True, help="each directory right below an input is a cluster"),
     Setting(name="tz", metavar="[HOST=]ZONE", repeated=True, help="zone of log times that carry none"),
     Setting(name="patterns", metavar="DIR", repeated=True, help="a directory of your own patterns"),
+    Setting(
+        name="unpack-ratio",
+        metavar="N",
+        number=True,
+        help="a packed file may unpack to N times its size before it is taken for a decompression bomb (1000)",
+    ),
     Setting(name="lookback", metavar="T", help="how far before a date an investigation looks (default: 24h)"),
     Setting(name="lookahead", metavar="T", help="and how far behind it (default: 2h)"),
     Setting(

@@ -90,7 +90,9 @@ class Live:
     def _plan(self) -> ReadPlan:
         """The files as they are now."""
         listing = list_inputs(self._paths)
-        looked = look_here(Look(tasks=look_tasks(listing.files, ()), zones=self._options.zones, prefixes=()))
+        options = self._options
+        tasks = look_tasks(listing.files, ())
+        looked = look_here(Look(tasks=tasks, zones=options.zones, prefixes=(), limits=options.limits))
         return ReadPlan(
             files=tuple(looked.files),
             profiles=tuple(looked.profiles),

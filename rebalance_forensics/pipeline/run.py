@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_gro
 from rebalance_forensics.pipeline.reporting import counts_of, failures_of, groups_in, report_of, without_cases
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.sources.archives import held_open
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,9 +67,10 @@ def analyze_keeping(
     if options.engine == "spark":
         plan, rows = _on_spark(paths, options, session, keep_events=keep_events, progress=progress)
     else:
-        plan = plan_reading(paths, options, workers=1)
-        total = plan.total_bytes
-        rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, total))
+        with held_open():
+            plan = plan_reading(paths, options, workers=1)
+            total = plan.total_bytes
+            rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, total))
     refuse_foreign(plan, paths, rows)
     report, failures = report_of(plan, rows, options), tuple(failures_of(rows))
     if options.group is not None and not report.groups and options.group not in {one.group for one in failures}:
@@ -105,8 +109,17 @@ def bytes_below(paths: Sequence[str]) -> int:
     if any("://" in path for path in paths):
         return PAYS_TO_COMPILE
     roots = [Path(path) for path in paths if path != "-"]
-    files = (file for root in roots for file in (root.rglob("*") if root.is_dir() else [root]))
-    return sum(file.stat().st_size for file in files if file.is_file())
+    files = (file for root in roots for file in (root.rglob("*") if os.path.isdir(root) else [root]))  # noqa: PTH112
+    return sum(map(_size_of, files))
+
+
+def _size_of(path: Path) -> int:
+    """The size of a file; nothing of what is none, or may not even be looked at."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def _counted(number: int, noun: str) -> str:

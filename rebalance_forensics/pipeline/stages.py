@@ -21,6 +21,7 @@ from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading, read_sp
 from rebalance_forensics.pipeline.rows import Codec, dumps
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_of, rows_of
 from rebalance_forensics.pipeline.stats import Failure
+from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
 from rebalance_forensics.timeline.surroundings import Surroundings
@@ -32,7 +33,9 @@ _SPANS = Codec()
 def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.RecordBatch]:
     """First stage: every event of some splits, and their counts."""
     catalog = catalog_of(reading.patterns)
-    return chain.from_iterable(read_split(split, catalog, reading) for split in splits)
+    with held_open():
+        for split in splits:
+            yield from read_split(split, catalog, reading)
 
 
 def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:

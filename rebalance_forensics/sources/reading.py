@@ -92,7 +92,7 @@ def _with_next_file(
 def _readable(split: Split, counts: SplitCounts) -> Iterator[bytes]:
     """The bytes of a split and beyond; when the rest cannot be read, that is noted and what came before stays."""
     try:
-        yield from chunks_of(split.file.location, split.file.members, max(0, split.start - 1))
+        yield from chunks_of(split.file.place, max(0, split.start - 1))
     except Damage as damage:
         counts.complain(str(damage))
     except UNREADABLE as error:

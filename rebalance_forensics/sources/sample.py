@@ -101,7 +101,7 @@ def _entries(file: InputFile, kind: str) -> list[Line]:
     """The first entries of a document, as far as they can be read."""
     lines: list[Line] = []
     with suppress(*UNREADABLE, Damage):
-        rows = documents.rows(chunks_of(file.location, file.members, 0), kind)
+        rows = documents.rows(chunks_of(file.place), kind)
         lines.extend(Line(text=row.text, fields=row.fields, host=row.host) for row in islice(rows, _HEAD_RECORDS))
     return lines
 
@@ -119,7 +119,7 @@ def _bytes_at(file: InputFile, start: int, size: int) -> bytes:
     """Some bytes of a file; what cannot be read is said when the file is read."""
     data = b""
     try:
-        for chunk in chunks_of(file.location, file.members, start):
+        for chunk in chunks_of(file.place, start):
             data += chunk[: size - len(data)]
             if len(data) >= size:
                 break

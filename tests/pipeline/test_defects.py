@@ -16,8 +16,7 @@ from rebalance_forensics.pipeline import reporting, stages
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import Analysis, analyze, analyze_keeping
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.sources import files as discovery
-from rebalance_forensics.sources import profile, reading, recording, rotation
+from rebalance_forensics.sources import contents, profile, reading, recording, rotation
 from tests.broken_causes import causes_but_for
 from tests.conftest import SHORT_LOG
 
@@ -88,7 +87,7 @@ def test_a_member_of_an_archive_that_cannot_be_opened_is_named_by_its_path(
     bundle = tmp_path / "bundle.tgz"
     with tarfile.open(bundle, "w:gz") as tar:
         tar.add(two_logs, "logs")
-    breaks(discovery, "_sort_out", "logs/bad.log", TypeError("no such kind"))
+    breaks(contents, "is_own_output", "logs/bad.log", TypeError("no such kind"))
     report = analyze([str(bundle)], LOCAL)
     ((path, (told,)),) = errors(report).items()
     assert path == "bundle.tgz!/logs/bad.log"

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rebalance_forensics.pipeline.planning import printable
+from rebalance_forensics.pipeline.planning import is_there, printable
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.layout import WORK
 from rebalance_forensics.pipeline.tables.stores import Store, checked_store, first_line, is_remote
+from rebalance_forensics.sources.file_kinds import special
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +105,15 @@ def _add_file(listing: Listing, path: Path, name: str) -> None:
         why = (error.strerror or str(error)).lower()
         listing.errors.append((name, f"{printable(str(path))} cannot be read ({why}); check that it is still there"))
         return
+    if kind := special(status.st_mode):
+        listing.errors.append((name, f"{printable(str(path))} is {kind}, not a file; it was left out"))
+        return
     size, mtime_ms = status.st_size, status.st_mtime_ns // 1_000_000
     listing.files.append(Listed(path=name, location=str(path), size=size, mtime_ms=mtime_ms))
 
 
 def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
-    """The regular files of a tree; a directory that several links lead to is walked once."""
+    """What is no directory in a tree; a directory that several links lead to is walked once."""
 
     def complain(error: OSError) -> None:
         name = printable(str(error.filename))
@@ -123,16 +127,15 @@ def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
             continue
         seen.add(real)
         below.sort()
-        # A link that leads nowhere is named by `_add_file`; pipes and sockets are no logs.
-        paths = (Path(directory, name) for name in sorted(names))
-        yield from (path for path in paths if path.is_file() or path.is_symlink())
+        # Pipes, devices, and links that lead nowhere are named by `_add_file`.
+        yield from (Path(directory, name) for name in sorted(names))
 
 
 def refuse_missing_inputs(given: Sequence[str]) -> None:
     """An input that is not there is a slip of the pen."""
     for path in given:
-        store = checked_store(path, role="--input")
-        if store.kind() == "nothing" and not is_remote(path):
+        checked_store(path, role="--input")
+        if not is_remote(path) and not is_there(_local(path)):
             raise InputError(f"--input {path}: no such file or directory.")
 
 

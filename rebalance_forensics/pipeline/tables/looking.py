@@ -18,8 +18,10 @@ from rebalance_forensics.pipeline.planning import printable
 from rebalance_forensics.pipeline.tables.listing import Listed
 from rebalance_forensics.pipeline.tables.stores import open_location
 from rebalance_forensics.pipeline.tables.telling import told_batch
+from rebalance_forensics.sources.archives import held_open
+from rebalance_forensics.sources.budgets import Limits
 from rebalance_forensics.sources.files import InputFile, discover_stored
-from rebalance_forensics.sources.opening import open_remote_with
+from rebalance_forensics.sources.places import open_remote_with
 from rebalance_forensics.sources.profile import FileProfile, profiles
 from rebalance_forensics.sources.sample import beginning
 from rebalance_forensics.sources.zones import ZoneRules
@@ -50,6 +52,7 @@ class Look:
     zones: ZoneRules
     prefixes: tuple[int, ...]
     """How many bytes of a beginning shorter files are known by."""
+    limits: Limits
 
 
 @dataclass(slots=True)
@@ -140,12 +143,16 @@ def together(parts: Iterable[Looked]) -> Looked:
 def look_at(task: LookTask, look: Look) -> Looked:
     """Open files and sniff them, each beside its neighbours."""
     open_remote_with(open_location)
-    found = Looked()
+    with held_open():
+        return _look_at(task, look)
+
+
+def _look_at(task: LookTask, look: Look) -> Looked:
+    found, around = Looked(), Looked()
     for listed in task.files:
-        _open(listed, found)
-    around = Looked()
+        _open(listed, found, look.limits)
     for listed in task.neighbours:
-        _open(listed, around)
+        _open(listed, around, look.limits)
     sniffed = profiles([*found.files, *around.files], look.zones)
     found.profiles = list(sniffed[: len(found.files)])
     for index, file in enumerate(found.files):
@@ -165,9 +172,9 @@ def head_of(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]
 
 
-def _open(listed: Listed, found: Looked) -> None:
+def _open(listed: Listed, found: Looked, limits: Limits) -> None:
     """A log, or the logs in an archive; an object that is gone by now is named like one that cannot be read."""
-    told = discover_stored(listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms)
+    told = discover_stored(listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=limits)
     files = [replace(file, path=printable(file.path)) for file in told.files]
     found.files += files
     found.errors += [(printable(path), printable(sentence)) for path, sentence in told.errors]

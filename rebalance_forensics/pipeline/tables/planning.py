@@ -34,7 +34,7 @@ class ScanPlan:
     def without(self, paths: Collection[str], workers: int) -> ReadPlan:
         """What there is to read beside some files."""
         left = [split for portion in self.reads.portions for split in portion if split.file.path not in paths]
-        return replace(self.reads, portions=deal(left, max(workers, len(self.reads.portions))))
+        return replace(self.reads, portions=deal(left, max(workers, len(self.reads.portions)), workers=workers))
 
 
 def reading_of(options: AnalyzeOptions) -> Reading:
@@ -63,7 +63,7 @@ def plan_scan(looked: Looked, found: Changes, options: AnalyzeOptions, *, worker
         files=tuple(file for file, _ in pairs),
         profiles=tuple(profile for _, profile in pairs),
         errors=tuple(looked.errors),
-        portions=deal(splits, max(workers, -(-total // TASK_BYTES))),
+        portions=deal(splits, max(workers, -(-total // TASK_BYTES)), workers=workers),
         reading=reading,
     )
     return ScanPlan(reads=reads, settled=settled)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.sources.places import Stamp
 
 ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's names for stores that pyarrow knows under another."""
@@ -155,14 +156,22 @@ def is_remote(path: str) -> bool:
 def open_location(location: str) -> BinaryIO:
     """A remote file by its whole URI."""
     root, _, name = location.rpartition("/")
-    return Ranges(Store(root).open(name))
+    store = Store(root)
+    return Ranges(store.open(name), lambda: store.stored(name).mtime_ms)
 
 
 class Ranges(io.RawIOBase, BinaryIO):
     """A file by byte ranges that end where it does: stores refuse a range that begins at the end."""
 
-    def __init__(self, file: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+    def __init__(self, file: Any, mtime_ms: Callable[[], int]) -> None:  # noqa: ANN401 - pyarrow has no types
         self._file, self._at, self._size = file, 0, file.size()
+        self._mtime_ms = mtime_ms
+        self._stamp: Stamp | None = None
+
+    def stamp(self) -> Stamp:
+        """Size and time of change when it was asked first: each answer is a request."""
+        self._stamp = self._stamp or Stamp(self._size, self._mtime_ms() * 1_000_000)
+        return self._stamp
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes."""
