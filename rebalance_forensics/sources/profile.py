@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import pairwise
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import dates, layouts, rotation, suffixes, zones
 from rebalance_forensics.sources.components import component_of, release_of
+from rebalance_forensics.sources.dates import Dates, Neighbours
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
 from rebalance_forensics.sources.layouts.base import Layout
 from rebalance_forensics.sources.marking import marks_of
 from rebalance_forensics.sources.sample import Sample, Sampled, sample_of
 from rebalance_forensics.sources.stamps import DateOrder
+from rebalance_forensics.sources.text import text_of
 from rebalance_forensics.sources.zones import ZoneRules
 
 _UNTIMED = range(80, 90)
@@ -34,7 +37,8 @@ class FileProfile:
     any record, for dates without a year; `date_order` is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
     not one record or event a line; of `suffixed` logs each message ends with a context. A rolled file may begin in
-    the middle of a record (`continued`), and its last record go on in the files that were written after it.
+    the middle of a record (`continued`), and its last record go on in the files that were written after it, with what
+    `followed_by` knows by hashes.
     """
 
     layout: str = layouts.UNKNOWN
@@ -58,6 +62,7 @@ class FileProfile:
     suffixed: bool = False
     continued: bool = False
     continues_in: tuple[InputFile, ...] = ()
+    followed_by: tuple[str, ...] = ()
 
     def component_of(self, host: str | None) -> str | None:
         """What a host runs; in a stream of several a host that the sample does not show may run anything."""
@@ -86,6 +91,19 @@ class FileProfile:
         return self.document is None and not self.newest_first and self.dated and not self.partly_dated
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one file shows by itself, whatever lies beside it and whatever zones the user gives.
+
+    `lead` is what its bytes before the first header are known by, which belong to a record of the file before it; None
+    where it begins with a header. Of a hundred thousand files not all samples fit into memory; this does.
+    """
+
+    found: FileProfile
+    dates: Dates
+    lead: str | None = None
+
+
 def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
     """Tell what one file is; a file without dates is dated by itself, its name and its age."""
     return profiles([file], tz)[0]
@@ -93,42 +111,65 @@ def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
 
 def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:
     """Tell what each file is; files without dates are dated by their neighbours too."""
-    looks = [_look(file, tz or ZoneRules()) for file in files]
-    times = [look.first for look in looks], [look.own for look in looks]
-    found = _chained(files, [look.found for look in looks], rotation.chains(files, *times))
-    known = [each for look in looks if (each := look.own)] + [each for look in looks if (each := look.tied)]
+    return profiles_of(files, list(map(look, files)), tz or ZoneRules())
+
+
+def look(file: InputFile) -> Look:
+    """Open one file, and tell what it shows by itself."""
+    sample = sample_of(file)
+    return Look(found=_profile(file, sample), dates=Dates.of(sample), lead=_lead(sample))
+
+
+def profiles_of(
+    files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, *, gone: int = 0
+) -> tuple[FileProfile, ...]:
+    """The same from what was seen of them before; the first `gone` files tell of others, but can be read no more."""
+    times = [look.dates.first for look in looks], [look.dates.own for look in looks]
+    ruled = [_ruled(file, look.found, tz) for file, look in zip(files, looks, strict=True)]
+    found = _chained(files, ruled, looks, rotation.chains(files, *times), gone)
+    shown = [each for look in looks if (each := look.dates.own)] + [
+        each for look in looks if (each := look.dates.tied)
+    ]
+    known = Neighbours.of(shown)
     return tuple(
-        _dated(file, look.sample, each, [look.own] if look.own and each.partly_dated else known)
+        _dated(file, look.dates, each, _beside(look.dates, each, known))
         for file, look, each in zip(files, looks, found, strict=True)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What one file shows by itself: the times of a log with dates (`own`) or without (`tied`), the first of them."""
-
-    found: FileProfile
-    sample: Sample
-    own: dates.Range | None
-    tied: dates.Range | None
-    first: int | None
+def _beside(dates: Dates, found: FileProfile, known: Neighbours) -> Neighbours:
+    return Neighbours.of([dates.own]) if dates.own and found.partly_dated else known
 
 
-def _look(file: InputFile, tz: ZoneRules) -> _Look:
-    sample = sample_of(file)
-    found, own = _profile(file, sample, tz), dates.range_of(sample)
-    return _Look(
-        found=found,
-        # Of a hundred thousand files not all samples fit into memory.
-        sample=dates.enough_of(sample) if found.dated else sample,
-        own=own,
-        tied=None if own else dates.tied_range(sample),
-        first=own[0] if own else dates.first_clock(sample),
+def _ruled(file: InputFile, found: FileProfile, tz: ZoneRules) -> FileProfile:
+    """What the user says of zones counts more than what a file shows."""
+    if tz == ZoneRules():
+        return found
+    return replace(
+        found,
+        zone=tz.zone_of(host_of(file.path), file.path) or found.zone,
+        zones=tuple((name, tz.zone_of(name, file.path) or zone) for name, zone in found.zones),
     )
 
 
+def _lead(sample: Sample) -> str | None:
+    """What tells the part of a file that belongs to the record before it; its whole beginning where no header shows."""
+    first = next((line.raw for line in sample.lines if line.parsed and not line.late), None)
+    at = 0
+    for line in sample.head.split(b"\n") if first is not None else ():
+        if text_of(line[: 64 << 10]) == first:
+            break
+        at += len(line) + 1
+    lead = sample.head[:at] if first is not None else sample.head
+    return sha256(lead).hexdigest()[:16] if lead else None
+
+
 def _chained(
-    files: Sequence[InputFile], found: list[FileProfile], chains: Sequence[Sequence[int]]
+    files: Sequence[InputFile],
+    found: list[FileProfile],
+    looks: Sequence[Look],
+    chains: Sequence[Sequence[int]],
+    gone: int,
 ) -> list[FileProfile]:
     """Let the files of one rolled log tell of each other: layout, zone, release, and where a record goes on."""
     done = list(found)
@@ -144,9 +185,22 @@ def _chained(
                 component=_component(members) or own.component,
                 host=own.host or told.host,
                 continued=position > 0,
-                continues_in=tuple(files[later] for later in chain[position + 1 :]),
+                continues_in=tuple(files[later] for later in chain[position + 1 :] if later >= gone),
+                followed_by=_followed_by([looks[later] for later in chain[position + 1 :] if later >= gone]),
             )
     return done
+
+
+def _followed_by(later: Sequence[Look]) -> tuple[str, ...]:
+    """The beginnings of the next files, as far as a record can go on there."""
+    leads: list[str] = []
+    for each in later:
+        if each.lead is None:
+            break
+        leads.append(each.lead)
+        if each.found.layout != layouts.UNKNOWN:
+            break
+    return tuple(leads)
 
 
 def _release(own: FileProfile, chain: Sequence[FileProfile]) -> str | None:
@@ -166,7 +220,7 @@ def _component(chain: Sequence[FileProfile]) -> str | None:
     return next((component for component in said if component != "consumer"), next(iter(said), None))
 
 
-def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
+def _profile(file: InputFile, sample: Sample) -> FileProfile:
     headers = [line for line in sample.lines if line.parsed is not None]
     seen = Counter(line.layout for line in headers)
     chain = Counter(line.line.envelopes for line in headers).most_common(1)
@@ -182,8 +236,8 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         components=_components(sample),
         kafka_version=release_of(sample.text),
         host=host or (headers[0].line.host if headers else None) or host_of(file.path),
-        zone=tz.zone_of(host or host_of(file.path), file.path) or _zone(headers, by_host),
-        zones=tuple(sorted((name, tz.zone_of(name, file.path) or zone) for name, zone in by_host.items() if name)),
+        zone=_zone(headers, by_host),
+        zones=tuple(sorted((name, zone) for name, zone in by_host.items() if name)),
         newest_first=_newest_first(sample, headers),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
@@ -295,14 +349,12 @@ def _time(line: Sampled) -> EpochMs | None:
     return EpochMs(stamp.utc_ms) if stamp and stamp.form == "full" else None
 
 
-def _dated(
-    file: InputFile, sample: Sample, found: FileProfile, neighbours: Sequence[tuple[EpochMs, EpochMs]]
-) -> FileProfile:
+def _dated(file: InputFile, shown: Dates, found: FileProfile, neighbours: Neighbours) -> FileProfile:
     """Tell how to complete the dates of a file; one without any gets the midnight before its first record."""
-    near = dates.near_to(file, sample, neighbours)
-    found = replace(found, near_ms=near, date_order=dates.order_of(sample, near))
+    near = dates.near_to(file, shown, neighbours)
+    found = replace(found, near_ms=near, date_order=dates.order_of(shown, near))
     if found.dated:
         return found
-    midnight, offset = dates.midnight_of(file, sample, neighbours)
+    midnight, offset = dates.midnight_of(file, shown, neighbours)
     zone = found.zone or (None if offset is None else zones.named(offset))
     return replace(found, midnight_ms=midnight, zone=zone)
