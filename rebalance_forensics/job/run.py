@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.entries import Ledger
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.pipeline.tables.choosing import Reach, changed_spans
 from rebalance_forensics.pipeline.tables.engines import JobEngine
 from rebalance_forensics.pipeline.tables.intervals import Interval
 from rebalance_forensics.pipeline.tables.journal import Journal
@@ -53,6 +54,12 @@ class Scanned:
     listed: int
     bytes: int
     errors: list[str]
+
+    @property
+    def changed(self) -> Reach:
+        """When events came or went."""
+        ledger = self.ledger
+        return changed_spans(self.spans, ledger.replaced, ledger.grown, ledger.dropped)
 
 
 @dataclass(slots=True, kw_only=True)

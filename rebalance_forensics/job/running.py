@@ -25,7 +25,7 @@ from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables import state
-from rebalance_forensics.pipeline.tables.choosing import changed_spans, chosen_days
+from rebalance_forensics.pipeline.tables.choosing import chosen_days
 from rebalance_forensics.pipeline.tables.dealing import Days, Deal
 from rebalance_forensics.pipeline.tables.engines import JobEngine
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval, date_text, time_text
@@ -91,7 +91,7 @@ def run_job(options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = No
 def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
     days = chosen_days(
-        before, run.interval, changed_spans(scanned.spans, scanned.ledger.replaced, scanned.ledger.grown),
+        before, run.interval, scanned.changed,
         {*dates_of(run.store, EVENTS), *dates_of(run.store, PENDING)},
         lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
     )  # fmt: skip

@@ -9,8 +9,8 @@ events; nothing else of a log leaves the Python workers.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,8 +23,9 @@ from rebalance_forensics.pipeline.schemas import ROWS, Kind, spark_schema
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.following import Offset, Part, Tails, part_batch, parts_between
 from rebalance_forensics.pipeline.tables.listing import Listing, list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here, look_tasks
+from rebalance_forensics.pipeline.tables.looking import Look, look_here, look_tasks
 from rebalance_forensics.pipeline.tables.planning import reading_of
+from rebalance_forensics.pipeline.tables.sights import Sight, profiles_beside, read_as
 from rebalance_forensics.pipeline.tables.stores import open_location
 from rebalance_forensics.sources.opening import open_remote_with
 from rebalance_forensics.sources.splits import Split, plan
@@ -100,12 +101,6 @@ class _Asked:
         refuse_missing_inputs(self.paths)
         return list_inputs(self.paths)
 
-    def looked(self, listing: Listing, paths: Sequence[str]) -> Looked:
-        wanted = set(paths)
-        new = [file for file in listing.files if file.path in wanted]
-        known = [file for file in listing.files if file.path not in wanted]
-        return look_here(Look(tasks=look_tasks(new, known), zones=self.options.zones, prefixes=()))
-
 
 def _several(text: str | None) -> list[str]:
     return text.split(",") if text else []
@@ -120,12 +115,12 @@ class LogReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """One a file, or one a split where `splitBytes` cuts files."""
         listing, options = self._asked.listed(), self._asked.options
-        looked = self._asked.looked(listing, [file.path for file in listing.files])
-        reading = reading_of(options)
+        sights = look_here(Look(tasks=look_tasks(listing.files))).sights
+        profiles, reading = profiles_beside(sights, options.zones), reading_of(options)
         return [
             Portion((split,), reading)
-            for file, profile in zip(looked.files, looked.profiles, strict=True)
-            for split in plan([file], [profile], options.split_bytes)
+            for sight in sights
+            for split in plan([sight.file], [profiles[sight.file.path]], options.split_bytes)
         ]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
@@ -139,6 +134,7 @@ class LogStream(DataSourceStreamReader):
     def __init__(self, asked: _Asked) -> None:
         self._asked = asked
         self._tails = Tails(whole_lines=not asked.counts)
+        self._seen: dict[str, tuple[str, list[Sight]]] = {}
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
         """Nothing is read, or what the job's tables hold."""
@@ -153,14 +149,25 @@ class LogStream(DataSourceStreamReader):
         listing, reading, asked = self._asked.listed(), reading_of(self._asked.options), self._asked
         parts = {part.path: part for part in parts_between(start, end, again=asked.counts)}
         found: list[InputPartition] = []
-        looked = asked.looked(listing, list(parts))
-        for file, profile in zip(looked.files, looked.profiles, strict=True):
+        sights = self._beside(listing, parts)
+        profiles = profiles_beside(sights, asked.options.zones)
+        for sight in sights:
+            file, profile = sight.file, profiles[sight.file.path]
             part = parts.get(file.path.partition("!/")[0])
             if part:
-                part = part.of(file, profile)
+                part = replace(part.of(file, profile), read_as=read_as(profile, sight.look))
                 splits = part.splits(file, profile, asked.options.split_bytes)
                 found.append(Portion(splits, reading, part if asked.counts else None))
         return found
+
+    def _beside(self, listing: Listing, parts: Collection[str]) -> list[Sight]:
+        """The logs to read and those that lie beside them; what is as it was is not opened again."""
+        directories = {path.rpartition("/")[0] for path in parts}
+        near = [file for file in listing.files if file.directory in directories]
+        for file in near:
+            if self._seen.get(file.path, ("", []))[0] != file.etag:
+                self._seen[file.path] = file.etag, look_here(Look(tasks=look_tasks([file]))).sights
+        return [sight for file in near for sight in self._seen[file.path][1]]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""

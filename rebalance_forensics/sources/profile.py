@@ -127,9 +127,7 @@ def profiles_of(
     times = [look.dates.first for look in looks], [look.dates.own for look in looks]
     ruled = [_ruled(file, look.found, tz) for file, look in zip(files, looks, strict=True)]
     found = _chained(files, ruled, looks, rotation.chains(files, *times), gone)
-    shown = [each for look in looks if (each := look.dates.own)] + [
-        each for look in looks if (each := look.dates.tied)
-    ]
+    shown = [each for look in looks if (each := look.dates.own)] + [each for look in looks if (each := look.dates.tied)]
     known = Neighbours.of(shown)
     return tuple(
         _dated(file, look.dates, each, _beside(look.dates, each, known))

@@ -13,7 +13,9 @@ Reach = Iterable[tuple[int, int]]
 """First and last moment of what changed, each pair within one date."""
 
 
-def changed_spans(spans: Spans, replaced: Mapping[str, Entry], grown: Collection[str]) -> set[tuple[int, int]]:
+def changed_spans(
+    spans: Spans, replaced: Mapping[str, Entry], grown: Collection[str], dropped: Iterable[Entry] = ()
+) -> set[tuple[int, int]]:
     """Where events are new or may be gone. Of a log that only grew, what stood before is as it was."""
     found: set[tuple[int, int]] = set()
     for path, days in spans.items():
@@ -23,6 +25,8 @@ def changed_spans(spans: Spans, replaced: Mapping[str, Entry], grown: Collection
     for path, entry in replaced.items():
         if path not in grown:
             found.update(_by_day(entry))
+    for entry in dropped:
+        found.update(_by_day(entry))
     return found
 
 

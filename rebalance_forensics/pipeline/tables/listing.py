@@ -23,6 +23,8 @@ class Listed:
     location: str
     size: int
     mtime_ms: int
+    changed_ms: int | None = None
+    """When its inode changed; None where there are none."""
 
     @property
     def etag(self) -> str:
@@ -104,8 +106,10 @@ def _add_file(listing: Listing, path: Path, name: str) -> None:
         why = (error.strerror or str(error)).lower()
         listing.errors.append((name, f"{printable(str(path))} cannot be read ({why}); check that it is still there"))
         return
-    size, mtime_ms = status.st_size, status.st_mtime_ns // 1_000_000
-    listing.files.append(Listed(path=name, location=str(path), size=size, mtime_ms=mtime_ms))
+    mtime_ms, changed_ms = status.st_mtime_ns // 1_000_000, status.st_ctime_ns // 1_000_000
+    listing.files.append(
+        Listed(path=name, location=str(path), size=status.st_size, mtime_ms=mtime_ms, changed_ms=changed_ms)
+    )
 
 
 def _files_below(root: Path, listing: Listing) -> Iterator[Path]:

@@ -23,8 +23,8 @@ from rebalance_forensics.sources.splits import Split
 UNSETTLED_BYTES = 1 << 20
 """No record is longer."""
 _COUNTS = ("bytes", "lines", "records", "unparsed", "matched", "unmatched_kafka")
-_BESIDE = {"layouts", "starts", "header_marks", "continued", "continues_in", "kafka_version", "near_ms"}
-"""What of a profile comes from neighbours, tells how to read fast or goes with the file's age: no event shows it."""
+_BESIDE = {"layouts", "starts", "header_marks", "continues_in", "followed_by", "kafka_version", "near_ms"}
+"""What of a profile tells how a file goes on, how to read fast or goes with its age: no settled event shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
