@@ -63,7 +63,7 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
 def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
     """What comes after the tables: what to say, index, alerts, metrics."""
     options = asked.options
-    for sentence in outcome.errors:
+    for sentence in (*outcome.errors, *outcome.notes):
         voice.say("WARN", sentence)
     for failure in outcome.failures:
         voice.say("ERROR", f"group {failure.group} could not be investigated:\n{failure.what}", cluster=failure.cluster)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.entries import Ledger
+from rebalance_forensics.job.losses import Losses
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables.choosing import Reach, changed_spans
@@ -16,6 +17,7 @@ from rebalance_forensics.pipeline.tables.engines import JobEngine
 from rebalance_forensics.pipeline.tables.intervals import Interval
 from rebalance_forensics.pipeline.tables.journal import Journal
 from rebalance_forensics.pipeline.tables.scanning import Spans
+from rebalance_forensics.pipeline.tables.stock import Stock
 from rebalance_forensics.pipeline.tables.stores import Store
 
 OK, FOUND, REFUSED, PARTIAL = 0, 1, 2, 3
@@ -33,6 +35,7 @@ class Run:
     id: str
     work: str
     started_ms: int
+    stock: Stock = field(default_factory=Stock)
     journal: Journal = field(default_factory=Journal)
 
 
@@ -54,6 +57,7 @@ class Scanned:
     listed: int
     bytes: int
     errors: list[str]
+    losses: Losses = field(default_factory=Losses)
 
     @property
     def changed(self) -> Reach:
@@ -71,6 +75,8 @@ class Outcome:
     cases: list[GroupCase] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What somebody should know, though nothing of the input was left out for it."""
 
     @property
     def incidents(self) -> list[Incident]:

@@ -51,6 +51,7 @@ from rebalance_forensics.pipeline.tables.schemas import (
     RUNS,
     Table,
 )
+from rebalance_forensics.pipeline.tables.stock import put_stock, stock_of
 from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.pipeline.tables.writing import PartWriter, put_all
 
@@ -78,7 +79,7 @@ def run_job(options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = No
     run_id = uuid4().hex[:12]
     run = Run(
         options=options, engine=engine, store=store, interval=_interval(options, before), id=run_id,
-        work=work_of(options.scope, run_id), started_ms=now_ms(),
+        work=work_of(options.scope, run_id), started_ms=now_ms(), stock=stock_of(store, options.scope),
     )  # fmt: skip
     try:
         with ahead.held() if ahead else nullcontext():
@@ -93,10 +94,11 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     days = chosen_days(
         before, run.interval, scanned.changed,
         {*dates_of(run.store, EVENTS), *dates_of(run.store, PENDING)},
+        again=scanned.losses.days,
         lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
     )  # fmt: skip
     outcome = _investigate(run, days, scanned)
-    outcome.errors = scanned.errors
+    outcome.errors, outcome.notes = scanned.errors, scanned.losses.notes
     _write_findings(run, outcome)
     _add_publications(run, outcome, days)
     outcome.summary = _summary(run, outcome, scanned, days)
@@ -104,6 +106,7 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     _write_run(run, outcome, days.coverage)
     if run.options.table_format != "parquet":
         note_replaced(run.store, run.journal, run.work, run.id)
+    put_stock(run.store, run.journal, run.work, run.id, run.options.scope, before=run.stock, listed_ms=run.started_ms)
     state.mark_version(run.store)
     commit(run.store, run.work, run.journal)
     return outcome

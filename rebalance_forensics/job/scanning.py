@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rebalance_forensics.job.ahead import ReadAhead, as_it_was, fitting
 from rebalance_forensics.job.entries import Known, Ledger, entries_of
+from rebalance_forensics.job.losses import losses_of
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.rows import Codec
@@ -54,7 +55,8 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     kin = kinship(sights, entries)
     gone = [sight for entry in kin.gone if (sight := sight_of(entry.cells)) is not None]
     profiles = profiles_beside(list(sights.values()), run.options.reading.zones, gone)
-    found = changes(kin, sights, profiles)
+    losses = losses_of(run.stock, kin)
+    found = changes(kin, sights, profiles, losses.again)
     read = [(sights[path], profiles[path]) for path in sorted(found.fresh)]
     plan = plan_scan(read, found, run.options.reading, errors=looked.errors, workers=run.engine.workers)
     harvest = Harvest.of(_read(run, plan, ahead, fitting(parts, plan)))
@@ -69,13 +71,13 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
         stats=stats, spans={path: spans for path, spans in harvest.spans.items() if path in found.fresh},
         files=harvest.files, events=harvest.events, ledger=ledger, replaced=replaced, file_ids=ids,
         listed=len(listing.files) + len(listing.errors), bytes=sum(split.bytes for split in harvest.stats),
-        errors=errors,
+        errors=errors, losses=losses,
     )  # fmt: skip
 
 
 def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[dict[str, Sight], Looked]:
     """All logs by path, those in files that changed opened; and what could not be."""
-    known = known_sights(listing.files, entries)
+    known = known_sights(listing.files, entries, run.stock.listed_ms)
     new = [file for file in listing.files if file.path not in known]
     prefixes = {int(entry.cells["head_bytes"] or 0) for entry in entries if entry.cells["head"]}
     looked = run.engine.look(Look(tasks=look_tasks(new), prefixes=tuple(sorted(prefixes)))) if new else Looked()

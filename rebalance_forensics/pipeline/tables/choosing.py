@@ -31,9 +31,16 @@ def changed_spans(
 
 
 def chosen_days(
-    before: Coverage, interval: Interval, changed: Reach, held: Iterable[int], *, lookback_ms: int, lookahead_ms: int
+    before: Coverage,
+    interval: Interval,
+    changed: Reach,
+    held: Iterable[int],
+    *,
+    again: Collection[int] = (),
+    lookback_ms: int,
+    lookahead_ms: int,
 ) -> Days:
-    """All dates with something to do; `held` are the dates of the events that are known."""
+    """All dates with something to do; `held` are the dates of the events that are known, `again` some to redo."""
     coverage = before.with_(interval)
     changed = list(changed)
     touched = {at // DAY_MS for span in changed for at in span}
@@ -48,7 +55,7 @@ def chosen_days(
         for first, last in changed
         for day in range((first - lookahead_ms) // DAY_MS, (last + lookback_ms) // DAY_MS + 1)
     }
-    investigated = {day for day in gained | near if coverage.touches(day)}
+    investigated = {day for day in gained.union(near, again) if coverage.touches(day)}
     return Days(
         written=tuple(sorted(touched | gained | investigated)),
         investigated=frozenset(investigated),

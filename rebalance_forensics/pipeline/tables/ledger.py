@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from rebalance_forensics.pipeline.tables.fingerprints import is_another
 from rebalance_forensics.pipeline.tables.layout import partition_files
 from rebalance_forensics.pipeline.tables.listing import Listed
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed
@@ -89,25 +90,28 @@ def read_ledger(store: Store, scope: str) -> list[Entry]:
     return entries
 
 
-def known_sights(listed: Iterable[Listed], ledger: Iterable[Entry]) -> dict[str, list[Sight]]:
-    """By path, the logs in files that were read as they are now; told by name, size and age, without opening them."""
+def known_sights(
+    listed: Iterable[Listed], ledger: Iterable[Entry], since_ms: int | None = None
+) -> dict[str, list[Sight]]:
+    """By path, the logs in files that were read as they are now; told by name, size and age, without opening them.
+
+    Only of files whose inode changed since the last run's listing some blocks are looked at.
+    """
     read: dict[str, list[Entry]] = defaultdict(list)
     for entry in ledger:
         read[entry.path.partition("!/")[0]].append(entry)
-    return {file.path: sights for file in listed if (sights := _known(read.get(file.path, ()), file))}
+    return {file.path: sights for file in listed if (sights := _known(read.get(file.path, ()), file, since_ms))}
 
 
-def _known(entries: Collection[Entry], file: Listed) -> list[Sight]:
+def _known(entries: Collection[Entry], file: Listed, since_ms: int | None) -> list[Sight]:
     """What is known of a file, or of all members of an archive; nothing where any of it has to be opened again."""
     if any(e.cells["head"] is None or (e.cells["errors"] and e.cells["etag"] == file.etag) for e in entries):
         return []
     sights = [sight_of(entry.cells, file.location) for entry in entries if entry.was_read_at(file.etag)]
-    known = [sight for sight in sights if sight is not None and _changed_at(sight.fingerprint) == file.changed_ms]
-    return known if len(known) == len(sights) else []
-
-
-def _changed_at(fingerprint: str | None) -> int | None:
-    return int(fingerprint.partition("-")[0]) if fingerprint else None
+    known = [sight for sight in sights if sight is not None]
+    if len(known) < len(sights) or not known or is_another(file, known[0].fingerprint, since_ms):
+        return []
+    return known
 
 
 def kinship(sights: Mapping[str, Sight], ledger: Iterable[Entry]) -> Kinship:
@@ -197,7 +201,7 @@ def _identities(sights: Mapping[str, Sight]) -> dict[str, Identity]:
 def _is_current(entry: Entry, sight: Sight) -> bool:
     """Whether a file was read as it is now; one of its size and time may be another."""
     before, now = entry.cells.get("fingerprint"), sight.fingerprint
-    same = not before or not now or before.partition("-")[2] == now.partition("-")[2]
+    same = before is None or now is None or before == now
     return same and entry.was_read_at(sight.etag)
 
 

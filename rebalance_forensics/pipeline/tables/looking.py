@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from pathlib import Path
 
 import pyarrow as pa
 
 from rebalance_forensics.pipeline.planning import printable
+from rebalance_forensics.pipeline.tables.fingerprints import fingerprint_of
 from rebalance_forensics.pipeline.tables.listing import Listed
 from rebalance_forensics.pipeline.tables.sights import Sight
 from rebalance_forensics.pipeline.tables.stores import open_location
@@ -27,7 +27,6 @@ HEAD_BYTES = 4096
 FILES_A_TASK = 32
 WAITING = 16
 """Files are opened side by side, for an object store takes its time to answer."""
-_BLOCKS, _BLOCK_BYTES = 8, 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,21 +108,3 @@ def _open(listed: Listed, look: Look, found: Looked) -> None:
         heads = {size: head_of(data[:size]) for size in sizes}
         shown = profile.look(file)
         found.sights.append(Sight(file=file, look=shown, heads=heads, etag=listed.etag, fingerprint=fingerprint))
-
-
-def fingerprint_of(listed: Listed) -> str | None:
-    """When a file's inode changed, and a hash of some blocks of it: tells a file from another of its size and time.
-
-    Object stores have no such time: what is put in an object's place there is newer than that by the store's own clock.
-    """
-    if listed.changed_ms is None:
-        return None
-    known = sha256()
-    try:
-        with Path(listed.location).open("rb", buffering=0) as stream:
-            for number in range(_BLOCKS):
-                stream.seek(max(0, listed.size - _BLOCK_BYTES) * number // (_BLOCKS - 1))
-                known.update(stream.read(_BLOCK_BYTES))
-    except OSError:
-        return None
-    return f"{listed.changed_ms}-{known.hexdigest()[:16]}"
