@@ -94,11 +94,11 @@ def entries_of(
         entry = Entry(day=_day_of(file, summary), cluster=summary.cluster, cells=cells)
         former = found.replaced.get(file.path)
         ledger.scan_errors.extend(summary.errors)
-        if former == entry:
+        if former == entry and file.path not in found.again:
             del found.fresh[file.path], found.replaced[file.path]
         else:
             ledger.added.append(entry)
-            if former is not None and only_grew(former.cells, cells):
+            if former is not None and file.path not in found.again and only_grew(former.cells, cells):
                 ledger.grown.add(file.path)
     ledger.gone.extend([*found.replaced.values(), *found.dropped, *(before for before, _ in found.noted)])
     ledger.added.extend(now for _, now in found.noted)

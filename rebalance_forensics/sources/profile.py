@@ -16,7 +16,7 @@ from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
 from rebalance_forensics.sources.layouts.base import Layout
 from rebalance_forensics.sources.marking import marks_of
-from rebalance_forensics.sources.sample import Sample, Sampled, sample_of
+from rebalance_forensics.sources.sample import Sample, Sampled, has_line_end, sample_of
 from rebalance_forensics.sources.stamps import DateOrder
 from rebalance_forensics.sources.text import text_of
 from rebalance_forensics.sources.zones import ZoneRules
@@ -95,13 +95,17 @@ class FileProfile:
 class Look:
     """What one file shows by itself, whatever lies beside it and whatever zones the user gives.
 
-    `lead` is what its bytes before the first header are known by, which belong to a record of the file before it; None
-    where it begins with a header. Of a hundred thousand files not all samples fit into memory; this does.
+    `line` is what its first line is known by, `lead` what its bytes before the first header are, which belong to a
+    record of the file before it: None where it begins with a header. Both are empty where the file is. Its own last
+    line has an end (`ended`), or may go on elsewhere. Of a hundred thousand files not all samples fit into memory; this
+    does.
     """
 
     found: FileProfile
     dates: Dates
-    lead: str | None = None
+    line: str = ""
+    lead: str | None = ""
+    ended: bool = False
 
 
 def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
@@ -117,14 +121,26 @@ def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[F
 def look(file: InputFile) -> Look:
     """Open one file, and tell what it shows by itself."""
     sample = sample_of(file)
-    return Look(found=_profile(file, sample), dates=Dates.of(sample), lead=_lead(sample))
+    return Look(
+        found=_profile(file, sample),
+        dates=Dates.of(sample),
+        line=_hash(b"".join(sample.head.partition(b"\n")[:2])),
+        lead=_lead(sample),
+        ended=has_line_end(file),
+    )
 
 
 def profiles_of(
     files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, *, gone: int = 0
 ) -> tuple[FileProfile, ...]:
     """The same from what was seen of them before; the first `gone` files tell of others, but can be read no more."""
-    times = [look.dates.first for look in looks], [look.dates.own for look in looks]
+    # What is gone from a name that another file has now was not written beside that.
+    taken = {file.path for file in files[gone:]}
+    told = [index >= gone or file.path not in taken for index, file in enumerate(files)]
+    times = (
+        [look.dates.first if tells else None for look, tells in zip(looks, told, strict=True)],
+        [look.dates.own if tells else None for look, tells in zip(looks, told, strict=True)],
+    )
     ruled = [_ruled(file, look.found, tz) for file, look in zip(files, looks, strict=True)]
     found = _chained(files, ruled, looks, rotation.chains(files, *times), gone)
     shown = [each for look in looks if (each := look.dates.own)] + [each for look in looks if (each := look.dates.tied)]
@@ -159,7 +175,11 @@ def _lead(sample: Sample) -> str | None:
             break
         at += len(line) + 1
     lead = sample.head[:at] if first is not None else sample.head
-    return sha256(lead).hexdigest()[:16] if lead else None
+    return _hash(lead) if lead or not sample.head else None
+
+
+def _hash(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16] if data else ""
 
 
 def _chained(
@@ -184,21 +204,27 @@ def _chained(
                 host=own.host or told.host,
                 continued=position > 0,
                 continues_in=tuple(files[later] for later in chain[position + 1 :] if later >= gone),
-                followed_by=_followed_by([looks[later] for later in chain[position + 1 :] if later >= gone]),
+                followed_by=_followed_by(
+                    looks[index], [looks[later] for later in chain[position + 1 :] if later >= gone]
+                ),
             )
     return done
 
 
-def _followed_by(later: Sequence[Look]) -> tuple[str, ...]:
-    """The beginnings of the next files, as far as a record can go on there."""
-    leads: list[str] = []
+def _followed_by(own: Look, later: Sequence[Look]) -> tuple[str, ...]:
+    """The beginnings of the next files, as far as a record can go on there: a line without an end in any of them."""
+    told: list[str] = []
     for each in later:
+        if not each.line:
+            continue
+        if not own.ended:
+            told.append(each.line)
         if each.lead is None:
             break
-        leads.append(each.lead)
+        told.append(each.lead)
         if each.found.layout != layouts.UNKNOWN:
             break
-    return tuple(leads)
+    return tuple(told)
 
 
 def _release(own: FileProfile, chain: Sequence[FileProfile]) -> str | None:

@@ -115,6 +115,11 @@ def beginning(file: InputFile, size: int) -> bytes:
     return _bytes_at(file, 0, size)
 
 
+def has_line_end(file: InputFile) -> bool:
+    """Whether a file's last line is surely whole; of a packed one that is not known before all of it is read."""
+    return not file.codec and not file.members and _bytes_at(file, max(0, file.size - 1), 1) == b"\n"
+
+
 def _bytes_at(file: InputFile, start: int, size: int) -> bytes:
     """Some bytes of a file; what cannot be read is said when the file is read."""
     data = b""

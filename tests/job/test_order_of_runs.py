@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from rebalance_forensics.job.arguments import parse
@@ -225,7 +225,7 @@ class Broker:
         self.left = self.left[characters:]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=12, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(STEPS)
 def test_a_log_may_grow_be_rolled_and_packed_between_runs(steps: list[tuple[str, int]]) -> None:
     with TemporaryDirectory() as place:

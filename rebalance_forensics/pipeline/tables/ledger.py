@@ -59,6 +59,8 @@ class Changes:
     """By path: the files to scan."""
     replaced: dict[str, Entry] = field(default_factory=dict)
     """By path of the file that is scanned: the entry of its former state."""
+    again: frozenset[str] = frozenset()
+    """Paths of files that are as they were, but whose events were lost."""
     dropped: list[Entry] = field(default_factory=list)
     """Further entries of files that are there still: of copies, and of other former states."""
     noted: list[tuple[Entry, Entry]] = field(default_factory=list)
@@ -150,7 +152,7 @@ def changes(
     kin: Kinship, sights: Mapping[str, Sight], profiles: Mapping[str, FileProfile], again: Collection[str] = ()
 ) -> Changes:
     """Which files are to be scanned: new ones, those that changed, and those that are read otherwise by now."""
-    found = Changes()
+    found = Changes(again=frozenset(again))
     for path, identity in sorted(kin.identities.items()):
         entry, former = kin.current.get(path), kin.former.get(path, [])
         sight, how = sights[path], read_as(profiles[path], sights[path].look)
