@@ -48,7 +48,7 @@ class Harvest:
 def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     """List, open what is new, read it, unless a stream has read it already."""
     entries = read_ledger(run.store, run.options.scope)
-    listing = list_inputs(run.options.inputs)
+    listing = list_inputs(run.options.inputs, besides=run.options.output)
     parts = ahead.parts() if ahead else {}
     as_it_was(listing, parts)
     sights, looked = _look(run, listing, entries)

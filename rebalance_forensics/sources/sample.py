@@ -116,8 +116,8 @@ def beginning(file: InputFile, size: int) -> bytes:
 
 
 def has_line_end(file: InputFile) -> bool:
-    """Whether a file's last line is surely whole; of a packed one that is not known before all of it is read."""
-    return not file.codec and not file.members and _bytes_at(file, max(0, file.size - 1), 1) == b"\n"
+    """Whether a file's last line is whole; of a packed one that is taken for granted, for all of it had to be read."""
+    return bool(file.codec or file.members) or _bytes_at(file, max(0, file.size - 1), 1) == b"\n"
 
 
 def _bytes_at(file: InputFile, start: int, size: int) -> bytes:

@@ -45,8 +45,11 @@ class Listing:
     errors: list[tuple[str, str]] = field(default_factory=list)
 
 
-def list_inputs(given: Sequence[str]) -> Listing:
-    """Every file under every input; with several inputs, paths start with as much of the input's name as differs."""
+def list_inputs(given: Sequence[str], *, besides: str | None = None) -> Listing:
+    """Every file under every input; with several inputs, paths start with as much of the input's name as differs.
+
+    What lies below `besides`, a directory or prefix within an input, is left out.
+    """
     listing = Listing()
     for root, name in dict(zip(given, _names(given), strict=True)).items():
         if is_remote(root):
@@ -56,8 +59,20 @@ def list_inputs(given: Sequence[str]) -> Listing:
     listing.files = sorted(
         {(f.path, f.location): f for f in listing.files}.values(), key=lambda f: (f.path, f.location)
     )
+    if besides is not None and any(lies_within(besides, root) for root in given):
+        listing.files = [file for file in listing.files if not lies_within(file.location, besides)]
     listing.errors = sorted(set(listing.errors))
     return listing
+
+
+def lies_within(place: str, directory: str) -> bool:
+    """Whether a file or directory lies somewhere below another directory."""
+    inner, outer = (_real(each).rstrip("/") for each in (place, directory))
+    return inner.startswith(f"{outer}/")
+
+
+def _real(place: str) -> str:
+    return place if is_remote(place) else os.path.realpath(place.removeprefix("file://"))
 
 
 def _names(given: Sequence[str]) -> list[str]:

@@ -81,7 +81,12 @@ def plan_scan(
 def _settled(file: InputFile, profile: FileProfile, found: Changes, reading: Reading) -> Settled | None:
     """Where to go on: only in the same file under the same name, read in the same way."""
     former = found.replaced.get(file.path)
-    if former is None or file.path in found.again or former.path != file.path or former.file_id != found.fresh[file.path].file_id:
+    if (
+        former is None
+        or file.path in found.again
+        or former.path != file.path
+        or former.file_id != found.fresh[file.path].file_id
+    ):
         return None
     settled = settled_of(file.path, former.cells)
     fits = settled is not None and settled.until <= file.size and settled.read_as == digest_of(file, profile, reading)
