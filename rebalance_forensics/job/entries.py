@@ -14,6 +14,7 @@ from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.journal import Journal
 from rebalance_forensics.pipeline.tables.layout import directory_of
 from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, Identity, noted_cells
+from rebalance_forensics.pipeline.tables.listing import Listing
 from rebalance_forensics.pipeline.tables.looking import Looked
 from rebalance_forensics.pipeline.tables.planning import ScanPlan
 from rebalance_forensics.pipeline.tables.resuming import only_grew, settled_cells
@@ -34,7 +35,7 @@ class Known:
     """What a run starts from: the ledger, and what could not even be listed."""
 
     entries: Sequence[Entry]
-    errors: Sequence[tuple[str, str]]
+    listing: Listing
 
 
 @dataclass(slots=True)
@@ -72,10 +73,8 @@ class Ledger:
         put_all(journal, work, writer.finished)
 
 
-def entries_of(
-    plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, known: Known, found: Changes, *, day: int
-) -> Ledger:
-    """The ledger after a scan; `day` dates what cannot be dated itself. A file that fails as before is no change."""
+def entries_of(plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, known: Known, found: Changes) -> Ledger:
+    """The ledger after a scan. A file that fails as before is no change."""
     ledger = Ledger(known=list(known.entries), replaced=found.replaced, scanned=set(found.fresh))
     by_path: dict[str, list[SplitStats]] = defaultdict(list)
     for split in stats:
@@ -103,23 +102,23 @@ def entries_of(
     ledger.gone.extend([*found.replaced.values(), *found.dropped, *(before for before, _ in found.noted)])
     ledger.added.extend(now for _, now in found.noted)
     ledger.dropped = found.dropped
-    _note_unread(ledger, looked, known, plan.reads, day)
+    _note_unread(ledger, looked, known, plan.reads)
     return ledger
 
 
-def _note_unread(ledger: Ledger, looked: Looked, known: Known, reads: ReadPlan, day: int) -> None:
-    """Name what could not be opened, once; forget what was wrong with files that can be opened again."""
-    failed = dict([*known.errors, *looked.errors])
+def _note_unread(ledger: Ledger, looked: Looked, known: Known, reads: ReadPlan) -> None:
+    """Name what could not be opened, once; forget what was wrong with files that can be opened again, or are gone."""
+    failed = dict([*known.listing.errors, *looked.errors])
+    days = {path: known.listing.age_of(path) // DAY_MS for path in failed}
     noted = {e.path: e for e in ledger.known if _was_unread(e)}
-    listed = {sight.file.path for sight in looked.sights}
     gone = {id(entry) for entry in ledger.gone}
     for path, entry in noted.items():
-        stale = path in listed or (path in failed and entry.cells["errors"] != [failed[path]])
-        if stale and id(entry) not in gone:
+        same = path in failed and (entry.day, entry.cells["errors"]) == (days[path], [failed[path]])
+        if not same and id(entry) not in gone:
             ledger.gone.append(entry)
     for path, sentence in failed.items():
-        if path not in noted or noted[path].cells["errors"] != [sentence]:
-            ledger.added.append(_unread(path, sentence, reads.reading.cluster_of(path), day))
+        if path not in noted or (noted[path].day, noted[path].cells["errors"]) != (days[path], [sentence]):
+            ledger.added.append(_unread(path, sentence, reads.reading.cluster_of(path), days[path]))
 
 
 def _was_unread(entry: Entry) -> bool:

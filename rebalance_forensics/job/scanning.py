@@ -13,7 +13,6 @@ from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.stats import SplitStats
-from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, changes, kinship, known_sights, read_ledger
 from rebalance_forensics.pipeline.tables.listing import Listing, list_inputs
 from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_tasks
@@ -61,10 +60,9 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     plan = plan_scan(read, found, run.options.reading, errors=looked.errors, workers=run.engine.workers)
     harvest = Harvest.of(_read(run, plan, ahead, fitting(parts, plan)))
     stats = [*(settled.stats for settled in plan.settled.values()), *harvest.stats]
-    day = run.interval.since // DAY_MS
     replaced = _replaced(plan, found)
     ids = {path: identity.file_id for path, identity in found.fresh.items()}
-    ledger = entries_of(plan, stats, looked, Known(entries=entries, errors=listing.errors), found, day=day)
+    ledger = entries_of(plan, stats, looked, Known(entries=entries, listing=listing), found)
     errors = [*(sentence for _, sentence in (*listing.errors, *looked.errors)), *ledger.scan_errors]
     refuse_foreign(run, len(listing.files), errors, ledger)
     return Scanned(

@@ -1,4 +1,4 @@
-"""A disk that is full or turns read-only: one sentence with place and remedy, and never half a table taken for whole."""
+"""A disk that is full or turns read-only: one sentence, and never half a table taken for a whole one."""
 
 from __future__ import annotations
 

@@ -143,6 +143,18 @@ def test_files_may_come_in_any_order(family: str, tmp_path: Path) -> None:
         assert_as_one_run(logs, output)
 
 
+def test_what_cannot_be_read_is_named_alike_by_every_run(tmp_path: Path) -> None:
+    logs, output = tmp_path / "logs", tmp_path / "tables"
+    put(logs, "broker-1/server.log", "".join(failures(0)))
+    (logs / "core").write_bytes(bytes(range(256)) * 64)
+    (logs / "gone.log").symlink_to(logs / "nowhere")
+    (logs / "passing.log").symlink_to(logs / "nowhere")
+    run(logs, output, "--until", "2026-03-01")
+    (logs / "passing.log").unlink()
+    run(logs, output)
+    assert_as_one_run(logs, output)
+
+
 def test_what_a_log_told_of_others_stays_known_when_it_goes(tmp_path: Path) -> None:
     family = FAMILIES["zone and release"]
     for name, text in family.items():

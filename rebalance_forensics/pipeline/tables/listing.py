@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +44,19 @@ class Listing:
 
     files: list[Listed] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
+    ages: dict[str, int] = field(default_factory=dict)
+    """When what cannot be listed was changed, in epoch ms, by its path in `errors`."""
+
+    def fail(self, name: str, place: str, sentence: str) -> None:
+        """Note something that cannot be listed."""
+        self.errors.append((name, sentence))
+        with suppress(OSError):
+            self.ages[name] = os.lstat(place).st_mtime_ns // 1_000_000
+
+    def age_of(self, path: str) -> int:
+        """The age of whatever stands at a path, or of the archive it is in."""
+        known = {file.path: file.mtime_ms for file in self.files} | self.ages
+        return known.get(path, known.get(path.partition("!/")[0], 0))
 
 
 def list_inputs(given: Sequence[str], *, besides: str | None = None) -> Listing:
@@ -119,7 +133,8 @@ def _add_file(listing: Listing, path: Path, name: str) -> None:
         status = path.stat()
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        listing.errors.append((name, f"{printable(str(path))} cannot be read ({why}); check that it is still there"))
+        sentence = f"{printable(str(path))} cannot be read ({why}); check that it is still there"
+        listing.fail(name, str(path), sentence)
         return
     mtime_ms, changed_ms = status.st_mtime_ns // 1_000_000, status.st_ctime_ns // 1_000_000
     listing.files.append(
@@ -132,7 +147,7 @@ def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
 
     def complain(error: OSError) -> None:
         name = printable(str(error.filename))
-        listing.errors.append((name, f"{name} cannot be listed ({error.strerror}); check its permissions"))
+        listing.fail(name, str(error.filename), f"{name} cannot be listed ({error.strerror}); check its permissions")
 
     seen: set[str] = set()
     for directory, below, names in os.walk(root, onerror=complain, followlinks=True):
