@@ -188,7 +188,7 @@ def test_a_release_that_becomes_known_is_noted_without_reading_again(tmp_path: P
     assert {row["kafka_version"] for row in rows(output)["inputs"]} == {"3.7.1"}
 
 
-LINES = [*started(0), *failures(0), *of_streams(1), *failures(1), *consumer(2), *failures(2)]
+LINES = [*failures(0), *started(1), *of_streams(1), *failures(1), *consumer(2), *failures(2)]
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("write"), st.integers(1, 9)),

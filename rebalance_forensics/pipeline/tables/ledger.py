@@ -171,10 +171,10 @@ def changes(
                 found.noted.append((entry, replace(entry, cells=entry.cells | noted)))
             continue
         found.fresh[path] = identity
-        first, *others = [entry, *former] if entry is not None else former or [None]
-        if first is not None:
-            found.replaced[path] = first
-        found.dropped += [other for other in others if other is not None]
+        states = former if entry is None else [entry, *former]
+        if states:
+            found.replaced[path] = states[0]
+        found.dropped += states[1:]
     return found
 
 
