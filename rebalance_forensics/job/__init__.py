@@ -21,7 +21,7 @@ from rebalance_forensics.job.streaming import follow
 from rebalance_forensics.pipeline.launching import telling_of_lost_java
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import JobEngine, OnSpark
-from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.pipeline.tables.stores import Store, writing
 from rebalance_forensics.report.writing import OutputError, write_whole
 
 
@@ -61,9 +61,10 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
     lake = Lake.of(spark.session, options) if spark and options.table_format != "parquet" else None
 
     def then(outcome: Outcome) -> None:
-        if lake:
-            publish(lake)
-        _follow_up(asked, outcome, voice)
+        with writing(Store(options.output), "the tables stand, what comes after them does not"):
+            if lake:
+                publish(lake)
+            _follow_up(asked, outcome, voice)
         codes.append(exit_code(outcome, options.fail_on))
         voice.say("INFO", "run is done", **outcome.summary)
         sys.stdout.write(json.dumps(outcome.summary) + "\n")
@@ -79,8 +80,8 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
 def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
     """What comes after the tables: what to say, index, alerts, metrics."""
     options = asked.options
-    for error in outcome.errors:
-        voice.say("WARN", error)
+    for told in (*outcome.errors, *outcome.notes):
+        voice.say("WARN", told)
     for failure in outcome.failures:
         voice.say("ERROR", f"{failure.what}; {failure.consequence}", cluster=failure.cluster)
     store = Store(options.output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import groupby
 from uuid import uuid4
 
@@ -25,12 +25,12 @@ from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables import state
-from rebalance_forensics.pipeline.tables.choosing import changed_spans, chosen_days
+from rebalance_forensics.pipeline.tables.choosing import chosen_days
 from rebalance_forensics.pipeline.tables.dealing import Days, Deal
 from rebalance_forensics.pipeline.tables.engines import JobEngine
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval, date_text, time_text
 from rebalance_forensics.pipeline.tables.investigating import Investigation
-from rebalance_forensics.pipeline.tables.journal import FILES, commit, recover
+from rebalance_forensics.pipeline.tables.journal import FILES, decide, finish, recover
 from rebalance_forensics.pipeline.tables.layout import (
     EVERY_CLUSTER,
     dates_of,
@@ -39,7 +39,7 @@ from rebalance_forensics.pipeline.tables.layout import (
     partition_of,
     work_of,
 )
-from rebalance_forensics.pipeline.tables.listing import output_store, refuse_missing_inputs
+from rebalance_forensics.pipeline.tables.listing import lies_within, output_store, refuse_missing_inputs
 from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row
 from rebalance_forensics.pipeline.tables.schemas import (
     EVENTS,
@@ -51,9 +51,12 @@ from rebalance_forensics.pipeline.tables.schemas import (
     RUNS,
     Table,
 )
-from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.pipeline.tables.stock import put_stock, stock_of
+from rebalance_forensics.pipeline.tables.stores import Store, writing
 from rebalance_forensics.pipeline.tables.writing import PartWriter, put_all
 
+_AS_THEY_WERE = "the tables are as they were"
+_HALF_DONE = "some tables are replaced and some are not, which the next run finishes"
 EVENTS_A_SHARD = 500_000
 """About what one task sorts and investigates in memory of its own."""
 
@@ -62,6 +65,8 @@ def check(options: JobOptions) -> Store:
     """Refuse what cannot work before anything is started or touched; the store of the tables."""
     if options.since is not None and options.until is not None:
         _refuse_backwards(options.since, options.until)
+    if options.output.rstrip("/") in [given.rstrip("/") for given in options.inputs]:
+        raise InputError(f"--output {options.output} is an --input too; name another directory for the tables.")
     store = output_store(options.output)
     state.refuse_other_version(store, options.output)
     if not options.columns:
@@ -73,30 +78,34 @@ def check(options: JobOptions) -> Store:
 def run_job(options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None) -> Outcome:
     """Scan what is new, write the dates it touches and those the interval adds."""
     store = check(options)
-    recover(store, options.scope)
+    with writing(store, _HALF_DONE):
+        recover(store, options.scope)
     before = state.coverage_of(store, options.scope)
     run_id = uuid4().hex[:12]
     run = Run(
         options=options, engine=engine, store=store, interval=_interval(options, before), id=run_id,
-        work=work_of(options.scope, run_id), started_ms=now_ms(),
+        work=work_of(options.scope, run_id), started_ms=now_ms(), stock=stock_of(store, options.scope),
     )  # fmt: skip
-    try:
-        with ahead.held() if ahead else nullcontext():
-            return _run(run, before, ahead)
-    except BaseException:
-        recover(store, options.scope)
-        raise
+    with writing(store, _AS_THEY_WERE):
+        try:
+            with ahead.held() if ahead else nullcontext():
+                return _run(run, before, ahead)
+        except BaseException:
+            with suppress(OSError):
+                recover(store, options.scope)
+            raise
 
 
 def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
     days = chosen_days(
-        before, run.interval, changed_spans(scanned.spans, scanned.ledger.replaced, scanned.ledger.grown),
+        before, run.interval, scanned.changed,
         {*dates_of(run.store, EVENTS), *dates_of(run.store, PENDING)},
+        again=scanned.losses.days,
         lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
     )  # fmt: skip
     outcome = _investigate(run, days, scanned)
-    outcome.errors = scanned.errors
+    outcome.errors, outcome.notes = scanned.errors, [*scanned.losses.notes, *_output_among_inputs(run.options)]
     _write_findings(run, outcome)
     _add_publications(run, outcome, days)
     outcome.summary = _summary(run, outcome, scanned, days)
@@ -104,9 +113,18 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     _write_run(run, outcome, days.coverage)
     if run.options.table_format != "parquet":
         note_replaced(run.store, run.journal, run.work, run.id)
+    put_stock(run.store, run.journal, run.work, run.id, run.options.scope, before=run.stock, listed_ms=run.started_ms)
     state.mark_version(run.store)
-    commit(run.store, run.work, run.journal)
+    decide(run.store, run.work, run.journal)
+    with writing(run.store, _HALF_DONE):
+        finish(run.store, run.work, run.journal)
     return outcome
+
+
+def _output_among_inputs(options: JobOptions) -> Iterator[str]:
+    for given in options.inputs:
+        if not options.columns and lies_within(options.output, given):
+            yield f"--output {options.output} lies within --input {given}; what stands there is not read as logs."
 
 
 def _interval(options: JobOptions, before: Coverage) -> Interval:

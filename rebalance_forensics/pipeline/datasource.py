@@ -9,8 +9,8 @@ Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between se
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,9 +23,10 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, spark_schema
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.following import Offset, Part, Tails, part_batch, parts_between
-from rebalance_forensics.pipeline.tables.listing import Listing, list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here, look_tasks
+from rebalance_forensics.pipeline.tables.listing import Listed, Listing, list_inputs, refuse_missing_inputs
+from rebalance_forensics.pipeline.tables.looking import Look, look_here, look_tasks
 from rebalance_forensics.pipeline.tables.planning import reading_of
+from rebalance_forensics.pipeline.tables.sights import Sight, profiles_beside, read_as
 from rebalance_forensics.pipeline.tables.stores import open_location
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
@@ -104,13 +105,9 @@ class _Asked:
         refuse_missing_inputs(self.paths)
         return list_inputs(self.paths)
 
-    def looked(self, listing: Listing, paths: Sequence[str]) -> Looked:
-        wanted = set(paths)
-        new = [file for file in listing.files if file.path in wanted]
-        known = [file for file in listing.files if file.path not in wanted]
-        options = self.options
-        tasks = look_tasks(new, known)
-        return look_here(Look(tasks=tasks, zones=options.zones, prefixes=(), limits=options.limits))
+    def looked(self, files: Sequence[Listed]) -> list[Sight]:
+        """What each of these files shows by itself."""
+        return look_here(Look(tasks=look_tasks(files), limits=self.options.limits)).sights
 
 
 def _several(text: str | None) -> list[str]:
@@ -126,9 +123,10 @@ class LogReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """One a file, or one a split where `splitBytes` cuts files; one for all that a packed archive holds."""
         listing, options = self._asked.listed(), self._asked.options
-        looked = self._asked.looked(listing, [file.path for file in listing.files])
-        reading = reading_of(options)
-        splits = plan(looked.files, looked.profiles, options.split_bytes)
+        sights = self._asked.looked(listing.files)
+        profiles, reading = profiles_beside(sights, options.zones), reading_of(options)
+        files = [sight.file for sight in sights]
+        splits = plan(files, [profiles[file.path] for file in files], options.split_bytes)
         return [Portion(tuple(bundle), reading) for bundle in bundled(splits, workers=1)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
@@ -142,6 +140,7 @@ class LogStream(DataSourceStreamReader):
     def __init__(self, asked: _Asked) -> None:
         self._asked = asked
         self._tails = Tails(whole_lines=not asked.counts)
+        self._seen: dict[str, tuple[str, list[Sight]]] = {}
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
         """Nothing is read, or what the job's tables hold."""
@@ -157,11 +156,13 @@ class LogStream(DataSourceStreamReader):
         parts = {part.path: part for part in parts_between(start, end, again=asked.counts)}
         found: list[InputPartition] = []
         together: dict[str, Portion] = {}
-        looked = asked.looked(listing, list(parts))
-        for file, profile in zip(looked.files, looked.profiles, strict=True):
+        sights = self._beside(listing, parts)
+        profiles = profiles_beside(sights, asked.options.zones)
+        for sight in sights:
+            file, profile = sight.file, profiles[sight.file.path]
             part = parts.get(file.path.partition("!/")[0])
             if part:
-                part = part.of(file, profile)
+                part = replace(part.of(file, profile), read_as=read_as(profile, sight.look))
                 splits = part.splits(file, profile, asked.options.split_bytes)
                 if file.in_packed and file.location in together:
                     together[file.location].splits += splits
@@ -169,6 +170,15 @@ class LogStream(DataSourceStreamReader):
                 found.append(portion := Portion(splits, reading, part if asked.counts else None))
                 together[file.location] = portion
         return found
+
+    def _beside(self, listing: Listing, parts: Collection[str]) -> list[Sight]:
+        """The logs to read and those that lie beside them; what is as it was is not opened again."""
+        directories = {path.rpartition("/")[0] for path in parts}
+        near = [file for file in listing.files if file.directory in directories]
+        for file in near:
+            if self._seen.get(file.path, ("", []))[0] != file.etag:
+                self._seen[file.path] = file.etag, self._asked.looked([file])
+        return [sight for file in near for sight in self._seen[file.path][1]]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""

@@ -23,6 +23,7 @@ from rebalance_forensics.pipeline.tables.following import PART, Part
 from rebalance_forensics.pipeline.tables.listing import list_inputs
 from rebalance_forensics.pipeline.tables.looking import Look, look_here, look_tasks
 from rebalance_forensics.pipeline.tables.planning import reading_of
+from rebalance_forensics.pipeline.tables.sights import profiles_beside
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -90,12 +91,11 @@ class Live:
     def _plan(self) -> ReadPlan:
         """The files as they are now."""
         listing = list_inputs(self._paths)
-        options = self._options
-        tasks = look_tasks(listing.files, ())
-        looked = look_here(Look(tasks=tasks, zones=options.zones, prefixes=(), limits=options.limits))
+        looked = look_here(Look(tasks=look_tasks(listing.files), limits=self._options.limits))
+        profiles = profiles_beside(looked.sights, self._options.zones)
         return ReadPlan(
-            files=tuple(looked.files),
-            profiles=tuple(looked.profiles),
+            files=tuple(sight.file for sight in looked.sights),
+            profiles=tuple(profiles[sight.file.path] for sight in looked.sights),
             errors=(*listing.errors, *looked.errors),
             portions=(),
             reading=reading_of(self._options),

@@ -15,7 +15,8 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.files import InputFile, discover
-from rebalance_forensics.sources.profile import FileProfile, profiles
+from rebalance_forensics.sources.neighbours import profiles
+from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.splits import Split, plan
 
 SMALL_BYTES = 8 << 20

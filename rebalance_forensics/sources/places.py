@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import BinaryIO, NamedTuple, Protocol, cast, runtime_checkable
+from typing import BinaryIO, Protocol, cast, runtime_checkable
 
 from rebalance_forensics.sources.budgets import Allowance
 from rebalance_forensics.sources.file_kinds import special
@@ -15,7 +15,8 @@ _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 """Whoever opens a pipe would wait for a writer."""
 
 
-class Stamp(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Stamp:
     """What changes when a file does: how many bytes it has and when it was changed."""
 
     size: int

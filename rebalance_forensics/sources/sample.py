@@ -115,6 +115,11 @@ def beginning(file: InputFile, size: int) -> bytes:
     return _bytes_at(file, 0, size)
 
 
+def has_line_end(file: InputFile) -> bool:
+    """Whether a file's last line is whole; of a packed one that is taken for granted, for all of it had to be read."""
+    return bool(file.codec or file.members) or _bytes_at(file, max(0, file.size - 1), 1) == b"\n"
+
+
 def _bytes_at(file: InputFile, start: int, size: int) -> bytes:
     """Some bytes of a file; what cannot be read is said when the file is read."""
     data = b""

@@ -15,7 +15,7 @@ FROZEN = {
     "pauses": "988bc5cd",
     "incidents": "50e56b2a",
     "findings": "27cea909",
-    "inputs": "33e3f339",
+    "inputs": "be9ed5d2",
     "runs": "c07415bf",
 }
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.profile import FileProfile, profile
+from rebalance_forensics.sources.neighbours import profile
+from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.reading import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping
 
 from rebalance_forensics.sources.files import Discovery
-from rebalance_forensics.sources.profile import profile
+from rebalance_forensics.sources.neighbours import profile
 from rebalance_forensics.sources.reading import SplitCounts, read_records
 from rebalance_forensics.sources.splits import plan
 

@@ -16,8 +16,8 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze_keeping
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.neighbours import profiles as told
 from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.profile import profiles as told
 from rebalance_forensics.sources.zones import ZoneRules
 from tests.conftest import SAMPLES, SHORT_LOG
 

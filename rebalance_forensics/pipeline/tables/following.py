@@ -34,6 +34,8 @@ class Part:
     path: str
     start: int
     end: int
+    read_as: str = ""
+    """How, by what the files beside it showed then."""
 
     def splits(self, file: InputFile, profile: FileProfile, split_bytes: int) -> tuple[Split, ...]:
         """The part as byte ranges."""

@@ -43,9 +43,13 @@ def target_of(work: str, file: str) -> str:
     return file.removeprefix(f"{work}/{FILES}/")
 
 
-def commit(store: Store, work: str, journal: Journal) -> None:
-    """Make a run's tables the tables."""
+def decide(store: Store, work: str, journal: Journal) -> None:
+    """Write down what will be done: from now on, a run's tables are the tables."""
     store.write(f"{work}/{_JOURNAL}", json.dumps(journal.replaced, sort_keys=True).encode())
+
+
+def finish(store: Store, work: str, journal: Journal) -> None:
+    """Do it."""
     _apply(store, work, journal.replaced)
     store.delete_tree(work)
 

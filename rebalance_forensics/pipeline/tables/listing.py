@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,8 @@ class Listed:
     location: str
     size: int
     mtime_ms: int
+    changed_ms: int | None = None
+    """When its inode changed; None where there are none."""
 
     @property
     def etag(self) -> str:
@@ -42,10 +45,26 @@ class Listing:
 
     files: list[Listed] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
+    ages: dict[str, int] = field(default_factory=dict)
+    """When what cannot be listed was changed, in epoch ms, by its path in `errors`."""
+
+    def fail(self, name: str, place: str, sentence: str) -> None:
+        """Note something that cannot be listed."""
+        self.errors.append((name, sentence))
+        with suppress(OSError):
+            self.ages[name] = os.lstat(place).st_mtime_ns // 1_000_000
+
+    def age_of(self, path: str) -> int:
+        """The age of whatever stands at a path, or of the archive it is in."""
+        known = {file.path: file.mtime_ms for file in self.files} | self.ages
+        return known.get(path, known.get(path.partition("!/")[0], 0))
 
 
-def list_inputs(given: Sequence[str]) -> Listing:
-    """Every file under every input; with several inputs, paths start with as much of the input's name as differs."""
+def list_inputs(given: Sequence[str], *, besides: str | None = None) -> Listing:
+    """Every file under every input; with several inputs, paths start with as much of the input's name as differs.
+
+    What lies below `besides`, a directory or prefix within an input, is left out.
+    """
     listing = Listing()
     for root, name in dict(zip(given, _names(given), strict=True)).items():
         if is_remote(root):
@@ -55,8 +74,20 @@ def list_inputs(given: Sequence[str]) -> Listing:
     listing.files = sorted(
         {(f.path, f.location): f for f in listing.files}.values(), key=lambda f: (f.path, f.location)
     )
+    if besides is not None and any(lies_within(besides, root) for root in given):
+        listing.files = [file for file in listing.files if not lies_within(file.location, besides)]
     listing.errors = sorted(set(listing.errors))
     return listing
+
+
+def lies_within(place: str, directory: str) -> bool:
+    """Whether a file or directory lies somewhere below another directory."""
+    inner, outer = (_real(each).rstrip("/") for each in (place, directory))
+    return inner.startswith(f"{outer}/")
+
+
+def _real(place: str) -> str:
+    return place if is_remote(place) else os.path.realpath(place.removeprefix("file://"))
 
 
 def _names(given: Sequence[str]) -> list[str]:
@@ -103,13 +134,16 @@ def _add_file(listing: Listing, path: Path, name: str) -> None:
         status = path.stat()
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        listing.errors.append((name, f"{printable(str(path))} cannot be read ({why}); check that it is still there"))
+        sentence = f"{printable(str(path))} cannot be read ({why}); check that it is still there"
+        listing.fail(name, str(path), sentence)
         return
     if kind := special(status.st_mode):
-        listing.errors.append((name, f"{printable(str(path))} is {kind}, not a file; it was left out"))
+        listing.fail(name, str(path), f"{printable(str(path))} is {kind}, not a file; it was left out")
         return
-    size, mtime_ms = status.st_size, status.st_mtime_ns // 1_000_000
-    listing.files.append(Listed(path=name, location=str(path), size=size, mtime_ms=mtime_ms))
+    mtime_ms, changed_ms = status.st_mtime_ns // 1_000_000, status.st_ctime_ns // 1_000_000
+    listing.files.append(
+        Listed(path=name, location=str(path), size=status.st_size, mtime_ms=mtime_ms, changed_ms=changed_ms)
+    )
 
 
 def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
@@ -117,7 +151,7 @@ def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
 
     def complain(error: OSError) -> None:
         name = printable(str(error.filename))
-        listing.errors.append((name, f"{name} cannot be listed ({error.strerror}); check its permissions"))
+        listing.fail(name, str(error.filename), f"{name} cannot be listed ({error.strerror}); check its permissions")
 
     seen: set[str] = set()
     for directory, below, names in os.walk(root, onerror=complain, followlinks=True):

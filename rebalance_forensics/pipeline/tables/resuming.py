@@ -29,12 +29,12 @@ _BESIDE = {
     "defects",
     "starts",
     "header_marks",
-    "continued",
     "continues_in",
+    "followed_by",
     "kafka_version",
     "near_ms",
 }
-"""What of a profile comes from neighbours, tells how to read fast or goes with the file's age: no event shows it."""
+"""What of a profile tells how a file goes on, how to read fast or goes with its age: no settled event shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,32 @@ from rebalance_forensics.sources.places import Stamp
 ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's names for stores that pyarrow knows under another."""
 SCHEMES = ("file", "s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
+
+
+_REMEDIES = {
+    errno.ENOSPC: "make room there, or name another --output",
+    errno.EDQUOT: "raise the quota, or name another --output",
+    errno.EROFS: "mount it for writing, or name another --output",
+    errno.EACCES: "let this user write there",
+    errno.EPERM: "let this user write there",
+}
+
+
+class StoreError(InputError):
+    """The tables could not be written; its text is the one sentence the reader gets."""
+
+    @classmethod
+    def of(cls, uri: str, error: BaseException, then: str) -> StoreError | None:
+        """Name the place, what is wrong, what that means and the remedy; None where it is not about writing.
+
+        Spark tells what went wrong in its tasks by their traceback only.
+        """
+        text = str(error)
+        number = getattr(error, "errno", None) if isinstance(error, OSError) else None
+        number = next((n for n in _REMEDIES if n == number or f"[Errno {n}]" in text or f"[errno {n}]" in text), None)
+        if number is None:
+            return None
+        return cls(f"--output {uri} cannot be written: {os.strerror(number).lower()}; {then}; {_REMEDIES[number]}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +155,20 @@ class Store:
             # An object store has no directory once its objects are gone, or a marker that may as well stay.
             with suppress(OSError):
                 system.delete_dir(directory)
+
+
+@contextmanager
+def writing(store: Store, then: str) -> Iterator[None]:
+    """Say in one sentence that a disk is full or turned read-only; `then` is what became of the tables."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        refusal = StoreError.of(store.uri, error, then)
+        if refusal is None:
+            raise
+        raise refusal from error
 
 
 def checked_store(uri: str, *, role: str) -> Store:
