@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
+from rebalance_forensics.job.ahead import ReadAhead
 from rebalance_forensics.job.alerting import deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
 from rebalance_forensics.job.lake_tables import Lake, publish
 from rebalance_forensics.job.metrics import prometheus
+from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publishing import write_index
-from rebalance_forensics.job.run import OK, REFUSED, Outcome, exit_code
+from rebalance_forensics.job.run import OK, REFUSED, TAKEN, Outcome, exit_code
 from rebalance_forensics.job.running import check, run_job
 from rebalance_forensics.job.saying import Voice
 from rebalance_forensics.job.sessions import engine_of
 from rebalance_forensics.job.streaming import follow
+from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import JobEngine, OnSpark
 from rebalance_forensics.pipeline.tables.stores import Store
@@ -36,6 +40,9 @@ def main(arguments: Sequence[str]) -> int:
     except (InputError, OutputError) as refusal:
         voice.say("ERROR", str(refusal))
         return REFUSED
+    except TablesTaken as taken:
+        voice.say("ERROR", str(taken))
+        return TAKEN
 
 
 def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
@@ -44,19 +51,24 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
     spark = engine if isinstance(engine, OnSpark) else None
     lake = Lake.of(spark.session, options) if spark and options.table_format != "parquet" else None
 
-    def then(outcome: Outcome) -> None:
-        if lake:
-            publish(lake)
-        _follow_up(asked, outcome, voice)
+    def run(options: JobOptions, ahead: ReadAhead | None = None) -> None:
+        with holding(options, voice.say) as tenure:
+            outcome = run_job(options, engine, ahead, tenure)
+            shared = lake or options.webhooks or options.reports_from
+            with following_up(options, voice.say) if shared else nullcontext():
+                tenure.confirm()
+                if lake:
+                    publish(lake)
+                _follow_up(asked, outcome, voice)
         codes.append(exit_code(outcome, options.fail_on))
         voice.say("INFO", "run is done", **outcome.summary)
         sys.stdout.write(json.dumps(outcome.summary) + "\n")
         sys.stdout.flush()
 
     if options.stream and spark:
-        follow(options, spark, then)
+        follow(options, spark, run)
     else:
-        then(run_job(options, engine))
+        run(options)
     return max(codes)
 
 

@@ -38,6 +38,10 @@ class JobOptions:
     webhooks: tuple[str, ...] = ()
     alert_from: str = "critical"
     metrics: str | None = None
+    wait_ms: int = 300_000
+    """How long to wait for another job that writes the same tables."""
+    lease_ms: int = 60_000
+    """After so long without a sign of life a job no longer holds its tables."""
 
     @property
     def scope(self) -> str:

@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.entries import Ledger
 from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.job.tenure import Tenure
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables.engines import JobEngine
 from rebalance_forensics.pipeline.tables.intervals import Interval
@@ -17,7 +18,7 @@ from rebalance_forensics.pipeline.tables.journal import Journal
 from rebalance_forensics.pipeline.tables.scanning import Spans
 from rebalance_forensics.pipeline.tables.stores import Store
 
-OK, FOUND, REFUSED, PARTIAL = 0, 1, 2, 3
+OK, FOUND, REFUSED, PARTIAL, TAKEN = 0, 1, 2, 3, 75
 SEVERITIES = ("info", "warning", "critical")
 
 
@@ -32,6 +33,7 @@ class Run:
     id: str
     work: str
     started_ms: int
+    tenure: Tenure
     journal: Journal = field(default_factory=Journal)
 
 

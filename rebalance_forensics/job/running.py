@@ -19,6 +19,7 @@ from rebalance_forensics.job.publishing import REPORTS, add_reports
 from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
 from rebalance_forensics.job.scanning import scan_files
 from rebalance_forensics.job.table_scanning import scan_tables
+from rebalance_forensics.job.tenure import Tenure, holding
 from rebalance_forensics.pipeline.planning import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.rows import Codec
@@ -70,21 +71,31 @@ def check(options: JobOptions) -> Store:
     return store
 
 
-def run_job(options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None) -> Outcome:
-    """Scan what is new, write the dates it touches and those the interval adds."""
+def run_job(
+    options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None, tenure: Tenure | None = None
+) -> Outcome:
+    """Scan what is new, write the dates it touches and those the interval adds; alone, by its own lease or a given."""
     store = check(options)
-    recover(store, options.scope)
+    with nullcontext(tenure) if tenure else holding(options) as held:
+        return _run_alone(options, engine, ahead, store, held)
+
+
+def _run_alone(
+    options: JobOptions, engine: JobEngine, ahead: ReadAhead | None, store: Store, tenure: Tenure
+) -> Outcome:
+    recover(store, options.scope, tenure.confirm)
     before = state.coverage_of(store, options.scope)
     run_id = uuid4().hex[:12]
     run = Run(
         options=options, engine=engine, store=store, interval=_interval(options, before), id=run_id,
-        work=work_of(options.scope, run_id), started_ms=now_ms(),
+        work=work_of(options.scope, run_id), started_ms=now_ms(), tenure=tenure,
     )  # fmt: skip
     try:
         with ahead.held() if ahead else nullcontext():
             return _run(run, before, ahead)
     except BaseException:
-        recover(store, options.scope)
+        if not tenure.is_lost:
+            recover(store, options.scope, tenure.confirm)
         raise
 
 
@@ -104,8 +115,9 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     _write_run(run, outcome, days.coverage)
     if run.options.table_format != "parquet":
         note_replaced(run.store, run.journal, run.work, run.id)
+    run.tenure.renew()
     state.mark_version(run.store)
-    commit(run.store, run.work, run.journal)
+    commit(run.store, run.work, run.journal, run.tenure.confirm)
     return outcome
 
 

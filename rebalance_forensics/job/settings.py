@@ -53,6 +53,8 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(name="every", metavar="T", help="how often a continuous stream looks for new lines (default: 10s)"),
     Setting(name="checkpoint", metavar="URI", help="where a stream keeps how far it read (default: in OUTPUT)"),
+    Setting(name="wait", metavar="T", help="how long to wait for another job that writes these tables (default: 5m)"),
+    Setting(name="lease", metavar="T", help="a job that stands still for so long loses its tables (default: 60s)"),
     Setting(name="engine", choices=("spark", "local"), help="spark (default), or local: in this process"),
     Setting(name="tasks", metavar="N", number=True, help="tasks at once (default: what Spark says)"),
     Setting(name="java-home", metavar="DIR", help="the Java of a session of our own"),

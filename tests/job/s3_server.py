@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-MODULE = "github.com/versity/versitygw@v1.8.0"
+MODULE = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 INSTALLED = Path(tempfile.gettempdir()) / "rebalance-forensics-go"
 KEY, SECRET = "test-key", "test-secret"
 NOBODY = 65534
