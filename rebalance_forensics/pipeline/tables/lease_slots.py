@@ -134,4 +134,4 @@ class ConditionalObject:
 
 
 def _tag(meta: Mapping[str, Any]) -> str:
-    return json.dumps({"e_tag": meta.get("e_tag"), "version": meta.get("version")})
+    return json.dumps({name: meta[name] for name in ("e_tag", "version") if meta.get(name) is not None})
