@@ -8,21 +8,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-INTERRUPTED = 130
+from rebalance_forensics.process import scratch, stop_signals
 
 
 def main() -> NoReturn:
     """Run the command that the arguments name."""
     try:
-        from rebalance_forensics import cli  # noqa: PLC0415 - Ctrl-C may come while it is still loading
+        with stop_signals.heeded():
+            from rebalance_forensics import cli  # noqa: PLC0415 - Ctrl-C may come while it is still loading
 
-        cli.main(sys.argv[1:], job=_job)
+            cli.main(sys.argv[1:], job=_job)
     except KeyboardInterrupt:
         with suppress(OSError, AttributeError):
-            sys.stderr.write("rebalance-forensics: interrupted; run it again for a whole result.\n")
+            sys.stderr.write(f"rebalance-forensics: {stop_signals.sentence()}\n")
             sys.stderr.flush()
         # Whatever still runs in threads must not be waited for, and says nothing more.
-        os._exit(INTERRUPTED)
+        scratch.forget()
+        os._exit(stop_signals.exit_code())
 
 
 def _job(arguments: Sequence[str]) -> int:

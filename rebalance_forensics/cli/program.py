@@ -23,6 +23,7 @@ from rebalance_forensics.cli import (
 from rebalance_forensics.cli.examples import examples
 from rebalance_forensics.cli.outcomes import INTERRUPTED, OK, REFUSED, leave, say, warn
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.process import stop_signals
 
 NAME = "rebalance-forensics"
 BEGIN = """\b
@@ -98,14 +99,19 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
     command = typer.main.get_command(app)
     try:
         code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=job)
-    except (InputError, OSError) as error:
-        leave(_refused(error))
     except KeyboardInterrupt:
         leave(_interrupted())
     except Exception as error:  # noqa: BLE001 - told apart below; what is no usage error is raised again
-        leave(_wrong_usage(error))
+        leave(_ending_of(error))
     # Typer turns Ctrl-C into the exit code alone.
     leave(_interrupted() if code == INTERRUPTED else code if isinstance(code, int) else OK)
+
+
+def _ending_of(error: Exception) -> int:
+    if stop_signals.is_stopping():
+        # What was cut off fails, of course.
+        return _interrupted()
+    return _refused(error) if isinstance(error, InputError | OSError) else _wrong_usage(error)
 
 
 def _refused(error: Exception) -> int:
@@ -119,17 +125,8 @@ def _refused(error: Exception) -> int:
 
 
 def _interrupted() -> int:
-    warn("interrupted; run it again for a whole result.")
-    return INTERRUPTED
-
-
-def _after_interrupt(error: BaseException | None) -> bool:
-    """Whether it is what PySpark makes of Ctrl-C: the jobs that it cancels then fail."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    warn(stop_signals.sentence())
+    return stop_signals.exit_code()
 
 
 def _wrong_usage(error: Exception) -> int:
@@ -139,8 +136,6 @@ def _wrong_usage(error: Exception) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         say(f"{error}\n")
         return REFUSED
-    if _after_interrupt(error):
-        return _interrupted()
     told = getattr(error, "format_message", None)
     if told is None:
         raise error

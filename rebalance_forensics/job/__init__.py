@@ -24,15 +24,33 @@ from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import JobEngine, OnSpark
 from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.process import stop_signals
 from rebalance_forensics.report.writing import OutputError, write_whole
+
+TIDYING_S = 20.0
+"""What was begun on a store is undone or finished; what is not by then, the next run does."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run, or follow. Summary rows go to standard output as JSON, everything else to standard error."""
     voice = Voice()
+    with stop_signals.heeded(TIDYING_S):
+        try:
+            return _main(arguments, voice)
+        except KeyboardInterrupt:
+            voice.say("ERROR", stop_signals.sentence())
+        except Exception:
+            if not stop_signals.is_stopping():
+                raise
+            # What was cut off fails, of course.
+            voice.say("ERROR", stop_signals.sentence())
+        return stop_signals.exit_code()
+
+
+def _main(arguments: Sequence[str], voice: Voice) -> int:
     try:
         asked = parse(arguments)
-        voice = Voice(asked.log)
+        voice.form = asked.log
         check(asked.options)
         voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
         with engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import sys
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from rebalance_forensics.process import scratch
 from rebalance_forensics.sources.codecs import Damage, codec_of
 from rebalance_forensics.sources.containers import UNREADABLE, container_of, members
 from rebalance_forensics.sources.opening import MAX_DEPTH, head_of, layers, opened, spooled
@@ -21,7 +21,6 @@ from rebalance_forensics.sources.own_outputs import is_own_output
 from rebalance_forensics.sources.text import is_binary
 
 _SNIFFED = 64 << 10
-_spools: list[Path] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,17 +149,9 @@ def _files_below(root: Path, name: str, search: _Search) -> Iterator[Path]:
 
 def _standard_input() -> Path:
     """Standard input kept in a temporary file, for it is read more than once."""
-    with tempfile.NamedTemporaryFile(prefix="rebalance-forensics-", suffix=".stdin", delete=False) as spool:
-        _spools.append(Path(spool.name))
+    with tempfile.NamedTemporaryFile(dir=scratch.directory(), suffix=".stdin", delete=False) as spool:
         shutil.copyfileobj(sys.stdin.buffer, spool)
     return Path(spool.name)
-
-
-@atexit.register
-def forget_standard_input() -> None:
-    """Remove what was kept of standard input: nobody's logs stay behind when the process ends."""
-    while _spools:
-        _spools.pop().unlink(missing_ok=True)
 
 
 def _look_into(path: Path, name: str, search: _Search) -> None:

@@ -26,7 +26,7 @@ def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     )  # fmt: skip
     until = time.monotonic() + 60
-    while not list(tmp_path.glob("*.stdin")) and time.monotonic() < until:
+    while not list(tmp_path.rglob("*.stdin")) and time.monotonic() < until:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
@@ -42,4 +42,4 @@ def test_standard_input_is_not_kept(command: Command, tmp_path: Path, engine: st
     spools.mkdir()
     done = command("analyze", "-", "--engine", engine, input=SHORT_LOG, env={**os.environ, "TMPDIR": str(spools)})
     assert done.returncode == 0
-    assert list(spools.glob("*.stdin")) == []
+    assert list(spools.iterdir()) == []
