@@ -92,6 +92,20 @@ def test_a_job_that_was_killed_on_this_host_is_not_waited_for(logs: Path, tmp_pa
         assert main(arguments(logs, output, "--wait", "1ms")) == 0
 
 
+def test_a_job_that_is_told_to_end_lets_its_tables_go(logs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "tables"
+    with standing_still(arguments(logs, output)) as first:
+        first.send_signal(signal.SIGTERM)
+        _, said = first.communicate()
+        assert (first.returncode, said) == (
+            143, "rebalance-forensics: told to end (SIGTERM); run it again for a whole result.\n",
+        )  # fmt: skip
+    slot = slot_of(Store(str(output)), "clusters/blue")
+    assert slot
+    assert Watch(slot, 60_000, Clock(), gone=lambda _: False).standing() is None
+    assert not list((output / "_work").rglob("*.parquet"))
+
+
 def take_over(output: Path) -> None:
     """What a job on another machine does that has seen no sign of life for the time of the lease."""
     slot = slot_of(Store(str(output)), "clusters/blue")
