@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -23,9 +25,8 @@ from rebalance_forensics.job.streaming import follow
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import JobEngine, OnSpark
-from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.process import stop_signals
-from rebalance_forensics.report.writing import OutputError, write_whole
+from rebalance_forensics.report.writing import FULL, OutputError, remedy, write_whole
 
 TIDYING_S = 20.0
 """What was begun on a store is undone or finished; what is not by then, the next run does."""
@@ -54,7 +55,13 @@ def _main(arguments: Sequence[str], voice: Voice) -> int:
         check(asked.options)
         voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
         with engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine:
-            return _run_on(engine, asked, voice)
+            try:
+                return _run_on(engine, asked, voice)
+            except OSError as error:
+                if error.errno not in (*FULL, errno.EROFS):
+                    raise
+                why = os.strerror(error.errno).lower()
+                raise OutputError(f"--output {asked.options.output}: {why}; {remedy(error)}, then run it again.") from error
     except (InputError, OutputError) as refusal:
         voice.say("ERROR", str(refusal))
         return REFUSED
@@ -97,10 +104,11 @@ def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
         voice.say("WARN", sentence)
     for failure in outcome.failures:
         voice.say("ERROR", f"group {failure.group} could not be investigated:\n{failure.what}", cluster=failure.cluster)
-    store = Store(options.output)
+    store = options.store
     if options.reports_from:
         write_index(store)
     for problem in deliver(store, [webhook_of(text) for text in options.webhooks]) if options.webhooks else ():
         voice.say("WARN", problem)
     if options.metrics:
-        write_whole(Path(options.metrics), prometheus(outcome))
+        # Counts and names only, and whoever collects them is another user.
+        write_whole(Path(options.metrics), prometheus(outcome), 0o644)

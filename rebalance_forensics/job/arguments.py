@@ -15,6 +15,7 @@ from rebalance_forensics.job.settings import SETTINGS
 from rebalance_forensics.job.settings_file import Told, from_file
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
+from rebalance_forensics.pipeline.permissions import mode_of
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.log_tables import columns_of
 
@@ -137,6 +138,7 @@ def _invocation(told: _Settings) -> Invocation:
         webhooks=told.read("webhook", _webhooks, ()),
         alert_from=told.get("alert-from", "critical"),
         metrics=told.get("metrics"),
+        output_mode=told.read("output-mode", lambda text: mode_of("--output-mode", text), "600"),
         wait_ms=told.read("wait", _distance, "5m"),
         lease_ms=told.read("lease", _lease, "60s"),
     )

@@ -63,7 +63,7 @@ def check(options: JobOptions) -> Store:
     """Refuse what cannot work before anything is started or touched; the store of the tables."""
     if options.since is not None and options.until is not None:
         _refuse_backwards(options.since, options.until)
-    store = output_store(options.output)
+    store = output_store(options.store)
     state.refuse_other_version(store, options.output)
     if not options.columns:
         refuse_missing_inputs(options.inputs)

@@ -105,7 +105,7 @@ def _held(options: JobOptions, name: str, say: Say) -> Iterator[Tenure]:
 
 def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
     """The lease, as soon as it can be had; None where the store holds none."""
-    store, clock, me = Store(options.output), Clock(), Process.current()
+    store, clock, me = options.store, Clock(), Process.current()
 
     def watch(name: str) -> Watch | None:
         slot = slot_of(store, name)

@@ -150,7 +150,11 @@ def _files_below(root: Path, name: str, search: _Search) -> Iterator[Path]:
 def _standard_input() -> Path:
     """Standard input kept in a temporary file, for it is read more than once."""
     with tempfile.NamedTemporaryFile(dir=scratch.directory(), suffix=".stdin", delete=False) as spool:
-        shutil.copyfileobj(sys.stdin.buffer, spool)
+        try:
+            shutil.copyfileobj(sys.stdin.buffer, spool)
+        except OSError as error:
+            why = f"{(error.strerror or str(error)).lower()}; standard input is kept there: set TMPDIR to another place"
+            raise OSError(error.errno, why, tempfile.gettempdir()) from error
     return Path(spool.name)
 
 

@@ -32,7 +32,7 @@ def slot_of(store: Store, name: str) -> Slot | None:
     """Where the lease of this name lies in a store; None where the store has nothing to swap it by."""
     directory = store.local_path(f"{LEASES}/{name}{_SUFFIX}")
     if directory is not None:
-        return NumberedFiles(directory)
+        return NumberedFiles(directory, store.mode)
     objects = conditional_store(store)
     return objects and ConditionalObject(objects, f"{LEASES}/{name}{_SUFFIX}")
 
@@ -43,8 +43,8 @@ class NumberedFiles:
     O_EXCL is one step on local disks and over NFS alike, while a rename replaces whatever is there.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, mode: int = 0o600) -> None:
+        self._directory, self._mode = directory, mode
 
     def read(self) -> tuple[str, str] | None:
         """The text of the highest number."""
@@ -59,11 +59,12 @@ class NumberedFiles:
         number = int(tag or 0) + 1
         self._directory.mkdir(parents=True, exist_ok=True)
         try:
-            handle = os.open(self._file(number), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+            handle = os.open(self._file(number), os.O_CREAT | os.O_EXCL | os.O_WRONLY, self._mode)
         except FileExistsError:
             return None
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
+                os.fchmod(handle, self._mode)
                 file.write(text)
         except OSError:
             self._file(number).unlink(missing_ok=True)

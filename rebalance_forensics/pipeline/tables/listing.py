@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -136,14 +137,17 @@ def refuse_missing_inputs(given: Sequence[str]) -> None:
             raise InputError(f"--input {path}: no such file or directory.")
 
 
-def output_store(uri: str) -> Store:
+def output_store(store: Store) -> Store:
     """The store of the tables, known to be writable."""
-    store = checked_store(uri, role="--output")
+    uri = store.uri
+    checked_store(uri, role="--output")
     if store.kind() == "file":
         raise InputError(f"--output {uri} is a file; name a directory.")
     try:
-        store.write(f"{WORK}/probe", b"")
-        store.delete(f"{WORK}/probe")
+        # Two jobs that start together must not stumble over each other's.
+        probe = f"{WORK}/probe-{uuid4().hex[:8]}"
+        store.write(probe, b"")
+        store.delete(probe)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"--output {uri} cannot be written: {first_line(error)}; check its permissions.") from error
     return store

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.report.writing import PRIVATE
 
 ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's names for stores that pyarrow knows under another."""
@@ -37,6 +38,8 @@ class Store:
     """A directory in a file system, named by a URI or a local path; travels to workers as that name."""
 
     uri: str
+    mode: int = PRIVATE
+    """Permissions of new files in a file system; they hold lines of logs."""
 
     @property
     def hadoop_name(self) -> str:
@@ -96,7 +99,7 @@ class Store:
         _make_directory(system, place)
         atomic = not isinstance(system, pafs.LocalFileSystem)
         target = place if atomic else f"{place}.{uuid4().hex[:8]}.part"
-        with system.open_output_stream(target) as stream:
+        with self._created(system, target) as stream:
             stream.write(data)
         if not atomic:
             Path(target).replace(place)
@@ -105,6 +108,16 @@ class Store:
         """A stream to write a file of any size to."""
         system, place = self.place(path)
         _make_directory(system, place)
+        return self._created(system, place)
+
+    def _created(self, system: Any, place: str) -> Any:  # noqa: ANN401 - pyarrow has no types
+        if isinstance(system, pafs.LocalFileSystem):
+            # pyarrow would let everybody read it; it keeps the permissions of a file that is there.
+            handle = os.open(place, os.O_CREAT | os.O_WRONLY, PRIVATE)
+            try:
+                os.fchmod(handle, self.mode)
+            finally:
+                os.close(handle)
         return system.open_output_stream(place)
 
     def move(self, source: str, target: str) -> None:
