@@ -61,7 +61,9 @@ def _main(arguments: Sequence[str], voice: Voice) -> int:
                 if error.errno not in (*FULL, errno.EROFS):
                     raise
                 why = os.strerror(error.errno).lower()
-                raise OutputError(f"--output {asked.options.output}: {why}; {remedy(error)}, then run it again.") from error
+                raise OutputError(
+                    f"--output {asked.options.output}: {why}; {remedy(error)}, then run it again."
+                ) from error
     except (InputError, OutputError) as refusal:
         voice.say("ERROR", str(refusal))
         return REFUSED

@@ -38,7 +38,9 @@ SETTINGS: tuple[Setting, ...] = (
         help="parquet (default); delta or iceberg: such tables besides, in OUTPUT/delta or OUTPUT/iceberg",
     ),
     Setting(name="catalog", metavar="NAME", help="Delta or Iceberg tables are NAME.events, … of a catalog of Spark's"),
-    Setting(name="output-mode", metavar="MODE", help="permissions of new files in a file system, like 640 (default: 600)"),
+    Setting(
+        name="output-mode", metavar="MODE", help="permissions of new files in a file system, like 640 (default: 600)"
+    ),
     Setting(name="since", metavar="T", help="begin of the interval (default: where the last run stopped)"),
     Setting(name="until", metavar="T", help="end of the interval (default: now); ISO 8601, or 2h, 45m before now"),
     Setting(name="cluster", metavar="NAME", help="name of the Kafka cluster the logs are from"),

@@ -109,7 +109,7 @@ def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
 
     def watch(name: str) -> Watch | None:
         slot = slot_of(store, name)
-        return slot and Watch(slot, options.lease_ms, clock, gone=lambda holder: holder.is_gone)
+        return Watch(slot, options.lease_ms, clock, gone=lambda holder: holder.is_gone) if slot else None
 
     own = watch(name)
     if own is None:

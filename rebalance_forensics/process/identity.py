@@ -26,7 +26,7 @@ class Process:
 
     @classmethod
     def current(cls) -> Process:
-        """This one."""
+        """The one that asks."""
         pid = os.getpid()
         return cls(host=socket.gethostname(), pid=pid, begun=_state(pid)[1], world=_world())
 
@@ -43,7 +43,7 @@ class Process:
             # Somebody else's process: it is there, and more may not be seen.
             return False
         state, begun = _state(self.pid)
-        return state in _ENDED or (begun != "" and begun != self.begun)
+        return state in _ENDED or (begun not in ("", self.begun))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""This process's own place for temporary files: gone when it ends, and those of dead processes with it."""
+"""A process's own place for temporary files: gone when it ends, and those of dead processes with it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ import pytest
 
 from tests.conftest import ROOT, SHORT_LOG, Command
 
-
 SAID = {
     signal.SIGINT: "interrupted",
     signal.SIGTERM: "told to end (SIGTERM)",
@@ -93,7 +92,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
     asked += "with heeded():\n    print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)"
     done = subprocess.run(
         [sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),  # noqa: PLW1509
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     )  # fmt: skip
     assert done.stdout == "True\n"
 

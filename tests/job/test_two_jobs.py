@@ -131,7 +131,7 @@ def test_a_job_that_stood_still_for_too_long_leaves_the_tables_to_the_other(
 
 @pytest.mark.parametrize("notices", [True, False])
 def test_a_lease_lost_between_two_files_leaves_the_others_files_alone(
-    notices: bool, logs: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    *, notices: bool, logs: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next job has finished what it was at, and written its own since; even a step that comes late does no harm."""
     output, real, moved = tmp_path / "tables", Store.move, list[str]()

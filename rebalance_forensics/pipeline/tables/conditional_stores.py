@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from rebalance_forensics.pipeline.tables.stores import ALIASES, Store, s3_settings
 
-_RETRY = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
+_RETRY: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
 _PATIENCE = {"timeout": "10s"}
 
 

@@ -9,15 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rebalance_forensics.pipeline.tables.leases import Slot
 from rebalance_forensics.pipeline.tables.conditional_stores import conditional_store
+from rebalance_forensics.pipeline.tables.leases import Slot
 from rebalance_forensics.pipeline.tables.stores import Store
 
 LEASES = "_leases"
 _SUFFIX = ".lease"
 
 
-class NoConditions(OSError):
+class NoConditions(OSError):  # noqa: N818 - a store may well be like that
     """The store cannot put an object on a condition."""
 
 
