@@ -131,17 +131,9 @@ def analyze(
         json=json, html=html, events=events, tables=tables, export=export, anonymize=anonymize, mode=output_mode
     )
     options = options_of(
-        engine=engine,
-        tz=tz,
-        cluster=cluster,
-        cluster_per_directory=cluster_per_directory,
-        patterns=patterns,
-        java_home=java_home,
-        keep_warm=keep_warm,
-        group=group,
-        since=since,
-        until=until,
-    )
+        engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
+        java_home=java_home, keep_warm=keep_warm, group=group, since=since, until=until,
+    )  # fmt: skip
     verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
 
     def written(analysis: Analysis) -> Report | None:
