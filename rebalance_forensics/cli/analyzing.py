@@ -74,6 +74,14 @@ AnonymizeOption = Annotated[
         show_default=False,
     ),
 ]
+OutputModeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODE",
+        help="Permissions of the files that are written, such as 640; new ones are 600, for they quote logs.",
+        show_default=False,
+    ),
+]
 FollowOption = Annotated[
     bool,
     typer.Option("--follow", help="Go on with logs that are still written; tell of incidents as they come."),
@@ -97,6 +105,7 @@ def analyze(
     events: EventsOption = None,
     tables: TablesOption = None,
     export: ExportOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    output_mode: OutputModeOption = None,
     group: GroupOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
@@ -122,20 +131,13 @@ def analyze(
     """
     from rebalance_forensics.cli.writing import Outputs, shown, write_outputs  # noqa: PLC0415 - renderers load slowly
 
-    outputs = Outputs.checked(json=json, html=html, events=events, tables=tables, export=export, anonymize=anonymize)
-    options = options_of(
-        engine=engine,
-        tz=tz,
-        cluster=cluster,
-        cluster_per_directory=cluster_per_directory,
-        patterns=patterns,
-        java_home=java_home,
-        keep_warm=keep_warm,
-        unpack_ratio=unpack_ratio,
-        group=group,
-        since=since,
-        until=until,
+    outputs = Outputs.checked(
+        json=json, html=html, events=events, tables=tables, export=export, anonymize=anonymize, mode=output_mode
     )
+    options = options_of(
+        engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
+        java_home=java_home, keep_warm=keep_warm, unpack_ratio=unpack_ratio, group=group, since=since, until=until,
+    )  # fmt: skip
     verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
 
     def written(analysis: Analysis) -> Analysis:

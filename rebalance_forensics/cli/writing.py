@@ -13,6 +13,7 @@ from rebalance_forensics.defects import ASK, DefectError, told
 from rebalance_forensics.diagnosis.model import Gap
 from rebalance_forensics.pipeline.names_in_events import names_in_events
 from rebalance_forensics.pipeline.parquet_files import write_events, write_tables
+from rebalance_forensics.pipeline.permissions import mode_of
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.report.anonymizing import anonymized
@@ -35,6 +36,8 @@ class Outputs:
     tables: Path | None = None
     exports: tuple[tuple[Format, Path], ...] = ()
     anonymize: bool = False
+    mode: int | None = None
+    """Permissions; None keeps those of a file that is replaced, and makes a new one its owner's alone."""
 
     @classmethod
     def checked(
@@ -46,10 +49,14 @@ class Outputs:
         tables: Path | None,
         export: Sequence[str],
         anonymize: bool = False,
+        mode: str | None = None,
     ) -> Outputs:
         """The outputs that were asked for; refuses unknown formats and directories that are not there."""
         exports = tuple(map(_export, export))
-        chosen = cls(json=json, html=html, events=events, tables=tables, exports=exports, anonymize=anonymize)
+        permissions = None if mode is None else mode_of("--output-mode", mode)
+        chosen = cls(
+            json=json, html=html, events=events, tables=tables, exports=exports, anonymize=anonymize, mode=permissions
+        )
         places = [target if target == STDOUT else Path(os.path.realpath(target)) for target in chosen.files()]
         for target, place in zip(chosen.files(), places, strict=True):
             _check(target)
@@ -60,6 +67,8 @@ class Outputs:
         for option, directory in (("--events", events), ("--tables", tables)):
             if directory is not None and directory.exists() and not directory.is_dir():
                 raise InputError(f"{option} {directory} is a file; name a directory.")
+            if directory is not None:
+                _check_permission(directory, directory)
         if [*chosen.files()].count(STDOUT) > 1:
             raise InputError("only one of the outputs can go to standard output (-).")
         return chosen
@@ -110,27 +119,27 @@ def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Repor
 def _writers(analysis: Analysis, outputs: Outputs) -> Iterator[tuple[str, Callable[[Report], None]]]:
     """Each output and what writes it; those that show gaps come last."""
     if outputs.events is not None:
-        yield "--events", partial(_write_events, analysis, outputs.events)
+        yield "--events", partial(_write_events, analysis, outputs.events, outputs.mode)
     if outputs.tables is not None:
-        yield "--tables", partial(_write_tables, outputs.tables)
+        yield "--tables", partial(_write_tables, outputs.tables, outputs.mode)
     for form, path in outputs.exports:
-        yield f"--export {form.name}", partial(_render, path, form.export)
+        yield f"--export {form.name}", partial(_render, path, outputs.mode, form.export)
     if outputs.html is not None:
-        yield "--html", partial(_render, outputs.html, to_html)
+        yield "--html", partial(_render, outputs.html, outputs.mode, to_html)
     if outputs.json is not None:
-        yield "--json", partial(_render, outputs.json, to_json)
+        yield "--json", partial(_render, outputs.json, outputs.mode, to_json)
 
 
-def _write_events(analysis: Analysis, directory: Path, _report: Report) -> None:
-    write_events(analysis, directory)
+def _write_events(analysis: Analysis, directory: Path, mode: int | None, _report: Report) -> None:
+    write_events(analysis, directory, mode)
 
 
-def _write_tables(directory: Path, report: Report) -> None:
-    write_tables(report, directory)
+def _write_tables(directory: Path, mode: int | None, report: Report) -> None:
+    write_tables(report, directory, mode)
 
 
-def _render(path: Path, render: Callable[[Report], str], report: Report) -> None:
-    _put(path, render(report))
+def _render(path: Path, mode: int | None, render: Callable[[Report], str], report: Report) -> None:
+    _put(path, render(report), mode)
 
 
 def _unwritten(name: str, error: Exception) -> Gap:
@@ -158,15 +167,21 @@ def _check(target: Path) -> None:
         raise InputError(f"{target}: there is no directory {target.parent}; create it first.")
     if target.is_dir():
         raise InputError(f"{target} is a directory; name a file in it.")
-    if not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
+    _check_permission(target, target if target.exists() and not target.is_file() else target.parent)
+
+
+def _check_permission(target: Path, place: Path) -> None:
+    """A directory that is not there yet is made in the nearest that is."""
+    nearest = next(one for one in (place, *place.absolute().parents) if one.exists())
+    if not os.access(nearest, os.W_OK):
         raise InputError(f"cannot write {target}: permission denied; choose another place or make this one writable.")
 
 
-def _put(path: Path, text: str) -> None:
+def _put(path: Path, text: str, mode: int | None) -> None:
     if path == STDOUT:
         say(text)
     else:
-        write_whole(path, text)
+        write_whole(path, text, mode)
 
 
 def _export(text: str) -> tuple[Format, Path]:

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.entries import Ledger
 from rebalance_forensics.job.losses import Losses
 from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.job.tenure import Tenure
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables.choosing import Reach, changed_spans
 from rebalance_forensics.pipeline.tables.engines import JobEngine
@@ -20,7 +21,7 @@ from rebalance_forensics.pipeline.tables.scanning import Spans
 from rebalance_forensics.pipeline.tables.stock import Stock
 from rebalance_forensics.pipeline.tables.stores import Store
 
-OK, FOUND, REFUSED, PARTIAL, DEFECT = 0, 1, 2, 3, 70
+OK, FOUND, REFUSED, PARTIAL, DEFECT, TAKEN = 0, 1, 2, 3, 70, 75
 SEVERITIES = ("info", "warning", "critical")
 
 
@@ -35,6 +36,7 @@ class Run:
     id: str
     work: str
     started_ms: int
+    tenure: Tenure
     stock: Stock = field(default_factory=Stock)
     journal: Journal = field(default_factory=Journal)
 

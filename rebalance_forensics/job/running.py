@@ -18,6 +18,7 @@ from rebalance_forensics.job.publishing import REPORTS, add_reports
 from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
 from rebalance_forensics.job.scanning import scan_files
 from rebalance_forensics.job.table_scanning import scan_tables
+from rebalance_forensics.job.tenure import Tenure, holding
 from rebalance_forensics.pipeline.planning import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.reporting import seen_together
@@ -67,7 +68,7 @@ def check(options: JobOptions) -> Store:
         _refuse_backwards(options.since, options.until)
     if options.output.rstrip("/") in [given.rstrip("/") for given in options.inputs]:
         raise InputError(f"--output {options.output} is an --input too; name another directory for the tables.")
-    store = output_store(options.output)
+    store = output_store(options.store)
     state.refuse_other_version(store, options.output)
     if not options.columns:
         refuse_missing_inputs(options.inputs)
@@ -75,24 +76,34 @@ def check(options: JobOptions) -> Store:
     return store
 
 
-def run_job(options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None) -> Outcome:
-    """Scan what is new, write the dates it touches and those the interval adds."""
+def run_job(
+    options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None, tenure: Tenure | None = None
+) -> Outcome:
+    """Scan what is new, write the dates it touches and those the interval adds; alone, by its own lease or a given."""
     store = check(options)
+    with nullcontext(tenure) if tenure else holding(options) as held:
+        return _run_alone(options, engine, ahead, store, held)
+
+
+def _run_alone(
+    options: JobOptions, engine: JobEngine, ahead: ReadAhead | None, store: Store, tenure: Tenure
+) -> Outcome:
     with writing(store, _HALF_DONE):
-        recover(store, options.scope)
+        recover(store, options.scope, tenure.confirm)
     before = state.coverage_of(store, options.scope)
     run_id = uuid4().hex[:12]
     run = Run(
         options=options, engine=engine, store=store, interval=_interval(options, before), id=run_id,
-        work=work_of(options.scope, run_id), started_ms=now_ms(), stock=stock_of(store, options.scope),
+        work=work_of(options.scope, run_id), started_ms=now_ms(), tenure=tenure, stock=stock_of(store, options.scope),
     )  # fmt: skip
     with writing(store, _AS_THEY_WERE):
         try:
             with ahead.held() if ahead else nullcontext():
                 return _run(run, before, ahead)
         except BaseException:
-            with suppress(OSError):
-                recover(store, options.scope)
+            if not tenure.is_lost:
+                with suppress(OSError):
+                    recover(store, options.scope, tenure.confirm)
             raise
 
 
@@ -114,10 +125,11 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     if run.options.table_format != "parquet":
         note_replaced(run.store, run.journal, run.work, run.id)
     put_stock(run.store, run.journal, run.work, run.id, run.options.scope, before=run.stock, listed_ms=run.started_ms)
+    run.tenure.renew()
     state.mark_version(run.store)
-    decide(run.store, run.work, run.journal)
+    decided = decide(run.store, run.work, run.journal, run.tenure.confirm)
     with writing(run.store, _HALF_DONE):
-        finish(run.store, run.work, run.journal)
+        finish(run.store, run.work, decided, run.tenure.confirm)
     return outcome
 
 

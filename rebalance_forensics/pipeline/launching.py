@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import shutil
 import signal
 import struct
 import subprocess
@@ -24,6 +23,7 @@ from typing import BinaryIO
 
 from rebalance_forensics.pipeline.java import Java
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.process import scratch, stop_signals
 
 SERVER = "org.apache.spark.api.python.PythonGatewayServer"
 START_SECONDS = 120
@@ -57,7 +57,6 @@ MODULE_OPTIONS = (
 )
 
 
-_directories: list[Path] = []
 _running: list[Booting] = []
 """Kept here, for a JVM ends when the pipe to it is collected."""
 
@@ -68,13 +67,15 @@ def end_all() -> None:
     for jvm in _running:
         jvm.end()
     _running.clear()
-    forget_directories()
 
 
-def forget_directories() -> None:
-    """Remove what the JVMs of this process left on disk."""
-    for directory in _directories:
-        shutil.rmtree(directory, ignore_errors=True)
+@stop_signals.at_once
+def kill_all() -> None:
+    """End the JVMs of this process without waiting for what they would tidy up: it all lies in our own directory."""
+    for jvm in _running:
+        jvm.process.kill()
+    for jvm in _running:
+        jvm.process.wait()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +165,11 @@ def command_line(java: Java, options: Sequence[str], *, heap: str) -> list[str]:
     return [str(java.executable), "-cp", class_path(), f"-Xmx{heap}", *module_options(), *options, SERVER]
 
 
+def places() -> tuple[str, ...]:
+    """Everything that Java and Spark put on disk goes where we remove it, whichever way they end."""
+    return f"-Djava.io.tmpdir={scratch.directory()}", "-XX:-UsePerfData"
+
+
 def class_path() -> str:
     """All jars of Spark."""
     return os.pathsep.join(sorted(str(jar) for jar in spark_jars().glob("*.jar")))
@@ -171,13 +177,15 @@ def class_path() -> str:
 
 def module_options() -> tuple[str, ...]:
     """What every JVM of ours is told: what Spark may open, and to log warnings nowhere near the terminal."""
-    return *MODULE_OPTIONS, f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
+    return *MODULE_OPTIONS, *places(), f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
 
 
 def surroundings() -> dict[str, str]:
     """The environment of a JVM and of the Python workers that it starts."""
+    local = os.environ.get("SPARK_LOCAL_DIRS")
     return {
         **os.environ,
+        **({"SPARK_LOCAL_DIRS": ",".join(str(scratch.directory(one)) for one in local.split(","))} if local else {}),
         "SPARK_CONNECT_MODE": "0",
         "SPARK_HOME": str(spark_jars().parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -190,8 +198,7 @@ def surroundings() -> dict[str, str]:
 
 def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Booting:
     """Start the JVM and go on."""
-    directory = Path(tempfile.mkdtemp(prefix="rebalance-forensics-"))
-    _directories.append(directory)
+    directory = Path(tempfile.mkdtemp(prefix="jvm-", dir=scratch.directory()))
     address, log = directory / "gateway", directory / "jvm.log"
     environment = {**surroundings(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
     with log.open("wb") as output:

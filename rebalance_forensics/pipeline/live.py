@@ -24,6 +24,7 @@ from rebalance_forensics.pipeline.tables.listing import list_inputs
 from rebalance_forensics.pipeline.tables.looking import Look, look_here, look_tasks
 from rebalance_forensics.pipeline.tables.planning import reading_of
 from rebalance_forensics.pipeline.tables.sights import profiles_beside
+from rebalance_forensics.process import scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,7 +59,7 @@ def follow(
             live.take(batch.toArrow())
             show(live.analysis(keep_events=keep_events))
 
-    with tempfile.TemporaryDirectory(prefix="rebalance-forensics-") as checkpoint:
+    with tempfile.TemporaryDirectory(dir=scratch.directory()) as checkpoint:
         stream = log_stream(session, paths, options)
         wait_for(triggered(stream, on_batch, checkpoint, every_ms).start(), busy)
 

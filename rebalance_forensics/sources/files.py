@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import stat
@@ -14,16 +13,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from rebalance_forensics.process import scratch
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.budgets import Limits
 from rebalance_forensics.sources.contents import Findings, InputFile, look_into
 from rebalance_forensics.sources.file_kinds import special, streams
 
-__all__ = ["Discovery", "InputFile", "discover", "discover_stored", "forget_standard_input"]
+__all__ = ["Discovery", "InputFile", "discover", "discover_stored"]
 
-_spools: list[Path] = []
 _OF_THIS_PROCESS = (("/", "dev"), ("/", "proc"))
 """What /dev/stdin is to this process, it is to no other."""
+
+
+class NoRoom(OSError):  # noqa: N818 - it is about the temporary directory, not about what is read
+    """What comes once cannot be kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,8 @@ class _Search:
                 with root.open("rb") as stream:
                     self.stream(stream, name or str(root))
                 return
+        except NoRoom:
+            raise
         except FileNotFoundError:
             self._complain(name or str(root), f"{root} does not exist; check the spelling, or quote a path with blanks")
         except OSError as error:
@@ -183,14 +188,10 @@ def _unreadable(path: Path, error: OSError) -> str:
 
 def _kept(stream: BinaryIO) -> Path:
     """A stream kept in a temporary file."""
-    with tempfile.NamedTemporaryFile(prefix="rebalance-forensics-", suffix=".stdin", delete=False) as spool:
-        _spools.append(Path(spool.name))
-        shutil.copyfileobj(stream, spool)
+    with tempfile.NamedTemporaryFile(dir=scratch.directory(), suffix=".stdin", delete=False) as spool:
+        try:
+            shutil.copyfileobj(stream, spool)
+        except OSError as error:
+            why = f"{(error.strerror or str(error)).lower()}; standard input is kept there: set TMPDIR to another place"
+            raise NoRoom(error.errno, why, tempfile.gettempdir()) from error
     return Path(spool.name)
-
-
-@atexit.register
-def forget_standard_input() -> None:
-    """Remove what was kept of standard input: nobody's logs stay behind when the process ends."""
-    while _spools:
-        _spools.pop().unlink(missing_ok=True)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 
 from rebalance_forensics.pipeline.planning import is_there, printable
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.layout import WORK
-from rebalance_forensics.pipeline.tables.stores import Store, checked_store, first_line, is_remote
+from rebalance_forensics.pipeline.tables.stores import Store, StoreError, checked_store, first_line, is_remote
 from rebalance_forensics.sources.file_kinds import special
 
 
@@ -173,14 +174,18 @@ def refuse_missing_inputs(given: Sequence[str]) -> None:
             raise InputError(f"--input {path}: no such file or directory.")
 
 
-def output_store(uri: str) -> Store:
+def output_store(store: Store) -> Store:
     """The store of the tables, known to be writable."""
-    store = checked_store(uri, role="--output")
+    uri = store.uri
+    checked_store(uri, role="--output")
     if store.kind() == "file":
         raise InputError(f"--output {uri} is a file; name a directory.")
     try:
-        store.write(f"{WORK}/probe", b"")
-        store.delete(f"{WORK}/probe")
+        # Two jobs that start together must not stumble over each other's.
+        probe = f"{WORK}/probe-{uuid4().hex[:8]}"
+        store.write(probe, b"")
+        store.delete(probe)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"--output {uri} cannot be written: {first_line(error)}; check its permissions.") from error
+        sentence = f"--output {uri} cannot be written: {first_line(error)}; check its permissions."
+        raise StoreError.of(uri, error, "the tables are as they were") or InputError(sentence) from error
     return store

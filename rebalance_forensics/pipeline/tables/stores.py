@@ -5,18 +5,20 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.report.writing import PRIVATE
 from rebalance_forensics.sources.places import Stamp
 
 ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
@@ -64,6 +66,8 @@ class Store:
     """A directory in a file system, named by a URI or a local path; travels to workers as that name."""
 
     uri: str
+    mode: int = PRIVATE
+    """Permissions of new files in a file system; they hold lines of logs."""
 
     @property
     def hadoop_name(self) -> str:
@@ -75,6 +79,11 @@ class Store:
         """The file system, and what it calls this path."""
         system, root = _resolved(self.uri)
         return system, f"{root.rstrip('/')}/{path}".rstrip("/") if path else root
+
+    def local_path(self, path: str) -> Path | None:
+        """A path as this machine's files have it; None where the store is no directory of it."""
+        system, place = self.place(path)
+        return Path(place) if isinstance(system, pafs.LocalFileSystem) else None
 
     def files(self, below: str = "") -> Sequence[StoredFile]:
         """Every file below a directory, by path; none where there is no such directory."""
@@ -117,8 +126,8 @@ class Store:
         system, place = self.place(path)
         _make_directory(system, place)
         atomic = not isinstance(system, pafs.LocalFileSystem)
-        target = place if atomic else f"{place}.part"
-        with system.open_output_stream(target) as stream:
+        target = place if atomic else f"{place}.{uuid4().hex[:8]}.part"
+        with self._created(system, target) as stream:
             stream.write(data)
         if not atomic:
             Path(target).replace(place)
@@ -127,6 +136,16 @@ class Store:
         """A stream to write a file of any size to."""
         system, place = self.place(path)
         _make_directory(system, place)
+        return self._created(system, place)
+
+    def _created(self, system: Any, place: str) -> Any:  # noqa: ANN401 - pyarrow has no types
+        if isinstance(system, pafs.LocalFileSystem):
+            # pyarrow would let everybody read it; it keeps the permissions of a file that is there.
+            handle = os.open(place, os.O_CREAT | os.O_WRONLY, PRIVATE)
+            try:
+                os.fchmod(handle, self.mode)
+            finally:
+                os.close(handle)
         return system.open_output_stream(place)
 
     def move(self, source: str, target: str) -> None:
@@ -274,18 +293,24 @@ def _resolved(uri: str) -> tuple[Any, str]:
 def _s3(uri: str) -> tuple[Any, str]:
     """Amazon's store or one that speaks like it; credentials come from where the AWS tools look for them."""
     parts = urlsplit(uri)
-    asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    endpoint = asked.get("endpoint_override") or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-    settings: dict[str, Any] = {"region": asked.get("region") or _environment("AWS_REGION", "AWS_DEFAULT_REGION")}
-    if endpoint:
-        scheme, _, host = endpoint.rpartition("://")
-        settings |= {"endpoint_override": host, "scheme": asked.get("scheme") or scheme or "https"}
-        settings["region"] = settings["region"] or "us-east-1"
-    elif settings["region"] is None:
-        settings["region"] = pafs.resolve_s3_region(parts.netloc)
+    settings: dict[str, Any] = {**s3_settings(uri)}
     # Small files are sent in one request instead of three.
     settings["allow_delayed_open"] = True
     return pafs.S3FileSystem(**settings), f"{parts.netloc}{parts.path}".rstrip("/")
+
+
+@cache
+def s3_settings(uri: str) -> Mapping[str, str]:
+    """Region, and where it is not Amazon's own the server, of an S3 URI."""
+    parts = urlsplit(uri)
+    asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    endpoint = asked.get("endpoint_override") or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    region = asked.get("region") or _environment("AWS_REGION", "AWS_DEFAULT_REGION")
+    if endpoint:
+        scheme, _, host = endpoint.rpartition("://")
+        server = {"endpoint_override": host, "scheme": asked.get("scheme") or scheme or "https"}
+        return {"region": region or "us-east-1", **server}
+    return {"region": region or pafs.resolve_s3_region(parts.netloc)}
 
 
 def _environment(*names: str) -> str | None:
