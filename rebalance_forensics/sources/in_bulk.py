@@ -57,7 +57,7 @@ class BulkFramer:
                 continue
             lead = 0 if held.dropped else self._lead(block.data)
             if lead == len(block.data):
-                held = Block(held.offset, held.data + block.data, block.dropped)
+                held = Block(held.offset, held.data + block.data, block.dropped, block.lost)
                 continue
             data = held.data + block.data[:lead] if lead else held.data
             yield from self._block(held.offset, data, held.dropped)

@@ -17,6 +17,7 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.in_bulk import BulkFramer
 from rebalance_forensics.sources.in_envelopes import EnvelopeFramer
 from rebalance_forensics.sources.line_by_line import Framer, Placed, placed_lines
+from rebalance_forensics.sources.line_ends import LOOK_BEHIND, after_padding, line_feeds
 from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.peeling import opened, parse_fields
 from rebalance_forensics.sources.profile import FileProfile
@@ -43,19 +44,25 @@ def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -
 
 def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Framed]:
     """The lines of a split joined to records: only the hit ones where that can be told from the bytes."""
-    chunks = _readable(split, counts)
     if split.profile.document:
-        return _frame_document(split, chunks, counts)
+        return _frame_document(split, _readable(split, counts, 0), counts)
     if relevant is not None and (split.profile.one_to_one or split.profile.plain):
         kind = EnvelopeFramer if split.profile.one_to_one else BulkFramer
         bulk = kind(split.profile, counts, relevant, recorder.see, split.start, split.end)
-        return bulk.frame(_with_next_file(split, _blocks(split, chunks), bulk))
+        return bulk.frame(_with_next_file(split, _blocks(split, counts), bulk))
     framer = Framer(split.profile, counts, split.start, split.end)
-    return framer.frame(placed_lines(_with_next_file(split, _blocks(split, chunks), framer), counts, framer))
+    return framer.frame(placed_lines(_with_next_file(split, _blocks(split, counts), framer), counts, framer))
 
 
-def _blocks(split: Split, chunks: Iterator[bytes]) -> Iterator[Block]:
-    return from_first_line(whole_lines(chunks, max(0, split.start - 1)), split.start)
+def _blocks(split: Split, counts: SplitCounts) -> Iterator[Block]:
+    """The lines that start in a split, and those after it; padding before the first of a file is no line."""
+    at = max(0, split.start - 1 - LOOK_BEHIND)
+    chunks = _readable(split, counts, at)
+    if at == 0:
+        at, chunks = after_padding(chunks)
+        counts.bytes += at if split.start == 0 else 0
+    at, chunks = from_first_line(line_feeds(chunks), at, split.start, split.end)
+    yield from whole_lines(chunks, at)
 
 
 def _with_next_file(
@@ -89,10 +96,10 @@ def _with_next_file(
         yield block
 
 
-def _readable(split: Split, counts: SplitCounts) -> Iterator[bytes]:
-    """The bytes of a split and beyond; when the rest cannot be read, that is noted and what came before stays."""
+def _readable(split: Split, counts: SplitCounts, start: int) -> Iterator[bytes]:
+    """The bytes from a place on; when the rest cannot be read, that is noted and what came before stays."""
     try:
-        yield from chunks_of(split.file.location, split.file.members, max(0, split.start - 1))
+        yield from chunks_of(split.file.location, split.file.members, start)
     except Damage as damage:
         counts.complain(str(damage))
     except UNREADABLE as error:

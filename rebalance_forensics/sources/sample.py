@@ -15,6 +15,7 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.dated_message import end_of_time
+from rebalance_forensics.sources.line_ends import after_padding, line_feeds
 from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.peeling import opened, parse_fields
 from rebalance_forensics.sources.text import text_of
@@ -63,13 +64,13 @@ class Sample:
 
 def sample_of(file: InputFile) -> Sample:
     """Look at a file's beginning, and at its middle and end when they can be reached without reading all of it."""
-    head = _bytes_at(file, 0, _HEAD)
+    head = _lines_at(file, 0, _HEAD)
     sample = Sample(head=head, document=documents.kind_of(head))
     if sample.document:
         lines = _entries(file, sample.document)
     else:
         lines = list(_lines(head, whole=len(head) < _HEAD))
-        sample.elsewhere = [] if file.codec else [_bytes_at(file, at, _ELSEWHERE) for at in _places(file.size)]
+        sample.elsewhere = [] if file.codec else [_lines_at(file, at, _ELSEWHERE) for at in _places(file.size)]
     sample.text = b"\n".join((head, *sample.elsewhere)).decode("utf-8", "replace")
     first = _parsed(lines, _HEAD_RECORDS)
     chain, layout = _usual(first)
@@ -112,20 +113,36 @@ def _places(size: int) -> tuple[int, ...]:
 
 def beginning(file: InputFile, size: int) -> bytes:
     """The first bytes of a file, as far as they can be read."""
-    return _bytes_at(file, 0, size)
+    return _taken(chunks_of(file.location, file.members, 0), size)
 
 
-def _bytes_at(file: InputFile, start: int, size: int) -> bytes:
-    """Some bytes of a file; what cannot be read is said when the file is read."""
-    data = b""
+def first_lines(file: InputFile, size: int) -> tuple[int, bytes]:
+    """How many bytes of padding a file begins with, and the first after them; every line ends with LF."""
+    chunks = chunks_of(file.location, file.members, 0)
     try:
-        for chunk in chunks_of(file.location, file.members, start):
-            data += chunk[: size - len(data)]
-            if len(data) >= size:
+        skipped, chunks = after_padding(chunks)
+    except UNREADABLE:
+        return 0, b""
+    return skipped, _taken(line_feeds(chunks), size)
+
+
+def _lines_at(file: InputFile, start: int, size: int) -> bytes:
+    """Some bytes of a file; what cannot be read is said when the file is read."""
+    if start == 0:
+        return first_lines(file, size)[1]
+    return _taken(line_feeds(chunks_of(file.location, file.members, start)), size)
+
+
+def _taken(chunks: Iterator[bytes], size: int) -> bytes:
+    taken = bytearray()
+    try:
+        for chunk in chunks:
+            taken += chunk[: size - len(taken)]
+            if len(taken) >= size:
                 break
     except UNREADABLE:
-        return data
-    return data
+        return bytes(taken)
+    return bytes(taken)
 
 
 def _lines(data: bytes, *, whole: bool) -> Iterator[Line]:
