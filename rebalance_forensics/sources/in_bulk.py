@@ -176,7 +176,7 @@ class BulkFramer:
         return self._line_starts.beginning_with(self._starts, owned)
 
     def _first_header(self, data: bytes, owned: int) -> int:
-        """Where the first record starts; lines before the first of the file, and after one without end, are unparsed."""
+        """Where the first record starts; lines before all others, and after one without end, are unparsed."""
         at = tested = 0
         while at < owned:
             stop = data.find(b"\n", at) + 1 or len(data)

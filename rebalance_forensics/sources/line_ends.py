@@ -91,7 +91,7 @@ def _moved(match: re.Match[bytes]) -> bytes:
 
 
 def _shortened(held: bytes) -> tuple[bytes, bytes]:
-    """Of a long run of padding what can be given away, and as much as tells what it is; of other bytes all but the last."""
+    """What of a long run of padding can be given away, and as much as tells what it is."""
     held = _LONE_CR.sub(b"\n", held)
     match = _PADDING.match(held)
     if match is None or match.end() < len(held) - LOOK_BEHIND:

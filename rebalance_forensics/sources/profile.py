@@ -16,6 +16,7 @@ from rebalance_forensics.sources.layouts.base import Layout
 from rebalance_forensics.sources.marking import marks_of
 from rebalance_forensics.sources.sample import Sample, Sampled, sample_of
 from rebalance_forensics.sources.stamps import DateOrder
+from rebalance_forensics.sources.torn_lines import ends_with_logger
 from rebalance_forensics.sources.zones import ZoneRules
 
 _UNTIMED = range(80, 90)
@@ -33,8 +34,9 @@ class FileProfile:
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
-    not one record or event a line; of `suffixed` logs each message ends with a context. A rolled file may begin in
-    the middle of a record (`continued`), and its last record go on in the files that were written after it.
+    not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
+    record with its logger in parentheses. A rolled file may begin in the middle of a record (`continued`), and its last
+    record go on in the files that were written after it; of a log that is `cut_by_size` it goes on in mid-line.
     """
 
     layout: str = layouts.UNKNOWN
@@ -56,7 +58,9 @@ class FileProfile:
     dated: bool = True
     partly_dated: bool = False
     suffixed: bool = False
+    closed: bool = False
     continued: bool = False
+    cut_by_size: bool = False
     continues_in: tuple[InputFile, ...] = ()
 
     def component_of(self, host: str | None) -> str | None:
@@ -144,6 +148,7 @@ def _chained(
                 component=_component(members) or own.component,
                 host=own.host or told.host,
                 continued=position > 0,
+                cut_by_size=rotation.are_cut_by_size([files[each] for each in chain]),
                 continues_in=tuple(files[later] for later in chain[position + 1 :]),
             )
     return done
@@ -190,6 +195,7 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
         partly_dated=_is_partly_dated(headers),
+        closed=_is_closed(sample),
         suffixed=suffixes.are_appended([line.parsed.message for line in headers if line.parsed]),
     )
 
@@ -232,6 +238,14 @@ def _is_dated(headers: Sequence[Sampled]) -> bool:
     stamps = [line.parsed.stamp for line in headers if line.parsed and line.parsed.stamp]
     undated = sum(stamp.form == "time-only" for stamp in stamps)
     return undated * 2 <= len(stamps) or not stamps
+
+
+def _is_closed(sample: Sample) -> bool:
+    """Whether records end with their loggers; some go on in further lines, and the last one may be torn."""
+    first = sample.lines[: sample.head_lines]
+    whole = first if sample.head.endswith(b"\n") else first[:-1]
+    ends = [ends_with_logger(line.line.text, line.parsed) for line in whole if line.parsed]
+    return sum(ends) * 4 > len(ends) * 3
 
 
 def _is_partly_dated(headers: Sequence[Sampled]) -> bool:

@@ -19,6 +19,7 @@ from rebalance_forensics.sources.line_ends import after_padding, line_feeds
 from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.peeling import opened, parse_fields
 from rebalance_forensics.sources.text import text_of
+from rebalance_forensics.sources.torn_lines import is_severed
 
 _HEAD = 256 << 10
 _ELSEWHERE = 32 << 10
@@ -78,11 +79,25 @@ def sample_of(file: InputFile) -> Sample:
         chain, layout = (*chain, _TIMES_IN_FRONT), None
     if chain or not any(line.parsed for line in first):
         first = _parsed(lines, _HEAD_RECORDS, chain or _PASTED, layout)
+    first = _without_severed(first)
     sample.lines, sample.head_lines = first, len(first)
     for part in sample.elsewhere:
         late = _parsed(list(_lines(part, whole=False))[1:], _LATE_RECORDS, chain, layout)
         sample.lines.extend(replace(line, late=True) for line in late)
     return sample
+
+
+def _without_severed(first: list[Sampled]) -> list[Sampled]:
+    """The first lines but for one that lacks the beginning of its header: its time would be another year's."""
+    layout = layouts.by_name().get(_usual(first)[1] or "")
+    if layout is None or len(first) < 2 or first[0].line.fields is not None:
+        return first
+
+    def is_usual(raw: bytes) -> bool:
+        return layout.is_header(text_of(raw))
+
+    other = next((line.raw.encode() for line in first[1:] if line.layout == _usual(first)[1]), b"")
+    return first[1:] if is_severed(first[0].raw.encode(), other, is_usual) else first
 
 
 def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:
