@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from rebalance_forensics.sources.blocks import Block
@@ -36,7 +36,8 @@ class FileEnd:
     _seam: Seam = field(init=False)
 
     def __post_init__(self) -> None:  # noqa: D105
-        self._seam = Seam(self.split.profile)
+        # The next file is looked at as it looks at itself.
+        self._seam = Seam(replace(self.split.profile, continued=True))
 
     def blocks(self, blocks: Iterator[Block], framer: Bounded) -> Iterator[Block]:
         """The blocks; the last line, where it has no end, in one of its own."""
@@ -70,7 +71,7 @@ class FileEnd:
             first = head[: head.find(b"\n") + 1 or len(head)]
             half = first if line and not line.endswith(b"\n") else b""
             reach = self._seam.first_record(head)
-            if skipped or (reach and not self._goes_on(line, first, before)) or (half and not reach):
+            if skipped or (reach and not self._goes_on(line, first, head, before)) or (half and not reach):
                 severed = bool(half and reach) and not self._seam.is_closed(line)
                 self._leave_out(file.path, head[:reach], start)
                 break
@@ -89,11 +90,15 @@ class FileEnd:
         else:
             yield from _block(at, line)
 
-    def _goes_on(self, line: bytes, first: bytes, before: bytes) -> bool:
+    def _goes_on(self, line: bytes, first: bytes, head: bytes, before: bytes) -> bool:
         """Whether the next file's first line, which is no header, belongs to the last line or the last record here."""
         if not line or line.endswith(b"\n"):
             return self._seam.goes_on(before + line, first)
-        return line.endswith(b"\r") or self._seam.go_together(line, first)
+        if line.endswith(b"\r"):
+            return True
+        own = first_lines(self.split.file, CONTINUATION_BYTES)[1]
+        corpus = own[: own.rfind(b"\n") + 1] + head[len(first) :]
+        return self._seam.go_together(line, first, corpus)
 
     def _is_own(self, start: int) -> bool:
         return self.split.end is None or start < self.split.end
@@ -102,8 +107,8 @@ class FileEnd:
         """A last line without a line end: a record like others, unless it shows that more was to come."""
         if self.counts.stopped:
             torn = bool(line)
-        elif line and not followed and self._is_growing(start + len(line)):
-            line += self._added(start + len(line))
+        elif line and not followed and (added := self._added(start + len(line))) is not None:
+            line += added
             torn = not line.endswith(b"\n")
         else:
             torn = bool(line) and (severed or self._seam.is_torn(line))
@@ -119,16 +124,13 @@ class FileEnd:
                     "read the log again if it was still being written"
                 )
 
-    def _is_growing(self, end: int) -> bool:
-        """Whether more has come to a file since it was found."""
+    def _added(self, end: int) -> bytes | None:
+        """What came to a line that was being written a moment ago; None for a file that does not grow."""
         file = self.split.file
-        return not file.codec and not file.members and end > file.size
-
-    def _added(self, end: int) -> bytes:
-        """The rest of a line that was being written a moment ago."""
-        file = self.split.file
+        if file.codec or file.members:
+            return None
         added = next(chunks_of(file.location, file.members, end), b"")
-        return added[: added.find(b"\n") + 1 or len(added)]
+        return added[: added.find(b"\n") + 1 or len(added)] if added or end > file.size else None
 
     def _leave_out(self, path: str, orphans: bytes, start: int) -> None:
         """Lines at the head of the next file whose record's beginning is nowhere."""
@@ -143,7 +145,7 @@ class FileEnd:
 
     def _matters(self, lines: bytes) -> bool:
         """Whether these lines could have been an event."""
-        return self.relevant is None or any(hit_lines(lines.split(b"\n"), self.relevant))
+        return self.relevant is None or next(hit_lines(lines.split(b"\n"), self.relevant), None) is not None
 
 
 def _block(offset: int, data: bytes) -> Iterator[Block]:

@@ -147,6 +147,7 @@ def _chained(
                 kafka_version=_release(own, members),
                 component=_component(members) or own.component,
                 host=own.host or told.host,
+                closed=any(each.closed for each in members if each.layout == own.layout),
                 continued=position > 0,
                 cut_by_size=rotation.are_cut_by_size([files[each] for each in chain]),
                 continues_in=tuple(files[later] for later in chain[position + 1 :]),

@@ -89,15 +89,17 @@ def sample_of(file: InputFile) -> Sample:
 
 def _without_severed(first: list[Sampled]) -> list[Sampled]:
     """The first lines but for one that lacks the beginning of its header: its time would be another year's."""
-    layout = layouts.by_name().get(_usual(first)[1] or "")
-    if layout is None or len(first) < 2 or first[0].line.fields is not None:
+    if not first or not first[0].parsed or first[0].line.fields is not None:
         return first
+    other = next((line for line in first[1:] if line.parsed and line.layout != first[0].layout), first[0])
+    layout = layouts.by_name()[other.layout]
 
     def is_usual(raw: bytes) -> bool:
         return layout.is_header(text_of(raw))
 
-    other = next((line.raw.encode() for line in first[1:] if line.layout == _usual(first)[1]), b"")
-    return first[1:] if is_severed(first[0].raw.encode(), other, is_usual) else first
+    untimed = other.parsed and other.parsed.stamp and not first[0].parsed.stamp
+    severed = untimed or is_severed(first[0].raw.encode(), other.raw.encode(), is_usual, continued=True)
+    return first[1:] if severed else first
 
 
 def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:

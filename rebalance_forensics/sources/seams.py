@@ -17,7 +17,7 @@ from rebalance_forensics.sources.layouts.json_fields import object_of
 from rebalance_forensics.sources.peeling import opened
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.text import text_of
-from rebalance_forensics.sources.torn_lines import ends_with_logger, is_severed
+from rebalance_forensics.sources.torn_lines import ends_with_logger, fit, has_form_of, is_severed
 
 _LINE_BYTES = 64 << 10
 _LOOKED_AT = 200
@@ -57,27 +57,35 @@ class Seam:
 
         Such a rest may look like a header of another layout, or like one of another year.
         """
-        if not self.profile.layouts:
-            return False
         first, _, rest = head[:_LINE_BYTES].partition(b"\n")
-        if first.startswith(self.profile.starts or b"\n"):
+        if (
+            self.profile.layout == layouts.UNKNOWN
+            or first.startswith(self.profile.starts or b"\n")
+            or not self.begins(first)
+        ):
             return False
         other = next((line for line in rest.split(b"\n") if self._is_usual(line)), b"")
-        return is_severed(first, other, self._is_usual)
+        return is_severed(first, other, self._is_usual, continued=self.profile.continued)
 
-    def go_together(self, end: bytes, start: bytes) -> bool:
-        """Whether the end of a file and the start of the next, which is no header, are surely halves of one line."""
+    def go_together(self, end: bytes, start: bytes, corpus: bytes) -> bool:
+        """Whether the end of a file and the start of the next, which is no header, are surely halves of one line.
+
+        `corpus` are whole lines of the two files: what meets in this line should have met in others.
+        """
         whole = end + start
         if self.profile.cut_by_size:
             return True
         if end.lstrip()[:1] == b"{":
             return object_of(text_of(whole)) is not None and object_of(text_of(end)) is None
+        if not self._is_usual(end) and self._is_usual(whole):
+            other = next((line for line in corpus.split(b"\n") if self._is_usual(line)), b"")
+            return has_form_of(whole, other)
+        fitting = fit(end, start, corpus)
+        if self._is_usual(end) and self.profile.closed:
+            return fitting is not False and not self.is_closed(end) and self.is_closed(whole)
         if self._is_usual(end):
-            return self.profile.closed and not self.is_closed(end) and self.is_closed(whole)
-        if self._is_usual(whole):
-            return True
-        # Half a header is not completed by just anything; of a line that goes on with a record no time is read.
-        return not self.is_torn(end)
+            return fitting is True
+        return fitting is not False and not self.is_torn(end)
 
     def goes_on(self, before: bytes, line: bytes) -> bool:
         """Whether the last record of a file may go on with the next file's first line, which is no header.
@@ -86,7 +94,7 @@ class Seam:
         """
         if not self.profile.closed or line[:1] in (b" ", b"\t") or not _ENDS_WITH_LOGGER.search(line):
             return True
-        lines = before.rsplit(b"\n", _LOOKED_AT)[1:]
+        lines = before.split(b"\n") if before.count(b"\n") <= _LOOKED_AT else before.rsplit(b"\n", _LOOKED_AT)[1:]
         last = next((each for each in reversed(lines) if each and self.begins(each)), None)
         return last is None or not self.is_closed(last)
 
@@ -105,10 +113,9 @@ class Seam:
         return known is not None and text.startswith(known.starts) and len(text) > 1 and not self.begins(end)
 
     def _is_usual(self, raw: bytes) -> bool:
-        """Whether a record starts with a line in a layout that this file is known to have."""
-        text = _inside(raw, self.profile).text
-        known = layouts.by_name()
-        return any(known[name].is_header(text) for name in self.profile.layouts if name in known)
+        """Whether a record starts with a line in the layout that most of this file has."""
+        layout = layouts.by_name().get(self.profile.layout)
+        return layout is not None and layout.is_header(_inside(raw, self.profile).text)
 
     def is_closed(self, raw: bytes) -> bool:
         """Whether a record ends as those of this file do, with its logger."""

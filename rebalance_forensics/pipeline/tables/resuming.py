@@ -24,8 +24,15 @@ UNSETTLED_BYTES = 1 << 20
 """No record is longer."""
 _COUNTS = ("bytes", "lines", "records", "unparsed", "matched", "unmatched_kafka")
 _BESIDE = {
-    "layouts", "starts", "header_marks", "closed", "continued", "cut_by_size", "continues_in",
-    "kafka_version", "near_ms",
+    "layouts",
+    "starts",
+    "header_marks",
+    "closed",
+    "continued",
+    "cut_by_size",
+    "continues_in",
+    "kafka_version",
+    "near_ms",
 }
 """What of a profile comes from neighbours, tells how to read fast or goes with the file's age: no event shows it."""
 
