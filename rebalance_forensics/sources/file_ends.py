@@ -94,7 +94,7 @@ class FileEnd:
         """Whether the next file's first line, which is no header, belongs to the last line or the last record here."""
         if not line or line.endswith(b"\n"):
             return self._seam.goes_on(before + line, first)
-        if line.endswith(b"\r"):
+        if line.endswith(b"\r") or not first.strip(b"\r\n"):
             return True
         own = first_lines(self.split.file, CONTINUATION_BYTES)[1]
         corpus = own[: own.rfind(b"\n") + 1] + head[len(first) :]

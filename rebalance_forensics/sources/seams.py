@@ -109,8 +109,9 @@ class Seam:
         if self.profile.envelopes and not _inside(end, self.profile).envelopes:
             return True
         text = _inside(end, self.profile).text.encode()
-        known = layouts.by_name().get(self.profile.layout)
-        return known is not None and text.startswith(known.starts) and len(text) > 1 and not self.begins(end)
+        known, found = layouts.by_name().get(self.profile.layout), layouts.parse(text.decode())
+        begun = known is not None and len(text) > 1 and text.startswith(known.starts)
+        return begun and not (found and found[1].level)
 
     def _is_usual(self, raw: bytes) -> bool:
         """Whether a record starts with a line in the layout that most of this file has."""
