@@ -79,7 +79,7 @@ class Seam:
             return object_of(text_of(whole)) is not None and object_of(text_of(end)) is None
         if not self._is_usual(end) and self._is_usual(whole):
             other = next((line for line in corpus.split(b"\n") if self._is_usual(line)), b"")
-            return has_form_of(whole, other)
+            return has_form_of(whole, other) and fit(end, start, corpus) is not False
         fitting = fit(end, start, corpus)
         if self._is_usual(end) and self.profile.closed:
             return fitting is not False and not self.is_closed(end) and self.is_closed(whole)
