@@ -55,6 +55,7 @@ def _long_line(start: bytes, chunks: Iterator[bytes], offset: int) -> tuple[Bloc
         lost = lost or bool(chunk[max(0, len(kept) - 1 - length) : cut or len(chunk)].strip(_NO_TEXT))
         length += cut or len(chunk)
         if cut:
+            kept = kept if lost else kept.rstrip(_NO_TEXT) + b"\n"
             return Block(offset, kept, length - len(kept), lost), chunk[cut:]
     return Block(offset, kept, length - len(kept), lost), b""
 
