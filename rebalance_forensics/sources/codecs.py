@@ -1,4 +1,4 @@
-"""Compressed streams, told by their first bytes: gz, bz2, xz, zst and lz4, whole, truncated or padded; UTF-16."""
+"""Compressed streams, told by their first bytes: gz, bz2, xz, zst and lz4, whole, cut or padded; UTF-16, UTF-32."""
 
 from __future__ import annotations
 
@@ -153,7 +153,9 @@ def _framed(head: bytes) -> str | None:
 
 
 def _wide(head: bytes) -> str | None:
-    """Which UTF-16 these bytes are, by their mark or because every second byte is zero (PowerShell's `>` writes it)."""
+    """Which UTF-16 or UTF-32 these bytes are, by their mark or by where they are zero (PowerShell's `>` writes it)."""
+    if codec := _widest(head):
+        return codec
     low, high = head[::2], head[1::2]
     # A mark alone may be two stray bytes at the head of a torn log; Kafka's lines are ASCII for the most part.
     if head.startswith(codecs.BOM_UTF16_LE) and high.count(0) * 4 > len(high):
@@ -167,8 +169,20 @@ def _wide(head: bytes) -> str | None:
     return "utf-16-be" if low.count(0) > _MOSTLY * len(low) and not high.count(0) else None
 
 
+def _widest(head: bytes) -> str | None:
+    """Which UTF-32: three of each four bytes are zero, whether a mark stands before them or not."""
+    zeros = [head[place::4].count(0) for place in range(4)]
+    whole = len(head) // 4
+    if whole < _TELLING // 2 and not head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return None
+    low, high = zeros[0], zeros[3]
+    if min(zeros[2:]) >= whole > 0 and zeros[1] > _MOSTLY * whole and low <= whole // 10:
+        return "utf-32-le"
+    return "utf-32-be" if min(zeros[:2]) >= whole > 0 and zeros[2] > _MOSTLY * whole and high <= whole // 10 else None
+
+
 def _narrowed(chunks: Iterator[bytes], codec: str) -> Iterator[bytes]:
-    """UTF-16 as UTF-8."""
+    """UTF-16 or UTF-32 as UTF-8."""
     decoder = codecs.getincrementaldecoder(codec)("replace")
     for chunk in chunks:
         yield decoder.decode(chunk).encode("utf-8", "replace")

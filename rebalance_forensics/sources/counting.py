@@ -21,7 +21,7 @@ class SplitCounts:
     """Counts of one split.
 
     `lines` counts the lines that start in it, `records` the records; `unparsed` lines belong to no record.
-    `first` and `last` are the earliest and latest times seen.
+    `first` and `last` are the earliest and latest times seen; `stopped`, that the rest of the file cannot be read.
     """
 
     bytes: int = 0
@@ -31,6 +31,7 @@ class SplitCounts:
     first: EpochMs | None = None
     last: EpochMs | None = None
     errors: list[str] = field(default_factory=list)
+    stopped: bool = False
     reached: int = 0
     """Where the record starts that was looked at last."""
     _spoiled: dict[str, Spoiled] = field(default_factory=dict)
@@ -40,6 +41,11 @@ class SplitCounts:
         if at is not None:
             self.first = at if self.first is None or at < self.first else self.first
             self.last = at if self.last is None or at > self.last else self.last
+
+    def stop(self, sentence: str) -> None:
+        """Note why reading ended before the file did."""
+        self.stopped = True
+        self.complain(sentence)
 
     def complain(self, sentence: str) -> None:
         """Note what could not be read, once."""

@@ -95,7 +95,9 @@ def _chained(
                 kafka_version=_release(own, members),
                 component=_component(members) or own.component,
                 host=own.host or told.host,
+                closed=any(each.closed for each in members if each.layout == own.layout),
                 continued=position > 0,
+                cut_by_size=rotation.are_cut_by_size([files[each] for each in chain]),
                 continues_in=tuple(files[later] for later in chain[position + 1 :] if later >= gone),
                 followed_by=_followed_by(
                     looks[index], [looks[later] for later in chain[position + 1 :] if later >= gone]
@@ -105,13 +107,16 @@ def _chained(
 
 
 def _followed_by(own: Look, later: Sequence[Look]) -> tuple[str, ...]:
-    """The beginnings of the next files, as far as a record can go on there: a line without an end in any of them."""
+    """The beginnings of the next files, as far as a record can go on there: a line without an end in any of them.
+
+    Whether two halves of a line belong together is told by the other lines beside them.
+    """
     told: list[str] = []
     for each in later:
         if not each.line:
             continue
-        if not own.ended:
-            told.append(each.line)
+        if own.ended is not True:
+            told.append(each.line if own.ended is None else each.head)
         if each.lead is None:
             break
         told.append(each.lead)

@@ -20,6 +20,7 @@ from rebalance_forensics.sources.marking import marks_of
 from rebalance_forensics.sources.sample import Sample, Sampled, has_line_end, sample_of
 from rebalance_forensics.sources.stamps import DateOrder
 from rebalance_forensics.sources.text import text_of
+from rebalance_forensics.sources.torn_lines import ends_with_logger
 
 _UNTIMED = range(80, 90)
 """The ranks of layouts without a time."""
@@ -38,9 +39,10 @@ class FileProfile:
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
-    not one record or event a line; of `suffixed` logs each message ends with a context. A rolled file may begin in
-    the middle of a record (`continued`), and its last record go on in the files that were written after it, with what
-    `followed_by` knows by hashes.
+    not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
+    record with its logger in parentheses. A rolled file may begin in the middle of a record (`continued`), and its last
+    record go on in the files that were written after it, with what `followed_by` knows by hashes; of a log that is
+    `cut_by_size` it goes on in mid-line.
     """
 
     layout: str = layouts.UNKNOWN
@@ -65,7 +67,9 @@ class FileProfile:
     late: bool = False
     readable: bool = True
     defects: tuple[str, ...] = ()
+    closed: bool = False
     continued: bool = False
+    cut_by_size: bool = False
     continues_in: tuple[InputFile, ...] = ()
     followed_by: tuple[str, ...] = ()
 
@@ -100,17 +104,18 @@ class FileProfile:
 class Look:
     """What one file shows by itself, whatever lies beside it and whatever zones the user gives.
 
-    `line` is what its first line is known by, `lead` what its bytes before the first header are, which belong to a
-    record of the file before it: None where it begins with a header. Both are empty where the file is. Its own last
-    line has an end (`ended`), or may go on elsewhere. Of a hundred thousand files not all samples fit into memory; this
-    does.
+    `line` is what its first line is known by, `head` its first lines; `lead` is what its bytes before the first header
+    are, which belong to a record of the file before it: None where it begins with a header. All are empty where the
+    file is. Its own last line has an end (`ended`), or may go on elsewhere; of a packed file nobody knows. Of a hundred
+    thousand files not all samples fit into memory; this does.
     """
 
     found: FileProfile
     dates: Dates
     line: str = ""
     lead: str | None = ""
-    ended: bool = False
+    head: str = ""
+    ended: bool | None = False
 
 
 def look(file: InputFile) -> Look:
@@ -128,6 +133,7 @@ def _look(file: InputFile) -> Look:
         dates=Dates.of(sample),
         line=_hash(b"".join(sample.head.partition(b"\n")[:2])),
         lead=_lead(sample),
+        head=_hash(sample.head),
         ended=has_line_end(file),
     )
 
@@ -183,6 +189,7 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
         partly_dated=_is_partly_dated(headers),
+        closed=_is_closed(sample),
         suffixed=suffixes.are_appended([line.parsed.message for line in headers if line.parsed]),
     )
 
@@ -225,6 +232,14 @@ def _is_dated(headers: Sequence[Sampled]) -> bool:
     stamps = [line.parsed.stamp for line in headers if line.parsed and line.parsed.stamp]
     undated = sum(stamp.form == "time-only" for stamp in stamps)
     return undated * 2 <= len(stamps) or not stamps
+
+
+def _is_closed(sample: Sample) -> bool:
+    """Whether records end with their loggers; some go on in further lines, and the last one may be torn."""
+    first = sample.lines[: sample.head_lines]
+    whole = first if sample.head.endswith(b"\n") else first[:-1]
+    ends = [ends_with_logger(line.line.text, line.parsed) for line in whole if line.parsed]
+    return sum(ends) * 4 > len(ends) * 3
 
 
 def _is_partly_dated(headers: Sequence[Sampled]) -> bool:

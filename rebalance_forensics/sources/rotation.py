@@ -70,6 +70,16 @@ def chains(
     return [_ordered(group, first_times) for group in logs]
 
 
+def are_cut_by_size(chain: Sequence[InputFile]) -> bool:
+    """Whether the files of a log, oldest first, were cut by their size wherever that was: to the byte, that is.
+
+    Whoever waits for the end of a line, or copies and truncates, leaves files of different sizes.
+    """
+    sizes = [file.size for file in chain[:-1]]
+    packed = any(file.codec for file in chain)
+    return len(sizes) > 1 and not packed and sizes[0] > 0 and len(set(sizes)) == 1
+
+
 def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tuple[int, int] | None]) -> bool:
     """Whether any two of these files were written at the same time for most of the shorter one."""
     told = sorted(known for _, _, index in group if (known := ranges[index]) is not None)

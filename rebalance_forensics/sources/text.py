@@ -25,9 +25,10 @@ def is_binary(head: bytes) -> bool:
 
 def text_of(line: bytes) -> str:
     """A line as text, without its end, NULs and the mark in front; bytes that are not UTF-8 become U+FFFD."""
-    text = line.decode("utf-8", "replace").rstrip("\r\n")
+    text = line.decode("utf-8", "replace")
     if "\x00" in text:
         text = text.replace("\x00", "")
+    text = text.rstrip("\r\n")
     return text[1:] if text[:1] in ("\ufeff", "\x1e") else text
 
 

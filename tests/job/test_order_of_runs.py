@@ -223,21 +223,14 @@ class Broker:
         elif step == "tear":
             self._write(count)
         elif step == "pack" and (path := self.directory / f"server.log.{count}").exists():
-            # Whether a packed file ends with a whole line is not looked at: all of it had to be read.
-            if path.read_bytes().endswith(b"\n"):
-                packed(path)
-        elif step == "roll" and self.live.stat().st_size and not self._tears_twice():
+            packed(path)
+        elif step == "roll" and self.live.stat().st_size:
             for number in range(len(list(self.directory.iterdir())), 0, -1):
                 for path in self.directory.glob(f"server.log.{number}*"):
                     if path.name.split(".")[2] == str(number):
                         path.rename(self.directory / path.name.replace(f".{number}", f".{number + 1}", 1))
             (self.directory / "server.log.1").write_bytes(self.live.read_bytes())
             self.live.write_bytes(b"")
-
-    def _tears_twice(self) -> bool:
-        """Whether a second file would end within a line."""
-        torn = [path for path in self.directory.glob("server.log*[!z]") if not path.read_bytes().endswith(b"\n")]
-        return self.live in torn and len(torn) > 1
 
     def _write(self, characters: int) -> None:
         with self.live.open("a") as stream:

@@ -29,6 +29,8 @@ _BESIDE = {
     "defects",
     "starts",
     "header_marks",
+    "closed",
+    "cut_by_size",
     "continues_in",
     "followed_by",
     "kafka_version",
