@@ -1,7 +1,8 @@
-"""A program run in time that grows with the length of the text alone, whatever the text holds: RE2 instead of backtracking.
+"""A program run in time that grows with the length of the text alone, whatever the text holds: by RE2.
 
-RE2 knows neither Python's blanks beyond ASCII nor a look ahead. The one look ahead that templates compile to, "blanks and
-a line break follow", becomes a mark that is put into the text wherever that holds; spans are given in the text without marks.
+RE2 does not backtrack. It knows neither blanks beyond ASCII nor a look ahead. The one look ahead that templates compile
+to, "blanks and a line break follow", becomes a mark that is put into the text wherever that holds; what the groups hold
+is cut from the text without marks.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Automaton:
     def fullmatch(self, text: str) -> tuple[str | None, ...] | None:
         """What the groups hold, None each where a group took no part; None where the text is not of this program."""
         inserted = [found.start() for found in _BREAKS.finditer(text)]
-        # Any other blank does for a mark that is there already: no program has it, and groups are cut from the text itself.
+        # Any other blank does for a mark that is there already: groups are cut from the text itself.
         marked = _with_marks(text.replace(_MARK, "\f"), inserted)
         # JSON may escape half a character, which UTF-8 cannot say.
         match = self._program.fullmatch(marked if marked.isascii() else _SURROGATE.sub("\ufffd", marked))

@@ -33,7 +33,7 @@ IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
 _SHORT = 512
 _FEW_CUTS = 3
-"""Backtracking is quickest where it cannot go far: in a text so short, of a program with so few places to cut it anew."""
+"""Backtracking is quickest where it cannot go far: in so short a text, with so few places to cut it anew."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Program:
     holes: tuple[tuple[str, str], ...]
     constants: dict[str, FieldValue] = field(default_factory=dict)
     cuts: tuple[int, int] = (0, 0)
-    """How many holes of `source` and of `loose` may hold the words behind them, so that a text may be cut there anew."""
+    """How many holes of `source` and of `loose` may hold the words behind them: there a text may be cut anew."""
     _readers: tuple[Types, tuple[_Reader, ...]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:

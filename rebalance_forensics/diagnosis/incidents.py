@@ -45,14 +45,14 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: dict[i
     unordered: list[Fact] = [
         *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
     ]  # fmt: skip
-    facts = InTime(unordered, fact_at)
+    facts = InTime((fact for fact in unordered if id(fact) in explained), fact_at)
     found: Assigned = {}
     since = 0
     last: Draft | None = None
     for rebalance in timeline.rebalances:
         mine = _facts_of(rebalance, facts, since)
         claimed = explained.get(id(rebalance))
-        finding = claimed or next((explained[id(f)] for f in mine if id(f) in explained), None)
+        finding = claimed or next((explained[id(f)] for f in mine), None)
         if claimed is not None and rebalance in claimed.core:
             last = of_finding[id(claimed)]
             found[id(rebalance)] = (last, rebalance.followup or claimed.cause)
@@ -66,7 +66,7 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: dict[i
 
 
 def _begins_something(mine: Sequence[Fact], explained: dict[int, Finding], last: Draft, of: dict[int, Draft]) -> bool:
-    return any(id(f) in explained and of[id(explained[id(f)])] is not last for f in mine)
+    return any(of[id(explained[id(f)])] is not last for f in mine)
 
 
 def _facts_of(rebalance: Rebalance, facts: InTime[Fact], since: int) -> list[Fact]:

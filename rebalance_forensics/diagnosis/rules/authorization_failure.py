@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.build import Timeline
 
 AROUND_MS = 60_000
 JUST_BEFORE_MS = 10_000
-_SENTENCE = re.compile(r"[A-Z][^\[\]]*[Aa]uthoriz.*")
+_SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz.*")
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:
