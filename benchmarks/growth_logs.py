@@ -114,8 +114,8 @@ GROWING: Mapping[str, Callable[[int], str]] = {
             _LATER,
             "[Worker clientId=connect-1, groupId=connect] Joined group at generation 4 with protocol version 2 and got "
             "assignment: Assignment{error=0, leader='connect-1-77aa', leaderUrl='http://a:8083/', offset=5, "
-            f"connectorIds=[{_each(size, 'c{}'.format)}], taskIds=[{_each(size, 'c{}-0'.format)}], revokedConnectorIds=[], "
-            "revokedTaskIds=[], delay=0} with rebalance delay: 0",
+            f"connectorIds=[{_each(size, 'c{}'.format)}], taskIds=[{_each(size, 'c{}-0'.format)}], "
+            "revokedConnectorIds=[], revokedTaskIds=[], delay=0} with rebalance delay: 0",
             "org.apache.kafka.connect.runtime.distributed.DistributedHerder",
         )
     ),

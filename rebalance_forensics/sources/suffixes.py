@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 _SUFFIX = re.compile(
-    r"(?<![ \t])[ \t]++(?:\{(?:[\w.@-]+=[^{}\n]*)?\}|\[(?:[\w.-]{0,80}?(?:trace|span|correlation|request|tenant)[\w.-]{0,80}?[=:][^\[\]\n]*)\]"
+    r"(?<![ \t])[ \t]++(?:\{(?:[\w.@-]+=[^{}\n]*)?\}"
+    r"|\[(?:[\w.-]{0,80}?(?:trace|span|correlation|request|tenant)[\w.-]{0,80}?[=:][^\[\]\n]*)\]"
     r"|(?:[\w.-]{0,80}?(?:[tT]race|[sS]pan|correlation|request|tenant)[\w.-]{0,80}?="
     r"\S*+[ \t]*+){1,8}+)[ \t]*+$",
     re.MULTILINE,

@@ -2,8 +2,8 @@
 
 A backtracking engine that fails has tried every path through the expression. Paths are few, however long the text,
 unless two places p and q can both be left and come back to by the same word w, and that word leads from p to q as well:
-then w repeated n times is read in n ways (p for a while, q from then on), and each costs a walk of its own. Places are the
-characters of the expression; a search adds one before it that takes anything.
+then w repeated n times is read in n ways (p for a while, q from then on), and each costs a walk of its own. Places are
+the characters of the expression; a search adds one before it that takes anything.
 
 What stands behind a place that ends the match whatever follows cannot fail, and is left out. Finite repeats are few.
 """
@@ -85,9 +85,9 @@ class Machine:
                     self.way(self.sequence(branch, start, flags), end)
                 return end
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-                return self._repeat(operation, *value, begin, flags)
+                return self._repeat(operation, value, begin, flags)
             case "ASSERT" | "ASSERT_NOT":
-                return self._look(operation == "ASSERT", *value, begin, flags)
+                return self._look(operation == "ASSERT", value, begin, flags)
             case "AT":
                 return self._at(str(value), begin, flags)
             case "GROUPREF_EXISTS":
@@ -105,7 +105,8 @@ class Machine:
         parsed.state.flags = flags
         return _leaf_mask(repr(node), parsed, flags, is_bytes=self.is_bytes)
 
-    def _repeat(self, operation: str, least: int, most: int, item: Any, begin: int, flags: int) -> int:  # noqa: ANN401
+    def _repeat(self, operation: str, value: Any, begin: int, flags: int) -> int:  # noqa: ANN401 - sre has no types
+        least, most, item = value
         for _ in range(min(least, _FEW)):
             begin = self.sequence(item, begin, flags)
         end = self.state()
@@ -125,7 +126,8 @@ class Machine:
         self.way(hub, end, -1, ahead)
         return end
 
-    def _look(self, wanted: bool, direction: int, item: Any, begin: int, flags: int) -> int:  # noqa: ANN401, FBT001
+    def _look(self, wanted: bool, value: Any, begin: int, flags: int) -> int:  # noqa: ANN401, FBT001 - sre has no types
+        direction, item = value
         end = self.state()
         leaves = [str(node[0]) in _LEAVES for node in item]
         if leaves and leaves[-1] and (len(item) == 1 or (wanted and direction < 0)):
