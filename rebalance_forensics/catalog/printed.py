@@ -14,8 +14,8 @@ _WRAPPER = re.compile(r"(?:[A-Z]\w*|set|frozenset)(?=[(\[])")
 _PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
 _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
-_MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\]]*)\][^)]*\)")
-_BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\]]*)\]")
+_MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
+_BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
 _NODE = re.compile(r"(\S*?):(-?\d+) \(id: (-?\d+) rack: [^)]*\)")
 _COORDINATOR_IDS = 2**30
 _MAX_INT = 2**31 - 1

@@ -18,8 +18,8 @@ from rebalance_forensics.timeline.told import time_of
 WAITED_MS = 10_000
 """Topics that appear in time delay a start; a group that waits longer was not meant to."""
 ONE_WAIT_MS = 60_000
-_MISSING = re.compile(r"\(1\) Source topics? (.+?) (?:are|is) missing")
-_UNFIT = re.compile(r"\(2\) .*?\btopics? ([\w.-]+)")
+_MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
+_UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 
 
 @dataclass(frozen=True, slots=True)

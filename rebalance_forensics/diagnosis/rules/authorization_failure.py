@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.facts import Fact
 
 AROUND_MS = 60_000
 JUST_BEFORE_MS = 10_000
-_SENTENCE = re.compile(r"[A-Z][^\[\]]*[Aa]uthoriz.*")
+_SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz.*")
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:

@@ -47,7 +47,7 @@ HELD_UP = 17
 NOTICED_MS = 10_000
 """The coordinator of a KIP-848 group sees a changed topic at the next heartbeat of any member."""
 STORM = 3
-_TOPICS = re.compile(r"([^\s{},=()]+)=(\[[^\]]*\]|[^,}]*)")
+_TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[[^\[\]]*\]|[^,}]*)")
 
 
 def diagnose(timeline: Timeline) -> Iterator[Finding]:

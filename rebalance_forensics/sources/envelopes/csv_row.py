@@ -18,7 +18,7 @@ REJECT = "2026-11-20 10:15:30,123 INFO joined"
 
 _UNQUOTED = re.compile(r"(?P<text>[\[\d{].{20,}),(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?)\Z", re.DOTALL)
 _LONGEST_TIME = 36
-_HOST = re.compile(r"[A-Za-z][\w.-]*\d[\w.-]*\Z")
+_HOST = re.compile(r"[A-Za-z](?=\D*+\d)[\w.-]*+\Z")
 
 
 def _is_time(cell: str) -> bool:
