@@ -12,10 +12,10 @@ from benchmarks.fuzz.kinds import bytes as blind
 from benchmarks.fuzz.model import Input
 from benchmarks.fuzz.stories import interleaved, shared_log, stories
 
-_SNIPPET = 4
-_FILE = 10
-_IN_FILES = 0.10
-_WHOLE = 0.006
+_SNIPPET = 3
+_FILE = 8
+_IN_FILES = 0.06
+_WHOLE = 0.0015
 _DRIFTS = (timedelta(), timedelta(), timedelta(hours=2), timedelta(hours=-79), timedelta(days=3), timedelta(minutes=7))
 Lines = list[bytes]
 Change = Callable[[random.Random, Lines, list[str]], bytes]
@@ -125,14 +125,14 @@ def _neighbours(rng: random.Random) -> Input:
 
 
 KINDS: dict[str, tuple[float, Callable[[random.Random], Input]]] = {
-    "bytes": (0.26, _simple("bytes")),
-    "lines": (0.24, _simple("lines")),
+    "bytes": (0.27, _simple("bytes")),
+    "lines": (0.25, _simple("lines")),
     "fields": (0.20, _simple("fields")),
     "times": (0.14, _simple("times")),
-    "envelopes": (0.10, _envelopes),
-    "archives": (0.02, _archives),
-    "layout": (0.02, _layout),
-    "neighbours": (0.02, _neighbours),
+    "envelopes": (0.09, _envelopes),
+    "archives": (0.018, _archives),
+    "layout": (0.017, _layout),
+    "neighbours": (0.015, _neighbours),
 }
 """By name, the share of each kind among all inputs, and what makes one."""
 

@@ -38,7 +38,7 @@ EXPECTED = re.compile(
 _OURS = re.compile(r'File "[^"]*(?:rebalance_forensics)/([\w/]+\.py)", line (\d+), in (\S+)')
 _HARM = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _WORD = re.compile(r"[A-Za-z0-9_]{3,}")
-_ESCAPED = ("\\", '""', "#011", "#012", " P ", "^[")
+_ESCAPED = ("\\", '""', "#011", "#012", " P ", "^[", '","')
 _DOCUMENT_ENTRY = 1 << 16
 _PLACES = frozenset({"path", "line", "byte_offset", "id", "evidence_total", "related", "first_seen"})
 

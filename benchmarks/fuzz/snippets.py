@@ -59,12 +59,11 @@ class Snippets:
         ((path, data),) = one.files.items()
         self._file.write_bytes(data)
         try:
-            if watched:
+            batches, found = self._read(one, path), list[Find]()
+            if watched:  # the second time: what is loaded once is no work on this input
                 with Calls() as calls:
-                    batches = self._read(one, path)
-                found = list(calls.finds(len(data)))
-            else:
-                batches, found = self._read(one, path), []
+                    self._read(one, path)
+                found += calls.finds(len(data))
             rows = [row for batch in batches for row in rows_of(batch)]
             found += _told(rows, data, document=bool(one.like and profile_like(one.like).document))
             if investigated and len(rows) > 1:

@@ -10,7 +10,7 @@ from tests.conftest import SHORT_LOG
 
 KEPT = "payments"
 """The group whose lines nobody touches."""
-_MOST_LINES = 24
+_MOST_LINES = 16
 _MOST_FILES = 4
 
 
@@ -30,6 +30,15 @@ def _telling(source: Source) -> bytes:
     """The telling lines with what goes on with them."""
     wanted = {at + more for at in source.telling[:_MOST_LINES] for more in (0, 1) if at + more < len(source.lines)}
     return b"".join(source.lines[at] + b"\n" for at in sorted(wanted))
+
+
+def short_stories() -> dict[str, dict[str, bytes]]:
+    """What lies untouched beside damaged inputs: a broker that loses a member, and the beginning of a sample."""
+    crash = {path: b"".join(data.splitlines(keepends=True)[:8]) for path, data in stories()["process-crash"].items()}
+    return {
+        "untouched-broker": {"broker-1/server.log": SHORT_LOG.encode()},
+        "untouched-crash": dict(list(crash.items())[-2:]),
+    }
 
 
 def shared_log() -> tuple[list[bytes], list[bytes]]:
