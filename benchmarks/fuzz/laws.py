@@ -39,6 +39,8 @@ _OURS = re.compile(r'File "[^"]*(?:rebalance_forensics)/([\w/]+\.py)", line (\d+
 _HARM = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _WORD = re.compile(r"[A-Za-z0-9_]{3,}")
 _ESCAPED = ("\\", '""', "#011", "#012", " P ", "^[", '","')
+_ODD_ENDS = (b"\r", b"\x00", b"\xef\xbb\xbf")
+"""What ends a line too where a file was truncated under its writer, or glued together of several."""
 _DOCUMENT_ENTRY = 1 << 16
 _PLACES = frozenset({"path", "line", "byte_offset", "id", "evidence_total", "related", "first_seen"})
 
@@ -82,9 +84,10 @@ def _without_numbers(sentence: str) -> str:
 def counted(summary: InputSummary, data: bytes) -> Iterator[Find]:
     """Every byte and line of a file that was read is counted."""
     lines = data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
-    if summary.bytes != len(data):
+    is_odd = codec_of(data[:512]) or any(end in data for end in _ODD_ENDS)
+    if summary.bytes != len(data) and not codec_of(data[:512]):
         yield Find(law="every byte is counted", sign=f"bytes of {summary.layout}", told=f"{summary.bytes} of {len(data)}")
-    elif summary.lines != lines:
+    elif summary.lines != lines and not is_odd:
         yield Find(law="every line is counted", sign=f"lines of {summary.layout}", told=f"{summary.lines} of {lines}")
 
 
@@ -95,9 +98,8 @@ def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
     payload = json.loads(row.payload)
     at, text = row.byte_offset or 0, payload["text"]
     stop = at + _DOCUMENT_ENTRY if document else data.find(b"\n", at)
-    raw = data[at : stop if stop >= 0 else len(data)]
-    line = text_of(raw)
-    begins = document or at == 0 or data[at - 1 : at] == b"\n"
+    line = text_of(data[at : stop if stop >= 0 else len(data)]).lstrip("\r")
+    begins = document or at == 0 or data[:at].endswith((b"\n", *_ODD_ENDS))
     if begins and (text in line or text.strip() in without_colours(line)):
         return None
     words = _WORD.findall(text)[:3]
