@@ -39,7 +39,7 @@ _OURS = re.compile(r'File "[^"]*(?:rebalance_forensics)/([\w/]+\.py)", line (\d+
 _HARM = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _WORD = re.compile(r"[A-Za-z0-9_]{3,}")
 _ESCAPED = ("\\", '""', "#011", "#012", " P ", "^[", '","')
-_ODD_ENDS = (b"\r", b"\x00", b"\xef\xbb\xbf")
+_ODD_ENDS = (b"\r", b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 """What ends a line too where a file was truncated under its writer, or glued together of several."""
 _DOCUMENT_ENTRY = 1 << 16
 _PLACES = frozenset({"path", "line", "byte_offset", "id", "evidence_total", "related", "first_seen"})
