@@ -35,6 +35,8 @@ EXPECTED = re.compile(
     r"|cannot be read \(|does not exist|the JSON is cut or broken|the rest is no JSON"
 )
 """What the program may say of a damaged input; any other sentence is a mistake of ours that was isolated."""
+_OUR_DEFECT = "report it as a bug"
+"""What every sentence about a mistake of ours ends with."""
 _OURS = re.compile(r'File "[^"]*(?:rebalance_forensics)/([\w/]+\.py)", line (\d+), in (\S+)')
 _HARM = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _WORD = re.compile(r"[A-Za-z0-9_]{3,}")
@@ -69,12 +71,17 @@ def complaints(summaries: Iterable[InputSummary], report: Report) -> Iterator[tu
     """By path, sentences that no damaged input explains, and rules that broke off; what is isolated counts too."""
     for summary in summaries:
         for sentence in summary.errors:
-            if not EXPECTED.search(sentence):
+            if not is_expected(sentence):
                 yield summary.path, Find(law="no mistake is isolated", sign=_without_numbers(sentence), told=sentence)
     for gap in report.gaps:
-        if "report it as a bug" in gap.consequence and NOT_INVESTIGATED not in gap.what:
+        if _OUR_DEFECT in gap.consequence and NOT_INVESTIGATED not in gap.what:
             cause = re.sub(r"group .* had a case", "group … had a case", gap.what, flags=re.DOTALL)
             yield "", Find(law="no rule breaks off", sign=cause[:120], told=gap.what)
+
+
+def is_expected(sentence: str) -> bool:
+    """Whether this is said of a damaged input, and not of a mistake of ours."""
+    return _OUR_DEFECT not in sentence and EXPECTED.search(sentence) is not None
 
 
 def _without_numbers(sentence: str) -> str:
