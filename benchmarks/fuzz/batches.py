@@ -125,32 +125,14 @@ def _outputs(root: Path, number: int) -> list[Find]:
 
 
 def _told(inputs: Mapping[int, Input], analysis: Analysis, report: dict[str, Any]) -> Iterator[tuple[int, Find]]:
-    plain = {file.path: Path(file.location) for file in analysis.plan.files if not file.codec and not file.members}
-    documents = {
-        file.path
-        for file, profile in zip(analysis.plan.files, analysis.plan.profiles, strict=True)
-        if profile.document
-    }
+    """All laws on what one run says."""
     anybody = min(inputs)
-    for batch in analysis.rows.to_batches():
-        for row in rows_of(batch):
-            number = _number(row.path or row.cluster or "", anybody)
-            if row.kind == Kind.FAILURE:
-                yield from ((_number(row.cluster or "", anybody), find) for find in laws.isolated([row]))
-            elif row.kind != Kind.COUNTS and row.path in plain and inputs[number].kind not in ("layout", "archives"):
-                data = plain[row.path].read_bytes()
-                if find := laws.in_place(row, data, document=row.path in documents):
-                    yield number, find
+    yield from _in_rows(inputs, analysis, anybody)
     for path, find in laws.complaints(analysis.report.inputs, analysis.report):
         yield _number(path, anybody), find
-    for summary in analysis.report.inputs:
-        number = _number(summary.path, anybody)
-        whole = summary.path in plain and inputs[number].kind not in ("layout", "archives") and summary.lines
-        if whole and summary.path not in documents:
-            yield from ((number, find) for find in laws.counted(summary, plain[summary.path].read_bytes()))
     for cluster in UNTOUCHED:
-        if laws.part_of(report, cluster) != alone(cluster):
-            told = f"{json.dumps(alone(cluster))}\nbecame\n{json.dumps(laws.part_of(report, cluster))}"
+        if (now := laws.part_of(report, cluster)) != alone(cluster):
+            told = f"{json.dumps(alone(cluster))}\nbecame\n{json.dumps(now)}"
             yield anybody, Find(law="a damaged neighbour changes nothing", sign=cluster, told=told)
     for number, one in inputs.items():
         if one.kept:
@@ -158,6 +140,32 @@ def _told(inputs: Mapping[int, Input], analysis: Analysis, report: dict[str, Any
             if said != kept_alone():
                 told = f"{kept_alone()}\nbecame\n{said}"
                 yield number, Find(law="another group's lines change nothing", sign="shared log", told=told)
+
+
+def _in_rows(inputs: Mapping[int, Input], analysis: Analysis, anybody: int) -> Iterator[tuple[int, Find]]:
+    """Groups that broke off, texts that stand nowhere, bytes that nobody counted."""
+    told_by = dict(zip((file.path for file in analysis.plan.files), analysis.plan.profiles, strict=True))
+    plain = {
+        file.path: Path(file.location)
+        for file in analysis.plan.files
+        if not file.codec and not file.members and inputs[_number(file.path, anybody)].kind not in _MOVED
+    }
+    for batch in analysis.rows.to_batches():
+        for row in rows_of(batch):
+            if row.kind == Kind.FAILURE:
+                yield from ((_number(row.cluster or "", anybody), find) for find in laws.isolated([row]))
+            elif row.kind != Kind.COUNTS and row.path in plain:
+                is_document = told_by[row.path].document is not None
+                if find := laws.in_place(row, plain[row.path].read_bytes(), document=is_document):
+                    yield _number(row.path, anybody), find
+    for summary in analysis.report.inputs:
+        if summary.path in plain and summary.lines and told_by[summary.path].document is None:
+            data = plain[summary.path].read_bytes()
+            yield from ((_number(summary.path, anybody), find) for find in laws.counted(summary, data))
+
+
+_MOVED = frozenset({"layout", "archives"})
+"""Kinds whose records may stand in two files, or in none as they are."""
 
 
 def _number(path: str, otherwise: int) -> int:

@@ -51,7 +51,9 @@ class Done:
 
     def text(self) -> str:
         """One line of JSON."""
-        told = {name: getattr(self, name) for name in ("chunk", "kinds", "damages", "checks", "bytes", "cpu_s", "finds")}
+        told = {
+            name: getattr(self, name) for name in ("chunk", "kinds", "damages", "checks", "bytes", "cpu_s", "finds")
+        }
         return json.dumps(told)
 
 

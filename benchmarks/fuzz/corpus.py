@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import accumulate
-from pathlib import Path
 from types import ModuleType
 
 from benchmarks.measuring import ROOT

@@ -1,4 +1,4 @@
-"""What must hold whatever the input: nothing of ours breaks, nothing is made up, nothing is lost, no work without bound.
+"""What must hold whatever the input: nothing of ours breaks, nothing is made up or lost, no work is without bound.
 
 What may differ between a story told alone and the same one among damaged neighbours: `related`, for it names the
 incidents of other groups. Zones, clocks and hosts are those of a cluster, and every neighbour is a cluster of its own.
@@ -93,7 +93,9 @@ def counted(summary: InputSummary, data: bytes) -> Iterator[Find]:
     lines = data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     is_odd = codec_of(data[:512]) or any(end in data for end in _ODD_ENDS)
     if summary.bytes != len(data) and not codec_of(data[:512]):
-        yield Find(law="every byte is counted", sign=f"bytes of {summary.layout}", told=f"{summary.bytes} of {len(data)}")
+        yield Find(
+            law="every byte is counted", sign=f"bytes of {summary.layout}", told=f"{summary.bytes} of {len(data)}"
+        )
     elif summary.lines != lines and not is_odd:
         yield Find(law="every line is counted", sign=f"lines of {summary.layout}", told=f"{summary.lines} of {lines}")
 

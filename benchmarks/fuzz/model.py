@@ -11,8 +11,8 @@ class Input:
     """Files by their path, and what was done to them.
 
     `whole` inputs go through a run with all its outputs. The lines of others are read as what the undamaged log
-    was, `like` (corpus.profile_like); without it they are told anew among other inputs. `kept` names the undamaged story whose group's
-    lines stand untouched among the others.
+    was, `like` (corpus.profile_like); without it they are told anew among other inputs. `kept` names the undamaged
+    story whose group's lines stand untouched among the others.
     """
 
     kind: str

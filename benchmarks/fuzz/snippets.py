@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
+from typing import Self
 
 import pyarrow as pa
 
@@ -31,11 +32,13 @@ class Calls:
     def __init__(self) -> None:
         self.number = 0
 
-    def __enter__(self) -> Calls:
+    def __enter__(self) -> Self:
+        """Begin to count."""
         sys.setprofile(self._count)
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End."""
         sys.setprofile(None)
 
     def _count(self, _frame: FrameType, event: str, _argument: object) -> None:
@@ -69,7 +72,9 @@ class Snippets:
             if investigated and len(rows) > 1:
                 found += _investigated(batches)
             if twice and rows != [row for batch in self._read(one, path) for row in rows_of(batch)]:
-                found.append(Find(law="the same input says the same", sign="events", told="another answer the second time"))
+                found.append(
+                    Find(law="the same input says the same", sign="events", told="another answer the second time")
+                )
         except Exception as error:  # noqa: BLE001 - whatever it was, it is a find
             return [broken(error)]
         return found

@@ -35,9 +35,9 @@ def summary(seed: int, chunks: Iterable[Done]) -> str:
             finds[find["law"], find["sign"]].append(find["number"])
     total = kinds.total()
     each = f"{cpu / total * 1000:.1f} ms each" if total else ""
+    found = f"{sum(map(len, finds.values())):,} finds of {len(finds)} signs"
     parts = [
-        f"{total:,} inputs of seed {seed}, {size / 1e6:,.0f} MB, {cpu / 60:.0f} minutes of CPU, {each}; "
-        f"{sum(map(len, finds.values())):,} finds of {len(finds)} signs.\n",
+        f"{total:,} inputs of seed {seed}, {size / 1e6:,.0f} MB, {cpu / 60:.0f} minutes of CPU, {each}; {found}.\n",
         table(("kind", "inputs"), [(kind, f"{number:,}") for kind, number in kinds.most_common()]),
         table(("checked", "inputs"), [(words, f"{checks[name]:,}") for name, words in CHECKS.items()]),
     ]

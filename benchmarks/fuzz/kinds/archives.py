@@ -42,7 +42,10 @@ def tarred(files: Mapping[str, bytes], rng: random.Random) -> bytes:
             archive.addfile(info, io.BytesIO(data))
         if rng.random() < 0.2:
             link = tarfile.TarInfo("link.log")
-            link.type, link.linkname = rng.choice((tarfile.SYMTYPE, tarfile.LNKTYPE)), rng.choice(("/dev/zero", "..", "x"))
+            link.type, link.linkname = (
+                rng.choice((tarfile.SYMTYPE, tarfile.LNKTYPE)),
+                rng.choice(("/dev/zero", "..", "x")),
+            )
             archive.addfile(link)
     return out.getvalue()
 

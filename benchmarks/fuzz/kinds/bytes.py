@@ -9,8 +9,8 @@ Damage = Callable[[random.Random, bytes], bytes]
 _INSERTED = (
     *(b"\x00", b"\x00" * 17, b"\x00" * 4096, b"\r", b"\r\n", b"\n", b"\n\n", b"\xef\xbb\xbf", b"\xff\xfe", b"\x1e"),
     *(b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x80\xae", b"\xe2\x80\xa8", b"\x85", b"\x0b\x0c"),
-    *(b"\x1b[31m", b"\x1b]0;x\x07", b"\x08\x08", b'"', b"'", b"\\", b"\\u0000", b"{", b"}", b"[", b"]", b"(", b",", b"\t"),
-    *(b"%s%n", b"</script>", b"\xc2\xa0", b"\xf0\x9f\x98\x80"),
+    *(b"\x1b[31m", b"\x1b]0;x\x07", b"\x08\x08", b'"', b"'", b"\\", b"\\u0000", b"{", b"}", b"[", b"]", b"("),
+    *(b",", b"\t", b"</script>", b"%s%n", b"\xc2\xa0", b"\xf0\x9f\x98\x80"),
 )  # fmt: skip
 
 

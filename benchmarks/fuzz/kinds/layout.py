@@ -68,7 +68,11 @@ def copy(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
 
 def outputs(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
     """What looks like a report of ours lies between them."""
-    said = (b'{"schema_version": 1, "tool": {"name": "rebalance-forensics"', b"<!doctype html>\n<title>rebalance", b"[{}")
+    said = (
+        b'{"schema_version": 1, "tool": {"name": "rebalance-forensics"',
+        b"<!doctype html>\n<title>rebalance",
+        b"[{}",
+    )
     return {**files, rng.choice(("report.json", "report.html", "events.json")): rng.choice(said)}
 
 

@@ -17,7 +17,7 @@ def drop(rng: random.Random, lines: Lines) -> Lines:
 def repeat(rng: random.Random, lines: Lines) -> Lines:
     """One stands there several times."""
     at = rng.randrange(len(lines))
-    return lines[:at] + [lines[at]] * rng.choice((2, 2, 5, 60)) + lines[at + 1 :]
+    return [*lines[:at], *([lines[at]] * rng.choice((2, 2, 5, 60))), *lines[at + 1 :]]
 
 
 def swap(rng: random.Random, lines: Lines) -> Lines:
@@ -28,7 +28,7 @@ def swap(rng: random.Random, lines: Lines) -> Lines:
 def join(rng: random.Random, lines: Lines) -> Lines:
     """Two writers, one line."""
     at = rng.randrange(len(lines))
-    return lines[:at] + [b"".join(lines[at : at + 2])] + lines[at + 2 :]
+    return [*lines[:at], b"".join(lines[at : at + 2]), *lines[at + 2 :]]
 
 
 def interleave(rng: random.Random, lines: Lines) -> Lines:
@@ -59,7 +59,11 @@ def giant(rng: random.Random, lines: Lines) -> Lines:
     line = lines[at]
     start = rng.randint(0, len(line))
     piece = line[start : start + rng.randint(1, 40)] or b"x"
-    return [*lines[:at], line[:start] + piece * (rng.choice((500, 5_000)) // len(piece)) + line[start:], *lines[at + 1 :]]
+    return [
+        *lines[:at],
+        line[:start] + piece * (rng.choice((500, 5_000)) // len(piece)) + line[start:],
+        *lines[at + 1 :],
+    ]
 
 
 def indent(rng: random.Random, lines: Lines) -> Lines:

@@ -16,7 +16,9 @@ _LOGGER = re.compile(
     re.MULTILINE,
 )
 # What shows that an exception follows; its first line may be any text.
-_TRACE = re.compile(r"^(?:\s+at |\s+\.\.\. \d|\s*Caused by: |Traceback |\s*[\w.$]*(?:Exception|Error|Throwable)\b)", re.MULTILINE)
+_TRACE = re.compile(
+    r"^(?:\s+at |\s+\.\.\. \d|\s*Caused by: |Traceback |\s*[\w.$]*(?:Exception|Error|Throwable)\b)", re.MULTILINE
+)
 _BRACKETED = re.compile(r"   \[(?P<logger>(?:[\w$-]+\.)*[A-Z][\w$]*)\][ \t]*\r?(?=\n|\Z)")
 
 
@@ -41,7 +43,7 @@ def logger_in_parentheses(parsed: Parsed) -> Parsed:
 
 
 def _ended(parsed: Parsed, logger: re.Match[str] | None) -> Parsed:
-    """A message whose first line ends with the logger is over there, but for a trace: the rest is another's torn line."""
+    """A message whose first line ends with the logger ends there, but for a trace; what follows is a torn line."""
     first, newline, rest = parsed.message.partition("\n")
     if logger is None or not newline or logger.start() > len(first) or _TRACE.search(rest):
         return parsed
