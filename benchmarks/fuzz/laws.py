@@ -112,10 +112,15 @@ def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
     if begins and (text in line or text.strip() in without_colours(line)):
         return None
     words = _WORD.findall(text)[:3]
-    if begins and (document or any(mark in line for mark in _ESCAPED)) and all(word in line for word in words):
+    if begins and (document or _is_escaped(line)) and all(word in line for word in words):
         return None
     told = f"{row.path} at {at}: {text[:300]!r} is said to stand in {line[:300]!r}"
     return Find(law="an event's text stands at its offset", sign=f"{row.event}, {row.pattern}", told=told)
+
+
+def _is_escaped(line: str) -> bool:
+    """Whether a collector may have written the text in other characters; rows of CSV begin with a quote."""
+    return line.startswith('"') or any(mark in line for mark in _ESCAPED)
 
 
 def part_of(report: dict[str, Any], cluster: str) -> dict[str, Any]:
