@@ -6,14 +6,21 @@ import re
 from collections.abc import Iterable, Iterator
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b\x08")) + b"\x7f"
+# What PowerShell's `>>` appends to a log in plain ASCII.
+_UTF_16 = re.compile(rb"(?:[\t\n\r -~]\x00){8,}|(?:\x00[\t\n\r -~]){8,}")
 _BINARY_SHARE = 0.05
 _UNDECODABLE_SHARE = 0.3
 _SAMPLE = 1 << 16
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether this cannot be the beginning of a log; runs of NUL do not count, a truncated and regrown log has them."""
+    """Whether this cannot be the beginning of a log.
+
+    Runs of NUL do not count, a truncated and regrown log has them; nor do lines in UTF-16 between others.
+    """
     sample = head[:_SAMPLE].replace(b"\x00\x00", b"").lstrip(b"\x00")
+    if b"\x00" in sample:
+        sample = _UTF_16.sub(b"", sample)
     if not sample:
         return False
     controls = len(sample) - len(sample.translate(None, _CONTROLS))

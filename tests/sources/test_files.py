@@ -191,6 +191,14 @@ def test_an_empty_directory_is_told(tmp_path: Path) -> None:
     assert "without any file" in discover([str(tmp_path)]).errors[0][1]
 
 
+def test_a_log_with_some_lines_in_utf_16_is_no_binary_file(tmp_path: Path) -> None:
+    lines = LOG.decode().splitlines(keepends=True)
+    mixed = b"".join(line.encode("utf-16-le" if n % 3 == 0 else "utf-8") for n, line in enumerate(lines))
+    (tmp_path / "server.log").write_bytes(b"a line before\n" + mixed)
+    found = discover([str(tmp_path)])
+    assert [file.path for file in found.files] == ["server.log"]
+
+
 def test_a_binary_file_is_told_and_not_read(tmp_path: Path) -> None:
     found = found_in(tmp_path, "00000000000000000000.log", bytes(range(256)) * 64)
     assert found.files == ()
