@@ -33,7 +33,7 @@ EXPECTED = re.compile(
     r"|archive is damaged|the other members were|is encrypted|nested more than"
     r"|what came before was|is a directory without any file|has no end; it was cut|only its beginning was read"
     r"|cannot be read \(|does not exist|the JSON is cut or broken|the rest is no JSON"
-    r"|is a link to |is a link, not a file|is a link that leads nowhere|is a device or a pipe"
+    r"|is a link to |is a link, not a file|is a link that leads nowhere|cannot be looked at|is a device or a pipe"
     r"|is a \w+, not a file|is packed with|takes more than .* to unpack|its archive ends after"
     r"|the table of contents at the end of this zip|it is no archive any more"
     r"|its last line, at byte .*, is torn|begins with the rest of a record"

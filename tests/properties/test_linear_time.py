@@ -11,6 +11,7 @@ from rebalance_forensics.sources import in_bulk, line_by_line
 from rebalance_forensics.sources.files import discover
 from rebalance_forensics.sources.line_starts import LineStarts
 from rebalance_forensics.sources.neighbours import profile
+from rebalance_forensics.sources.places import Place
 from rebalance_forensics.sources.reading import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 
@@ -60,9 +61,8 @@ class Steps:
         return self.taken
 
 
-def in_small_chunks(location: str, members: tuple[str, ...], start: int = 0) -> Iterator[bytes]:
-    del members
-    data = Path(location).read_bytes()[start:]
+def in_small_chunks(place: Place, start: int = 0) -> Iterator[bytes]:
+    data = Path(place.location).read_bytes()[start:]
     return iter([data[at : at + CHUNK] for at in range(0, len(data), CHUNK)])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import takewhile
 
 from rebalance_forensics.sources.layouts.base import Parsed
 
@@ -17,7 +18,8 @@ _LOGGER = re.compile(
 )
 # What shows that an exception follows; its first line may be any text.
 _TRACE = re.compile(
-    r"^(?:\s+at |\s+\.\.\. \d|\s*Caused by: |Traceback |\s*[\w.$]*(?:Exception|Error|Throwable)\b)", re.MULTILINE
+    r"^(?:[ \t]++(?:at |\.\.\. \d)|[ \t]*+(?:Caused by: |Traceback |[\w.$]*(?:Exception|Error|Throwable)\b))",
+    re.MULTILINE,
 )
 _BRACKETED = re.compile(r"   \[(?P<logger>(?:[\w$-]+\.)*[A-Z][\w$]*)\][ \t]*\r?(?=\n|\Z)")
 
@@ -43,11 +45,12 @@ def logger_in_parentheses(parsed: Parsed) -> Parsed:
 
 
 def _ended(parsed: Parsed, logger: re.Match[str] | None) -> Parsed:
-    """A message whose first line ends with the logger ends there, but for a trace; what follows is a torn line."""
+    """A message whose first line ends with the logger ends there, but for indented lines; any other is a torn one."""
     first, newline, rest = parsed.message.partition("\n")
     if logger is None or not newline or logger.start() > len(first) or _TRACE.search(rest):
         return parsed
-    return replace(parsed, message=first)
+    indented = takewhile(lambda line: line[:1] in (" ", "\t"), rest.split("\n"))
+    return replace(parsed, message="\n".join((first, *indented)))
 
 
 def logger_in_brackets(parsed: Parsed) -> Parsed:
