@@ -15,7 +15,6 @@ from typing import Any
 
 from benchmarks.fuzz.model import Find
 from rebalance_forensics.pipeline.schemas import Kind, Row
-from rebalance_forensics.report.caveats import NOT_INVESTIGATED
 from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
@@ -83,7 +82,7 @@ def complaints(summaries: Iterable[InputSummary], report: Report) -> Iterator[tu
             if not is_expected(sentence):
                 yield summary.path, Find(law="no mistake is isolated", sign=_without_numbers(sentence), told=sentence)
     for gap in report.gaps:
-        if _OUR_DEFECT in gap.consequence and NOT_INVESTIGATED not in gap.what:
+        if _OUR_DEFECT in gap.consequence and gap.kind != "failed":
             cause = re.sub(r"group .* had a case", "group … had a case", gap.what, flags=re.DOTALL)
             yield "", Find(law="no rule breaks off", sign=cause[:120], told=gap.what)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -95,6 +97,9 @@ KeepWarmOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.", show_default=False)]
+WhyOption = Annotated[
+    bool, typer.Option("--why", help="Show how each incident was judged: every cause against every sign.")
+]
 
 
 def analyze(
@@ -122,6 +127,7 @@ def analyze(
     unpack_ratio: UnpackRatioOption = 1000,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
+    why: WhyOption = False,
 ) -> None:
     """Find out why consumer groups rebalanced, and prove it.
 
@@ -144,20 +150,20 @@ def analyze(
         """The analysis as it is shown, once all other outputs are written."""
         return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
 
-    shows = None if outputs.fills_stdout else verbosity
+    rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why)
     if follow:
-        leave(follow_logs(paths, options, written, verbosity=shows, fail_on=fail_on, keep_events=keep_events))
+        leave(follow_logs(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
     analysis = written(run(paths, options, keep_events=keep_events))
     code = exit_code(analysis, fail_on)
-    if shows is not None:
-        code = _show(analysis.report, verbosity, code, alone=not outputs.anything)
+    if rendered is not None:
+        code = _show(analysis.report, rendered, code, alone=not outputs.anything)
     leave(code)
 
 
-def _show(report: Report, verbosity: int, code: int, *, alone: bool) -> int:
+def _show(report: Report, rendered: Callable[[Report], str], code: int, *, alone: bool) -> int:
     """Print the report; where a defect of ours keeps it from being printed, the files that were written are left."""
     try:
-        text = _rendered(report, verbosity=verbosity)
+        text = rendered(report)
     except Exception as error:
         if alone:
             raise
@@ -167,7 +173,7 @@ def _show(report: Report, verbosity: int, code: int, *, alone: bool) -> int:
     return code
 
 
-def _rendered(report: Report, *, verbosity: int) -> str:
+def _rendered(report: Report, *, verbosity: int, why: bool) -> str:
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
 
-    return render(report, width=width(), color=colored(), verbosity=verbosity)
+    return render(report, width=width(), color=colored(), verbosity=verbosity, why=why)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rebalance_forensics.cli.outcomes import OK, PARTIAL, colored, say, warn, warn_all, width
+from rebalance_forensics.cli.outcomes import OK, PARTIAL, say, warn, warn_all
 from rebalance_forensics.cli.running import exit_code
 from rebalance_forensics.defects import sentence
 
@@ -25,8 +25,8 @@ def follow(
     paths: Sequence[str],
     options: AnalyzeOptions,
     write: Callable[[Analysis], Analysis],
+    rendered: Callable[[Report], str] | None,
     *,
-    verbosity: int | None,
     fail_on: SeverityName | None,
     keep_events: bool,
 ) -> int:
@@ -47,9 +47,9 @@ def follow(
         states.update({one.id: _state(one) for one in changed})
         warn_all(error for one in analysis.report.inputs for error in one.errors)
         codes.append(exit_code(shown, fail_on))
-        if changed and verbosity is not None:
+        if changed and rendered is not None:
             try:
-                text = _rendered(_only(shown.report, {one.id for one in changed}), verbosity)
+                text = rendered(_only(shown.report, {one.id for one in changed}))
             except Exception as error:  # noqa: BLE001 - whatever it was, the next incidents may be told
                 warn(f"{sentence('an incident could not be printed', error)}.")
                 codes[-1] = PARTIAL
@@ -66,8 +66,8 @@ def follow(
 
 def _state(incident: Incident) -> State:
     """What about an incident is worth saying again when it changes."""
-    causes = [(cause.cause, *(culprit.name for culprit in cause.culprits)) for cause in incident.root_causes]
-    return incident.severity, incident.ongoing, tuple(causes)
+    verdict = incident.root_causes[0]
+    return incident.severity, incident.ongoing, verdict.cause, tuple(culprit.name for culprit in verdict.culprits)
 
 
 def _only(report: Report, ids: set[str]) -> Report:
@@ -79,9 +79,3 @@ def _only(report: Report, ids: set[str]) -> Report:
         groups=tuple(group for group in report.groups if (group.cluster, group.group) in groups),
         gaps=(),
     )
-
-
-def _rendered(report: Report, verbosity: int) -> str:
-    from rebalance_forensics.report.terminal import render  # noqa: PLC0415 - renderers load slowly
-
-    return render(report, width=width(), color=colored(), verbosity=verbosity)

@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from rebalance_forensics.diagnosis.finding import LIKELY, PROBABLE
-from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.rebalancing import (
     AssignmentComputed,
@@ -24,14 +21,13 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
 from rebalance_forensics.timeline.names import name_in_member_id, streams_thread
+from rebalance_forensics.timeline.session_timeouts import number_of, session_timeout_of
 
 T = TypeVar("T")
 
 TOGETHER_MS = 45_000
 """Threads of one process that go together are evicted within a session timeout of each other."""
 NEAR_MS = 2_500
-SOON_MS = 20_000
-"""Logs that end within this of a departure show no return because they show nothing."""
 SILENT = ("session-expired", "expelled", "vanished")
 """Departures of members that said nothing of leaving."""
 _ENDING = ("PENDING_SHUTDOWN", "DEAD")
@@ -78,14 +74,6 @@ class Absence:
         found += self.stop.events if self.stop else []
         found += self.start.events[:1] if self.start else []
         return found + [e for a in self.arrivals for e in a.events[:2]]
-
-
-def sure_it_stays_away(timeline: Timeline, away: Absence) -> float:
-    """How sure an absence can be taken for a lasting one."""
-    # A Streams instance that closes sends no LeaveGroup: its successor may wait for the old session to expire.
-    soon = max(SOON_MS, session_timeout_ms(timeline)) if away.actor.kind == "instance" else SOON_MS
-    ends_soon = away.back_at is None and away.start is None and timeline.last - away.at < soon
-    return PROBABLE if ends_soon else LIKELY
 
 
 def only_listed(fact: Arrival | Departure) -> bool:
@@ -223,19 +211,12 @@ def session_told_ms(timeline: Timeline) -> int | None:
 
 
 def _session_told_ms(timeline: Timeline) -> int | None:
-    for event in reversed(timeline.of(MemberLoaded, MemberLeft)):
-        assert isinstance(event, MemberLoaded | MemberLeft)
-        if event.session_timeout_ms is not None:
-            return event.session_timeout_ms
-    # From KIP-848 on the broker sets it: what a client prints is not used.
-    own = timeline.protocol in ("classic", "unknown")
-    name = "session.timeout.ms" if own else f"group.{timeline.protocol}.session.timeout.ms"
-    return setting(timeline, name, 0) or None
+    return session_timeout_of(timeline.own, timeline.protocol, timeline.settings) or None
 
 
 def setting(timeline: Timeline, name: str, default: int) -> int:
     """A number among the settings the logs show."""
-    number = number_in(timeline.settings.get(name, ""))
+    number = number_of(timeline.settings.get(name, ""))
     return default if number is None else number
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeGuard
 
-from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.diagnosis.partition_of_group import OFFSETS_PARTITIONS, offsets_partition
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import place_name
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import name_in_member_id
+from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.told import time_of
 
 Value = str | int | bool | None
@@ -103,7 +103,7 @@ class Witness:
     def _offsets_partition(self) -> int:
         told = [e.speaker.offsets_partition for e in self.timeline.own if e.group is not None]
         known = next((p for p in told if p is not None), None)
-        number = number_in(self.timeline.settings.get("offsets.topic.num.partitions", ""))
+        number = number_of(self.timeline.settings.get("offsets.topic.num.partitions", ""))
         partitions = number or OFFSETS_PARTITIONS
         return known if known is not None else offsets_partition(self.timeline.group, partitions)
 
@@ -274,7 +274,7 @@ def _meant(wanted: Value, witness: Witness) -> Iterable[Value]:
 
 
 def _digits(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and number_in(value) is not None
+    return isinstance(value, str) and number_of(value) is not None
 
 
 def _is(value: object, wanted: Value) -> bool:

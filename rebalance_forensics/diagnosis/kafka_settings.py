@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-_LONGEST = 19
-
 SETTINGS: dict[str, str] = {
     "acceptable.recovery.lag": "Streams, 10000 records: a warm-up that lags less than this has caught up.",
     "allow.everyone.if.no.acl.found": "Broker, false: without an ACL for the group or topic nobody may use it.",
@@ -70,8 +68,3 @@ SETTINGS: dict[str, str] = {
         "from the group. Under KIP-848 the broker's group.consumer.session.timeout.ms (45 s) counts instead."
     ),
 }
-
-
-def number_in(value: str) -> int | None:
-    """The number that a setting holds; None for a word, and for digits that no long holds."""
-    return int(value) if value.isdecimal() and len(value) <= _LONGEST else None

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.diagnosis.rounds import Round, rounds_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
@@ -15,6 +14,7 @@ from rebalance_forensics.events.membership import MemberDescribed, MemberFailed,
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.model import Spacing
+from rebalance_forensics.timeline.session_timeouts import number_of
 
 PROBING = "probing.rebalance.interval.ms"
 SCHEDULED = "scheduled.rebalance.max.delay.ms"
@@ -70,7 +70,7 @@ class _Clock:
     def values(self, setting: str) -> list[tuple[int, bool]]:
         """The configured value, else what the default may be."""
         told = self.timeline.settings.get(setting, "")
-        if (number := number_in(told)) is not None:
+        if (number := number_of(told)) is not None:
             return [(number, True)]
         if setting in self.observed:
             return [(value, True) for value in sorted(self.observed[setting])]

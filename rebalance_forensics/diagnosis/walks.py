@@ -17,7 +17,7 @@ def walks(steps: Iterable[T], at: Callable[[T], int], whom: Callable[[T], Hashab
     ordered = sorted(steps, key=at)
     found: list[list[T]] = []
     for run in _without_returns(ordered, at, whom):
-        found += _at_one_pace(run, at)
+        found += _at_one_pace(run, at, whom)
     return found
 
 
@@ -35,13 +35,16 @@ def _without_returns(ordered: list[T], at: Callable[[T], int], whom: Callable[[T
     return found
 
 
-def _at_one_pace(run: list[T], at: Callable[[T], int]) -> list[list[T]]:
-    """Cut where a gap is much longer than the others; of two steps nobody knows a pace but the usual one."""
-    gaps = [at(b) - at(a) for a, b in pairwise(run)]
-    longest = max(ONE_STEP_MS, ONE_PACE * int(median(gaps)) if len(gaps) > 1 else 0)
+def _at_one_pace(run: list[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
+    """Cut where a gap is much longer than the others; of two visits nobody knows a pace but the usual one."""
+    visits: dict[Hashable, int] = {}
+    for step in run:
+        visits.setdefault(whom(step), at(step))
+    strides = [later - earlier for earlier, later in pairwise(visits.values())]
+    longest = max(ONE_STEP_MS, ONE_PACE * int(median(strides)) if len(strides) > 1 else 0)
     found = [run[:1]]
-    for step, gap in zip(run[1:], gaps, strict=True):
-        if gap > longest:
+    for before, step in pairwise(run):
+        if at(step) - at(before) > longest:
             found.append([])
         found[-1].append(step)
     return found

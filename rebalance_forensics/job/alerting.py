@@ -67,7 +67,8 @@ def webhook_of(text: str) -> Webhook:
 
 def state_of(incident: Incident) -> str:
     """What about an incident is worth a new message when it changes."""
-    causes = [(cause.cause, *(culprit.name for culprit in cause.culprits)) for cause in incident.root_causes]
+    verdict = incident.root_causes[0]
+    causes = [(verdict.cause, *(culprit.name for culprit in verdict.culprits))]
     return hashed(incident.severity, incident.ongoing, causes)
 
 

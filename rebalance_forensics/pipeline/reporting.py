@@ -36,6 +36,8 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
     asked_for = [case for case in cases if options.group in (None, case.history.group)]
     gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in failures_of(results)}
     gaps |= set(defect)
+    if not cases and not gaps:
+        gaps |= set(_no_group(inputs))
     gaps |= {_late(file.path) for file, of in zip(plan.files, plan.profiles, strict=True) if of.late and not of.zone}
     return within(
         Report(
@@ -89,6 +91,7 @@ def _missing(failure: Failure) -> Gap:
         started_at=None,
         ended_at=None,
         consequence=failure.consequence,
+        kind="failed",
     )
 
 
@@ -99,6 +102,20 @@ def _late(path: str) -> Gap:
         ended_at=None,
         consequence="Its times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it.",
     )
+
+
+def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
+    """Logs of Kafka without a word of any group are neither a healthy group nor a fault."""
+    told = [one for one in inputs if one.matched or one.unmatched_kafka]
+    if told:
+        yield Gap(
+            what=f"Too little to judge any group: no line of {'this log' if len(told) == 1 else 'these logs'} "
+            "mentions a consumer group.",
+            started_at=min((one.first for one in told if one.first is not None), default=None),
+            ended_at=last_of(told),
+            consequence="Whether a group is healthy is unknown: server.log of every broker (one of them is the "
+            "group's coordinator) and the clients' logs, all at INFO and from before the trouble began, would show it.",
+        )
 
 
 def without_cases(rows: pa.Table) -> pa.Table:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.caveats import NOT_INVESTIGATED
 
 SAMPLES = 5
 """Lines of group classes that no pattern knew, kept of each split to be shown."""
@@ -25,7 +24,7 @@ class Failure:
         """What could not be done, and why."""
         if self.group is None:
             return f"The lines of {self.cluster} that name no group could not be used: {self.error}"
-        return f"group {self.group} ({self.cluster}) {NOT_INVESTIGATED}: {self.error}"
+        return f"group {self.group} ({self.cluster}) could not be investigated: {self.error}"
 
     @property
     def consequence(self) -> str:

@@ -19,6 +19,7 @@ from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_cl
 from rebalance_forensics.timeline.coordinators import coordinators_of
 from rebalance_forensics.timeline.coverage import Coverage, coverage_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.failed_joins import without_failed_joins
 from rebalance_forensics.timeline.generations import Generations, generation_of, rebalance_of
 from rebalance_forensics.timeline.group_epochs import GroupEpochs, generations_of, rebalances_of
 from rebalance_forensics.timeline.in_time import NOTHING, InTime, Lasting
@@ -36,14 +37,18 @@ from rebalance_forensics.timeline.model import (
     RebalanceMode,
 )
 from rebalance_forensics.timeline.nameless import is_nameless, with_client_ids
+from rebalance_forensics.timeline.ownership import Ownership, ownership_of
+from rebalance_forensics.timeline.ownership import Told as OwnershipTold
 from rebalance_forensics.timeline.pauses import pauses_of
 from rebalance_forensics.timeline.processes import closed_at_last, starts_of, stops_of
 from rebalance_forensics.timeline.requests import requests_of
 from rebalance_forensics.timeline.roles import with_roles
+from rebalance_forensics.timeline.session_timeouts import number_in, session_timeout_of
 from rebalance_forensics.timeline.shared import adopted, concerning
 from rebalance_forensics.timeline.surroundings import Surroundings
 from rebalance_forensics.timeline.takeovers import taken_over
 from rebalance_forensics.timeline.told import Told, distinct, merged, settings_of, time_of
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 from rebalance_forensics.timeline.writing_order import with_times
 
 T = TypeVar("T")
@@ -79,6 +84,7 @@ class Timeline:
     coordinators: tuple[CoordinatorTerm, ...]
     clocks: tuple[FileClock, ...]
     coverage: Coverage
+    ownership: Ownership
     settings: dict[str, str] = field(default_factory=dict)
     answers: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
     """What was asked of this timeline before; many rules ask the same, each at the price of a pass over all events."""
@@ -164,7 +170,7 @@ class Timeline:
 def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event] | Surroundings) -> Timeline:
     """Rebuild one group's history from its own events and those that name no group, sorted or not."""
     around = shared if isinstance(shared, Surroundings) else Surroundings(shared)
-    spoken = distinct(own)
+    spoken = without_failed_joins(distinct(own))
     unknown = [e for e in spoken if e.speaker.role == "unknown"]
     mine = with_roles(spoken, around.in_logs_of(unknown))
     beside = with_roles(around.beside(group, spoken), spoken)
@@ -187,13 +193,29 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     for stop in closed_at_last(cast, stops, events) if kind == "streams" else ():
         lives.close(stop)
     close_for_good(lives.departures, stops)
+    coverage = coverage_of(cast, events, said_by_brokers, around.logs, clocks)
+    settings = settings_of(events, said_by_brokers)
+    mode = rebalance_mode_of(events, kind, protocol)
+    owners = OwnershipTold(
+        cast=cast,
+        events=events,
+        starts=starts,
+        departures=[*lives.departures],
+        rebalances=rebalances,
+        coverage=coverage,
+        session_ms=session_timeout_of(events, protocol, settings),
+        poll_ms=number_in(settings, "max.poll.interval.ms"),
+        heartbeat_ms=number_in(settings, "heartbeat.interval.ms") or HEARTBEAT_MS,
+        eager=mode == "eager",
+        end=max([coverage.end, *(time_of(told[-1]) for told in (events, said_by_brokers) if told)]),
+    )
     return Timeline(
         group=group,
         cluster=cluster,
         kind=kind,
         protocol=protocol,
         protocols=protocols,
-        mode=rebalance_mode_of(events, kind, protocol),
+        mode=mode,
         cast=cast,
         own=events,
         around=said_by_brokers,
@@ -208,8 +230,9 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         pauses=Lasting(pauses_of(cast, starts, events), attrgetter("started_at"), attrgetter("ended_at")),
         coordinators=coordinators_of(grouped),
         clocks=tuple(clocks[place] for place in sorted(clocks, key=lambda p: (p[0], p[1] or ""))),
-        coverage=coverage_of(cast, events, around.logs, clocks),
-        settings=settings_of(events, said_by_brokers),
+        coverage=coverage,
+        ownership=ownership_of(owners) if kind == "consumer" else Ownership(),
+        settings=settings,
     )
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.actors import Actor, Cast, place_name
 from rebalance_forensics.timeline.clocks import FileClock, Place, place_of
+from rebalance_forensics.timeline.told import Told
 
 _DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
 
@@ -75,9 +76,9 @@ def covering(logs: Iterable[HeardLog], begin: int, end: int, *, detailed: bool =
 
 
 def coverage_of(
-    cast: Cast, events: Sequence[Event], spans: Iterable[LogSpan], clocks: Mapping[Place, FileClock]
+    cast: Cast, events: Sequence[Event], around: Told, spans: Iterable[LogSpan], clocks: Mapping[Place, FileClock]
 ) -> Coverage:
-    """What is heard in the lines of a group, each log as long as it was read."""
+    """What is heard in the lines of a group, each log as long as it was read; `around` is what brokers say besides."""
     whole = _on_the_clock(spans, clocks)
     by_actor: dict[Actor, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
     brokers: dict[Place, list[Event]] = defaultdict(list)
@@ -92,8 +93,20 @@ def coverage_of(
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
     return Coverage(
         {actor: _heard(told, alone) for actor, told in by_actor.items()},
-        _heard(brokers, whole),
+        tuple(_lasting(log, around.until.get(name)) for log, name in _named(brokers, whole)),
     )
+
+
+def _named(
+    told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]]
+) -> Iterator[tuple[HeardLog, str]]:
+    """Each log with the name of the process that wrote it."""
+    for place, events in told.items():
+        yield from ((log, place_name(events[0])) for log in _heard({place: events}, whole))
+
+
+def _lasting(log: HeardLog, until: int | None) -> HeardLog:
+    return log if until is None or until <= log.end else replace(log, end=until)
 
 
 def _on_the_clock(spans: Iterable[LogSpan], clocks: Mapping[Place, FileClock]) -> dict[Place, tuple[int, int]]:

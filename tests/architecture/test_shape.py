@@ -20,12 +20,7 @@ PACKAGE = ROOT / "rebalance_forensics"
 SOURCES = sorted(
     path for folder in ("rebalance_forensics", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
 )
-RULES = sorted(
-    path.stem
-    for folder in ("causes", "rules")
-    for path in (PACKAGE / "diagnosis" / folder).glob("*.py")
-    if path.stem != "__init__"
-)
+RULES = sorted(path.stem for path in (PACKAGE / "diagnosis" / "causes").glob("*.py") if path.stem != "__init__")
 CANNOT_BE_SHOWN_ALONE = {"unexplained"}
 """A cause without evidence of its own: no log is a sample of it."""
 

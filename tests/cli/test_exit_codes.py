@@ -118,7 +118,7 @@ def test_a_rule_that_breaks_off_ends_with_3_whatever_was_found(called: Called, m
     monkeypatch.setattr("rebalance_forensics.diagnosis.engine.discovery.all_causes", lambda: causes)
     code, _, said = called("analyze", "--fail-on", "info", "--quiet")
     assert code == PARTIAL
-    assert "Whether group payments had a case of startup could not be asked: LookupError" in said
+    assert "Whether group payments had a case of startup could not be evaluated: LookupError" in said
 
 
 def test_python_gets_one_exception_that_names_the_defect(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def test_a_rule_that_breaks_off_is_told_though_its_group_has_no_incident(
     monkeypatch.setattr("rebalance_forensics.diagnosis.engine.discovery.all_causes", lambda: causes)
     code, said = job()
     assert code == PARTIAL
-    assert "had a case of startup could not be asked: LookupError: " in said
+    assert "had a case of startup could not be evaluated: LookupError: " in said
 
 
 def test_a_page_that_cannot_be_written_is_named_beside_the_tables(

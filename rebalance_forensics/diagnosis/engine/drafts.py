@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.engine.weighing import Weighed
-from rebalance_forensics.diagnosis.kafka_settings import number_in
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_BLOW_MS, QUIET_MS
 
 
@@ -45,7 +45,7 @@ def quiet_ms(timeline: Timeline) -> int:
     timeouts = [
         number
         for key in ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms")
-        if (number := number_in(timeline.settings.get(key, ""))) is not None
+        if (number := number_of(timeline.settings.get(key, ""))) is not None
     ]
     return max(QUIET_MS, 3 * max((t for t in timeouts if t < 3_600_000), default=0))
 

@@ -84,6 +84,10 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
         gone = {d.member for d in absence.departures if d.member}
         said = timeline.said_by(absence.actor, Event).onwards(absence.at + 1)
         told = tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
+        # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
+        told += tuple(
+            e for a in absence.arrivals if a.member in gone and is_bare_member_id(a.member) for e in a.events[:1]
+        )
         if told and absence.start is None:
             return Present(told)
     return Unobservable()
@@ -104,7 +108,6 @@ def _anew(timeline: Timeline, absence: Absence) -> Answer:
     gone = {d.member for d in absence.departures if is_bare_member_id(d.member or "")}
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
     if gone and back:
-        # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
         lines = tuple(e for a in back for e in a.events[:1])
         return Absent(lines=lines) if any(a.member in gone for a in back) else Present(lines)
     return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
@@ -268,6 +271,8 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
 )
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     """A process that stood still gives up its coordinator when it wakes up; one that did not poll keeps it."""
+    if not subject.absences:
+        return Unobservable()
     for absence in subject.absences:
         if any(isinstance(e, MemberFailed) for e in lines_of(absence)) or timeline.protocol not in (
             "classic",
@@ -281,6 +286,8 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
         logs = covering(timeline.coverage.of(absence.actor), absence.at - 2_000, until)
         if not logs:
             return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+    if not subject.absences:
+        return Unobservable()
     return Absent(looked(timeline.coverage.of(subject.absences[0].actor), subject.begin, subject.end))
 
 
