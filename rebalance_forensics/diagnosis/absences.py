@@ -21,7 +21,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
 from rebalance_forensics.timeline.names import name_in_member_id, streams_thread
-from rebalance_forensics.timeline.session_timeouts import session_timeout_of
+from rebalance_forensics.timeline.session_timeouts import number_of, session_timeout_of
 
 T = TypeVar("T")
 
@@ -216,8 +216,8 @@ def _session_told_ms(timeline: Timeline) -> int | None:
 
 def setting(timeline: Timeline, name: str, default: int) -> int:
     """A number among the settings the logs show."""
-    value = timeline.settings.get(name, "")
-    return int(value) if value.isdigit() else default
+    number = number_of(timeline.settings.get(name, ""))
+    return default if number is None else number
 
 
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = NEAR_MS) -> tuple[Rebalance, ...]:

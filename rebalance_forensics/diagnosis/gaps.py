@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.absences import seconds, session_timeout_ms
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.records import EpochMs
@@ -35,7 +36,7 @@ def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
             what=f"Whether group {timeline.group} had a case of {cause} could not be evaluated: {error}",
             started_at=timeline.first,
             ended_at=timeline.last,
-            consequence=f"{cause} is neither found nor ruled out; please report it as a bug",
+            consequence=f"{cause} is neither found nor ruled out; {defects.ASK}",
         )
         for cause, error in broken.items()
     ]

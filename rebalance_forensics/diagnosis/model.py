@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rebalance_forensics.defects import ASK
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.model import Evidence
 
@@ -186,10 +187,15 @@ class Incident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """What the logs do not show, and what it would decide."""
+    """What the logs do not show, and what it would decide; or what a defect of ours kept from being said."""
 
     what: str
     started_at: EpochMs | None
     ended_at: EpochMs | None
     consequence: str
     kind: GapKind = "missing"
+
+    @property
+    def is_defect(self) -> bool:
+        """Whether it is we who owe the answer, not the logs."""
+        return self.consequence.endswith(ASK)

@@ -25,6 +25,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.told import time_of
 from rebalance_forensics.timeline.windows import SETTLED_MS, SUBSCRIBED_BEFORE_MS
 
@@ -153,5 +154,5 @@ def _topic(partition: str) -> str:
 
 
 def _number(partition: str) -> int:
-    tail = partition.rpartition("-")[2]
-    return int(tail) if tail.isdigit() else -1
+    number = number_of(partition.rpartition("-")[2])
+    return -1 if number is None else number

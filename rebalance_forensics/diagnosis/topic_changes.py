@@ -34,7 +34,7 @@ from rebalance_forensics.timeline.windows import (
     SAME_REJOIN_MS,
 )
 
-_TOPICS = re.compile(r"([^\s{},=()]+)=(\[[^\]]*\]|[^,}]*)")
+_TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[[^\[\]]*\]|[^,}]*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

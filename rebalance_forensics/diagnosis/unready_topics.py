@@ -16,8 +16,8 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.told import time_of
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, ONE_WAIT_MS, TOPICS_LATE_MS
 
-_MISSING = re.compile(r"\(1\) Source topics? (.+?) (?:are|is) missing")
-_UNFIT = re.compile(r"\(2\) .*?\btopics? ([\w.-]+)")
+_MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
+_UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 
 
 @dataclass(frozen=True, slots=True)

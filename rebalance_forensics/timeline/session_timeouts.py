@@ -8,6 +8,9 @@ from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.timeline.model import Protocol
 from rebalance_forensics.timeline.told import Told
 
+_LONGEST = 19
+"""Digits beyond these no long holds."""
+
 
 def session_timeout_of(events: Told, protocol: Protocol, settings: Mapping[str, str]) -> int | None:
     """What the coordinator says of a member that left or was loaded, else what a configuration shows."""
@@ -22,5 +25,9 @@ def session_timeout_of(events: Told, protocol: Protocol, settings: Mapping[str, 
 
 def number_in(settings: Mapping[str, str], name: str) -> int | None:
     """A number among the settings that logs show; None if they show none."""
-    value = settings.get(name, "")
-    return int(value) if value.isascii() and value.isdigit() else None
+    return number_of(settings.get(name, ""))
+
+
+def number_of(value: str) -> int | None:
+    """The number that a setting holds; None for a word, and for digits that no long holds."""
+    return int(value) if value.isdecimal() and len(value) <= _LONGEST else None

@@ -21,7 +21,7 @@ FROZEN = {
     "pauses": "988bc5cd",
     "incidents": "b94a23b8",
     "findings": "27cea909",
-    "inputs": "33e3f339",
+    "inputs": "be9ed5d2",
     "runs": "c07415bf",
 }
 

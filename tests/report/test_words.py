@@ -107,6 +107,10 @@ def test_an_axis_of_a_decade_still_has_labels() -> None:
     assert 2 <= len(ticks(0, 3_650 * DAY)) <= 12
 
 
+def test_an_axis_of_a_log_with_broken_dates_has_no_thousand_labels() -> None:
+    assert 2 <= len(ticks(-700_000 * DAY, 2_900_000 * DAY)) <= 12
+
+
 def test_members_have_lanes_even_when_only_brokers_spoke() -> None:
     lanes = lanes_of(replace(payments(), lanes=(), identities=()))
     assert [(lane.kind, lane.name) for lane in lanes] == [

@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
 
 DENIED = stated("denied", present="the brokers answered it with an authorization error")
-_SENTENCE = re.compile(r"[A-Z][^\[\]]*[Aa]uthoriz.*")
+_SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz.*")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

@@ -98,12 +98,15 @@ def _subscriptions(timeline: Timeline) -> tuple[dict[Actor, frozenset[str]], dic
 
 def _families(topics: dict[Actor, frozenset[str]]) -> list[list[Actor]]:
     """Actors joined by any topic in common."""
-    families: list[tuple[set[str], list[Actor]]] = []
+    families: dict[str, list[Actor]] = {}
     for actor, wanted in sorted(topics.items(), key=lambda item: item[0].name):
-        same = [f for f in families if f[0] & wanted]
-        merged = (set(wanted).union(*(f[0] for f in same)), [a for f in same for a in f[1]] + [actor])
-        families = [f for f in families if f not in same] + [merged]
-    return [f[1] for f in families]
+        same = {id(family): family for topic in wanted if (family := families.get(topic)) is not None}
+        merged = max(same.values(), key=len, default=[])
+        moved = [a for family in same.values() if family is not merged for a in family]
+        merged += [*moved, actor]
+        for topic in wanted.union(*(topics[a] for a in moved)):
+            families[topic] = merged
+    return sorted({id(family): family for family in families.values()}.values(), key=lambda family: family[-1].name)
 
 
 def _first_seen(timeline: Timeline, family: list[Actor]) -> int:

@@ -30,6 +30,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.session_timeouts import number_of
 
 STORM_GAP_MS = 120_000
 SLACK_MS = 1_000
@@ -158,7 +159,7 @@ def _meanwhile(timeline: Timeline, group: list[Absence]) -> list[Fact]:
 def _advice(limit: int, away_ms: int, records: str) -> tuple[Advice, ...]:
     slowest = limit + away_ms
     enough = rounded_up(slowest)
-    fit = int(records) * limit // slowest if records.isdigit() and away_ms else 0
+    fit = (number_of(records) or 0) * limit // slowest if away_ms else 0
     at_most = f" At that pace {fit} of the {records} records that max.poll.records allows fit in." if fit else ""
     return (
         Advice(

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from functools import cache
 
+from rebalance_forensics import defects
 from rebalance_forensics.diagnosis import causes
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.contest import Brings, consequences_of
@@ -38,5 +39,5 @@ def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
         try:
             found += [weighed(timeline, name, cause, one) for one in cause.propose(timeline)]
         except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap
-            broken[name] = f"{type(error).__name__}: {error}"
+            broken[name] = defects.told(error)
     return found, broken

@@ -215,6 +215,9 @@ INPUTS = Table(
             _SETTLED,
             "of a log that may grow: up to which byte it is read for good, with the counts",
         ),
+        ("read_as", pa.string(), "hash of how it was read, in which its neighbours have a say"),
+        ("shows", pa.string(), "what it shows by itself of how it and its neighbours are to be read, as JSON"),
+        ("fingerprint", pa.string(), "hash of some of its blocks as they lie there; null in object stores"),
     ),
 )
 RUNS = Table(
