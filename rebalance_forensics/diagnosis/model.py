@@ -129,6 +129,7 @@ class Impact:
 
     unread_partition_ms: int | None = None
     unread_partitions: int | None = None
+    """How many were unread for at least half as long as the longest."""
     known_partitions: int | None = None
     """Of how many partitions an owner is known at all."""
     longest_unread_ms: int | None = None

@@ -5,7 +5,7 @@ from rebalance_forensics.diagnosis.engine.weighing import Weighed
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.facts import Departure, Fact
 from tests.diagnosis.threads import Application, shop
 from tests.kafka_words import member_id
 
@@ -75,7 +75,7 @@ def _told_of(cause: str, number: int) -> Weighed:
     return _weighed(cause, tuple(Departure(actor, f"m-{i}", i + 1) for i in range(number)), odds=5)
 
 
-def _weighed(cause: str, explains: tuple[Departure, ...], *, odds: int, name: str = "node-2") -> Weighed:
+def _weighed(cause: str, explains: tuple[Fact, ...], *, odds: int, name: str = "node-2") -> Weighed:
     hypothesis = Hypothesis(
         because=(dying(thread_replaced=True).events[0],),
         culprits=(Culprit(kind="instance", name=name),),

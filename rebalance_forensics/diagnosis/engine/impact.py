@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.timeline.build import Timeline
@@ -28,7 +28,7 @@ def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
     return Impact(
         unread_partition_ms=sum(by_partition.values()) if known else None,
-        unread_partitions=len(by_partition) if known else None,
+        unread_partitions=_concerned(by_partition) if known else None,
         known_partitions=len(known) or None,
         longest_unread_ms=by_partition[longest] if longest is not None else 0 if known else None,
         longest_unread_partition=longest,
@@ -38,6 +38,12 @@ def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence
         partitions=len({x for p in pauses for x in p.partitions}),
         rebalances=len(rebalances),
     )
+
+
+def _concerned(by_partition: Mapping[str, int]) -> int:
+    """How many partitions were unread for about as long as the longest: those that only changed hands do not count."""
+    longest = max(by_partition.values(), default=0)
+    return sum(2 * ms >= longest for ms in by_partition.values())
 
 
 def leaves_unread(timeline: Timeline, started: int, ended: int) -> bool:
