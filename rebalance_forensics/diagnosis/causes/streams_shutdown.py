@@ -63,6 +63,8 @@ def _asked(timeline: Timeline, told: list[Event], wished: list[Request]) -> Hypo
         because=distinct_events([*asking[:2], *errors[:3], *(e for r in wished for e in r.events), *told]),
         culprits=culprits,
         severity="critical",
+        # No instance comes back by itself: until one is started, the work stands still.
+        ongoing=not timeline.starts.since(begin + 1),
         onset=begin,
         explains=_ended(timeline, begin),
         actors=(first,) if first is not None else (),
@@ -95,6 +97,8 @@ def _without_topics(timeline: Timeline, missing: Sequence[SourceTopicsMissing]) 
         because=distinct_events([leader, *missing, *(e for e in ends if _is_end(e))]),
         culprits=culprits,
         severity="critical",
+        # No instance comes back by itself: until one is started, the work stands still.
+        ongoing=not timeline.starts.since(begin + 1),
         onset=begin,
         explains=_ended(timeline, begin),
         actors=(actor,) if actor is not None else (),
