@@ -31,7 +31,7 @@ def history_of(timeline: Timeline) -> GroupHistory:
         coordinators=timeline.coordinators,
         generations=tuple(timeline.generations),
         pauses=tuple(timeline.pauses),
-        unread=ownership_of(timeline).unread,
+        unread=tuple(ownership_of(timeline).spans),
         identities=tuple(_identity(timeline, a) for a in sorted(timeline.actors(), key=lambda a: (a.kind, a.name))),
         lanes=lanes_of(timeline),
         settings=tuple((k, timeline.settings[k]) for k in SHOWN_SETTINGS if k in timeline.settings),

@@ -7,8 +7,10 @@ its partitions are unread from then on. Where brokers alone are heard nobody tel
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from operator import attrgetter
 
 from rebalance_forensics.events.base import Event
@@ -25,6 +27,7 @@ from rebalance_forensics.events.rebalancing import AssignmentComputed
 from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure, Start
+from rebalance_forensics.timeline.in_time import Lasting
 from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
 from rebalance_forensics.timeline.session_timeouts import number_in, session_timeout_of
 from rebalance_forensics.timeline.windows import BARRIER_MS, HEARTBEAT_MS, SHORTEST_UNREAD_MS
@@ -48,6 +51,7 @@ class PartitionReading:
     """
 
     partition: str
+    actor: Actor
     client: str | None
     begin: int
     end: int
@@ -57,25 +61,33 @@ class PartitionReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ownership:
-    """Every reading of every partition, and the spans in which nobody read one, oldest first."""
+    """The spans in which nobody read a partition, oldest first, and when any was read."""
 
-    readings: tuple[PartitionReading, ...] = ()
-    unread: tuple[UnreadSpan, ...] = ()
+    spans: Lasting[UnreadSpan] = field(default_factory=lambda: _lasting(()))
     until: int = 0
     """When the logs end."""
 
+    partitions: frozenset[str] = frozenset()
+    """Those of which an owner is known."""
+    while_read: tuple[tuple[int, int], ...] = ()
+    """The stretches of time in which any partition was read, apart from each other."""
+
     def stopped_ms(self, begin: int, end: int) -> int | None:
         """For how long, between two times, no partition of the group was read; None where no owner is told."""
-        if not self.readings:
+        if not self.while_read:
             return None
-        first, end = min(reading.begin for reading in self.readings), min(end, self.until)
-        stopped, at = 0, max(begin, first)
-        for reading in sorted(self.readings, key=attrgetter("begin")):
-            if reading.begin >= end:
+        begin, end = max(begin, self.while_read[0][0]), min(end, self.until)
+        place = max(bisect_left(self.while_read, (begin, begin)) - 1, 0)
+        read = 0
+        for since, until in islice(self.while_read, place, None):
+            if since >= end:
                 break
-            stopped += max(0, reading.begin - at)
-            at = max(at, reading.end)
-        return stopped + max(0, end - at)
+            read += max(0, min(until, end) - max(since, begin))
+        return max(0, end - begin - read)
+
+    def unread_between(self, begin: int, end: int) -> list[UnreadSpan]:
+        """The spans that touch a while."""
+        return self.spans.touching(begin, end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +99,10 @@ class _Group:
     poll_ms: int | None
     heartbeat_ms: int
     end: int
+    began: Mapping[int | None, int]
+    """When the rebalance of each generation began."""
+    late: Mapping[Actor, tuple[tuple[int, int], ...]]
+    """When each member kept a whole rebalance waiting: from its begin until it joined."""
 
     @property
     def eager(self) -> bool:
@@ -112,8 +128,20 @@ def _ownership_of(timeline: Timeline) -> Ownership:
             poll_ms=number_in(timeline.settings, "max.poll.interval.ms"),
             heartbeat_ms=number_in(timeline.settings, "heartbeat.interval.ms") or HEARTBEAT_MS,
             end=max(timeline.coverage.end, timeline.last),
+            began={r.generation: r.started_at for r in reversed(timeline.rebalances)},
+            late=_late(timeline),
         )
     )
+
+
+def _late(timeline: Timeline) -> dict[Actor, tuple[tuple[int, int], ...]]:
+    """Whoever joined last, long after the rebalance began; a cooperative member may as well have been reading."""
+    found: dict[Actor, tuple[tuple[int, int], ...]] = {}
+    for rebalance in timeline.rebalances if timeline.mode == "eager" else ():
+        last = max(rebalance.joined_at, key=lambda actor: rebalance.joined_at[actor], default=None)
+        if last is not None and rebalance.joined_at[last] - rebalance.started_at > BARRIER_MS:
+            found[last] = (*found.get(last, ()), (rebalance.started_at, rebalance.joined_at[last]))
+    return found
 
 
 @dataclass(slots=True)
@@ -142,6 +170,7 @@ class _Replay:
                 self.readings.append(
                     PartitionReading(
                         partition=partition,
+                        actor=owner[0],
                         client=owner[1] or owner[0].name,
                         begin=since,
                         end=max(since, at),
@@ -170,13 +199,37 @@ def _replayed(told: _Group) -> Ownership:
             case Event():
                 _own_line(replay, what, at)
     ongoing = [
-        PartitionReading(partition=partition, client=owner[1] or owner[0].name, begin=since, end=told.end, why=None)
+        PartitionReading(
+            partition=partition, actor=owner[0], client=owner[1] or owner[0].name, begin=since, end=told.end, why=None
+        )
         for owner, mine in replay.owned.items()
         for partition, since in mine.items()
     ]
     readings = [part for reading in (*replay.readings, *ongoing) for part in _awake(told, reading)]
     readings.sort(key=lambda r: (r.begin, r.partition, r.client or ""))
-    return Ownership(readings=tuple(readings), unread=tuple(_unread(readings, told.end)), until=told.end)
+    return Ownership(
+        spans=_lasting(_unread(readings, told.end)),
+        until=told.end,
+        partitions=frozenset(reading.partition for reading in readings),
+        while_read=tuple(_united(readings)),
+    )
+
+
+def _lasting(spans: Iterable[UnreadSpan]) -> Lasting[UnreadSpan]:
+    return Lasting(spans, attrgetter("started_at"), attrgetter("ended_at"))
+
+
+def _united(readings: Sequence[PartitionReading]) -> Iterator[tuple[int, int]]:
+    """The stretches that the readings cover together."""
+    since = until = None
+    for reading in readings:
+        if until is None or since is None or reading.begin > until:
+            if since is not None and until is not None:
+                yield since, until
+            since, until = reading.begin, reading.end
+        until = max(until, reading.end)
+    if since is not None and until is not None:
+        yield since, until
 
 
 def _moments(told: _Group) -> Iterator[tuple[int, int, Event | Departure | Start]]:
@@ -240,7 +293,7 @@ def _died_at(replay: _Replay, actor: Actor, at: int) -> int:
 def _by_leader(replay: _Replay, event: AssignmentComputed, at: int, own: set[Actor]) -> None:
     """Members without lines of their own own what the leader gave them; under eager they gave up all of it before."""
     told = replay.told
-    began = next((r.started_at for r in told.timeline.rebalances if r.generation == event.generation), at)
+    began = told.began.get(event.generation, at)
     given = {told.cast.of_member(member): partitions for member, partitions in event.assignment}
     for owner in [o for o in replay.owned if o[0] not in own]:
         kept = set(given.get(owner[0], ()))
@@ -252,29 +305,14 @@ def _by_leader(replay: _Replay, event: AssignmentComputed, at: int, own: set[Act
 
 
 def _awake(told: _Group, reading: PartitionReading) -> Iterator[PartitionReading]:
-    """A reading without the time in which its owner kept a whole rebalance waiting: it did not poll meanwhile.
-
-    A cooperative member that rejoins late may as well have been reading.
-    """
-    if not told.eager:
-        yield reading
-        return
-    for rebalance in told.timeline.rebalances:
-        until = max(rebalance.joined_at.values(), default=0)
-        late = [a for a, at in rebalance.joined_at.items() if at == until and until - rebalance.started_at > BARRIER_MS]
-        if late and reading.client in {late[0].name, *late[0].client_ids} and reading.begin < rebalance.started_at:
-            if reading.end <= rebalance.started_at:
-                continue
-            yield PartitionReading(
-                partition=reading.partition, client=reading.client, begin=reading.begin, end=rebalance.started_at,
-                why="stuck", earliest=reading.begin,
-            )  # fmt: skip
-            if reading.end > until:
-                yield PartitionReading(
-                    partition=reading.partition, client=reading.client, begin=until, end=reading.end, why=reading.why,
-                )  # fmt: skip
-            return
-    yield reading
+    """A reading without the times in which its owner kept a whole rebalance waiting: it did not poll meanwhile."""
+    begin = reading.begin
+    for since, until in told.late.get(reading.actor, ()):
+        if begin < since < reading.end:
+            yield replace(reading, begin=begin, end=since, why="stuck", earliest=begin)
+            begin = min(until, reading.end)
+    if begin < reading.end or begin == reading.begin:
+        yield replace(reading, begin=begin)
 
 
 def _unread(readings: Sequence[PartitionReading], end: int) -> Iterator[UnreadSpan]:

@@ -19,12 +19,11 @@ def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence
     owners = ownership_of(timeline)
     by_partition: dict[str, int] = defaultdict(int)
     begin = started
-    for span in owners.unread:
+    for span in owners.unread_between(started, until):
         over = span.ended_at if span.ended_at is not None else owners.until
-        if span.started_at <= until and over >= started:
-            by_partition[span.partition] += over - span.started_at
-            begin = min(begin, span.started_at)
-    known = {reading.partition for reading in owners.readings}
+        by_partition[span.partition] += over - span.started_at
+        begin = min(begin, span.started_at)
+    known = owners.partitions
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
     return Impact(
         unread_partition_ms=sum(by_partition.values()) if known else None,
@@ -48,5 +47,5 @@ def _concerned(by_partition: Mapping[str, int]) -> int:
 
 def leaves_unread(timeline: Timeline, started: int, ended: int) -> bool:
     """Whether partitions that nobody read in the incident have no reader when the logs end: then it is not over."""
-    spans = (span for span in ownership_of(timeline).unread if span.ended_at is None and span.why != "stopped")
-    return any(started <= span.started_at <= ended + AFTERMATH_MS for span in spans)
+    spans = ownership_of(timeline).unread_between(started, ended + AFTERMATH_MS)
+    return any(span.ended_at is None and span.why != "stopped" and span.started_at >= started for span in spans)
