@@ -19,7 +19,6 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import Timeline, build
 from rebalance_forensics.timeline.clocks import FileClock
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.follow_ups import TELLING, mark_follow_ups
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory
 from rebalance_forensics.timeline.surroundings import Surroundings
@@ -39,7 +38,6 @@ class GroupCase:
 def investigate(cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event] | Surroundings) -> GroupCase:
     """Rebuild the group's history and find out what disturbed it; the order of the events does not matter."""
     timeline = build(cluster, group, events, shared)
-    mark_follow_ups(timeline.rebalances, timeline.of(*TELLING), timeline.mode)
     weighed, broken = put_forward(timeline)
     outcome = contest(weighed, consequences())
     drafts = merged(outcome.standing, quiet_ms(timeline))

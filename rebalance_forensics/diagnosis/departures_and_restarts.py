@@ -79,9 +79,15 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
         if _into_an_empty_group(run) and _nobody_before(timeline, run[0]) and not _others_in(timeline, run):
             settled = _settled_after(timeline, run[0].at)
-            born = [a for a in run if (a.after is None or a.after.at < run[0].at) and _of_the_start(a, settled)]
+            born = [a for a in run if not _had_left(timeline, a, run[0].at) and _of_the_start(a, settled)]
             found.append([a for a in born if not _added_to_its_process(a, born, settled)])
     return [run for run in found if run]
+
+
+def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
+    """Whether it ends an absence that began at `since` or later."""
+    left = timeline.ended_by(arrival)
+    return left is not None and left.at >= since
 
 
 def _added_to_its_process(arrival: Arrival, born: list[Arrival], settled: int) -> bool:

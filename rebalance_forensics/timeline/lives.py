@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice, takewhile
 
 from rebalance_forensics.events.base import Event
@@ -37,7 +38,8 @@ from rebalance_forensics.events.rebalancing import (
 )
 from rebalance_forensics.timeline.absentees import Missed
 from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
-from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.drafts import DepartureDraft
+from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.headcount import Headcount
 from rebalance_forensics.timeline.leaving import sent_before, why_left
 from rebalance_forensics.timeline.names import name_in_member_id
@@ -76,7 +78,7 @@ class Lives(Register):
             if missed.actor.kind != "instance" or self.cast.client_of(member) == missed.client_id:
                 self._write_off(member, missed.at, missed.why, missed.proof)
 
-    def _nameless(self, missed: Missed) -> Departure | None:
+    def _nameless(self, missed: Missed) -> DepartureDraft | None:
         """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
         for departure in islice(reversed(self.departures), 10):
             known = departure.actor.has_log or missed.client_id not in departure.actor.client_ids
@@ -174,9 +176,9 @@ class Lives(Register):
         self._seen.add(actor)
         last = self.returns[-1] if self.returns else None
         if last is not None and last.actor is actor and (event.at or 0) - last.at < 1000:
-            last.events.append(event)
+            self.returns[-1] = replace(last, events=(*last.events, event))
         else:
-            self.returns.append(StaticReturn(actor, event.at or 0, [event]))
+            self.returns.append(StaticReturn(actor, event.at or 0, (event,)))
 
     def _emptied(self, event: GroupEmptied) -> None:
         for member in list(self.live):
@@ -326,7 +328,7 @@ class Lives(Register):
         self.live.drop(before)
         actor.member_ids.add(member)
         self.live[member] = actor
-        self.returns.append(StaticReturn(actor, event.at or 0, [event]))
+        self.returns.append(StaticReturn(actor, event.at or 0, (event,)))
 
     def _transitioned(self, actor: Actor, event: MemberTransitioned) -> None:
         member = event.member or self._member_of(actor) or unnamed(actor, event.speaker.client_id)

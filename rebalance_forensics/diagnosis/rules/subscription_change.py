@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.culprits import culprits_of
@@ -110,7 +110,7 @@ def _subscribed_again(timeline: Timeline) -> Iterator[tuple[Actor, Event]]:
 
 
 def _finding(
-    timeline: Timeline, actor: Actor, events: list[Event], request: Request | None, confidence: float
+    timeline: Timeline, actor: Actor, events: Sequence[Event], request: Request | None, confidence: float
 ) -> Finding:
     name = culprits_of(timeline, [actor])[0].name
     facts = (request,) if request is not None else ()
