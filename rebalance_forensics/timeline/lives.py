@@ -42,10 +42,10 @@ from rebalance_forensics.timeline.drafts import DepartureDraft
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.headcount import Headcount
 from rebalance_forensics.timeline.leaving import sent_before, why_left
+from rebalance_forensics.timeline.lost_membership import EXPELLED, is_first_join, was_a_member
 from rebalance_forensics.timeline.names import name_in_member_id
 from rebalance_forensics.timeline.register import FUSE_MS, Register
 
-EXPELLED = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
 HINT_MS = 2_000
 BACK_SOON = -2
 """The epoch with which a static member of a KIP-848 group leaves: it keeps its partitions till its session expires."""
@@ -242,7 +242,7 @@ class Lives(Register):
                 self._epoch = max(self._epoch, event.epoch or 0)
             case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
                 self._told_to_rejoin(actor, event)
-                if event.error in EXPELLED and not _is_first_join(event):
+                if event.error in EXPELLED and not is_first_join(event):
                     self._expelled(actor, event)
             case InstanceFenced():
                 self._actor_departed(actor, event.member, event, "fenced")
@@ -364,10 +364,10 @@ class Lives(Register):
             last = self._last_departure.get(actor)
             if last is not None and last.returned is None:
                 last.events.append(event)
-            elif last is None and _was_a_member(event):
+            elif last is None and was_a_member(event):
                 self._depart_unseen(actor, None, event, "expelled")
             return
-        if member not in self.live and actor not in self._seen and _was_a_member(event):
+        if member not in self.live and actor not in self._seen and was_a_member(event):
             self._depart_unseen(actor, member, event, "expelled")
         self._departed(member, event, "expelled", late=True)
 
@@ -381,19 +381,3 @@ class Lives(Register):
                 self._depart_unseen(actor, None, event, why)
             return
         self._departed(known, event, why)
-
-
-def _was_a_member(event: Event) -> bool:
-    """Whether only a member can be told that it is none: logs may begin after it joined."""
-    match event:
-        case HeartbeatFailed() | SyncFailed() | GroupHeartbeatFailed():
-            return True
-        case JoinFailed(generation=n):
-            return n is not None and n > 0
-        case GenerationReset(api=api):
-            return api is not None and "JOIN" not in api.upper()
-    return False
-
-
-def _is_first_join(event: Event) -> bool:
-    return isinstance(event, JoinFailed | SyncFailed) and event.generation == -1 and not event.member
