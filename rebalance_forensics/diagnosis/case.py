@@ -44,7 +44,7 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     assigned = assign_rebalances(timeline, drafts, outcome.explains)
     for draft in merged(left_over(timeline, assigned), QUIET_MS):
         drafts.append(draft)
-        assigned |= {id(r): (draft, trigger) for r, trigger in _unexplained_in(draft)}
+        assigned |= {r.id: (draft, trigger) for r, trigger in _unexplained_in(draft)}
     found = with_ids_of_their_own(_incidents(timeline, outcome, drafts, assigned))
     incidents = sorted(found, key=lambda i: (i.started_at, i.id))
     generations = _triggered(timeline, assigned)
@@ -72,15 +72,15 @@ def _unexplained_in(draft: Draft) -> Iterator[tuple[Rebalance, str]]:
 def _incidents(timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], assigned: Assigned) -> Iterator[Incident]:
     mine: dict[Draft, list[tuple[Rebalance, str]]] = {draft: [] for draft in drafts}
     for rebalance in timeline.rebalances:
-        if id(rebalance) in assigned:
-            draft, trigger = assigned[id(rebalance)]
+        if rebalance.id in assigned:
+            draft, trigger = assigned[rebalance.id]
             mine[draft].append((rebalance, trigger))
     causes = all_causes()
     return (incident_of(timeline, causes, outcome, draft, rebalances) for draft, rebalances in mine.items())
 
 
-def _triggered(timeline: Timeline, assigned: Mapping[int, tuple[Draft, str]]) -> list[Generation]:
-    triggers = {r.generation: assigned[id(r)][1] for r in timeline.rebalances if id(r) in assigned}
+def _triggered(timeline: Timeline, assigned: Mapping[str, tuple[Draft, str]]) -> list[Generation]:
+    triggers = {r.generation: assigned[r.id][1] for r in timeline.rebalances if r.id in assigned}
     followups = {r.generation: r.followup for r in reversed(timeline.rebalances)}
     found = []
     for generation in timeline.generations:

@@ -25,7 +25,7 @@ def diagnose(timeline: Timeline) -> Iterator[Finding]:
         start = timeline.starts.of(actor).last(event.at)
         begin = start.at - STOPPING_MS if start is not None else event.at - BEFORE_MS
         born = born_with_the_group(timeline)
-        facts: list[Fact] = [m for m in timeline.moves(begin, event.at + 5_000, actor) if id(m) not in born]
+        facts: list[Fact] = [m for m in timeline.moves(begin, event.at + 5_000, actor) if m.id not in born]
         facts += timeline.returns.of(actor).between(begin, event.at + 5_000)
         facts += timeline.requests.between(event.at - 15_000, event.at + 30_000)
         name = culprits_of(timeline, [actor])[0].name
