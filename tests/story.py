@@ -17,7 +17,6 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import Origin
 from rebalance_forensics.sources.reading import parse_line
 from rebalance_forensics.timeline.build import Timeline, build
-from rebalance_forensics.timeline.follow_ups import mark_follow_ups
 from rebalance_forensics.timeline.model import GroupHistory
 from tests.kafka_words import CONSUMER, ConsumerWords, CoordinatorWords, Release, member_id
 
@@ -186,9 +185,7 @@ class Story:
     def timeline(self) -> Timeline:
         """The group's history for the rules to reason about."""
         own = [e for e in self.events if e.group == self.group]
-        timeline = build("default", self.group, own, [e for e in self.events if e.group is None])
-        mark_follow_ups(timeline.rebalances, timeline.events, timeline.mode)
-        return timeline
+        return build("default", self.group, own, [e for e in self.events if e.group is None])
 
     def case(self) -> GroupCase:
         """What the program makes of it."""

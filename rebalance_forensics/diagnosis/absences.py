@@ -151,7 +151,7 @@ def _end_of_threads(timeline: Timeline, away: Absence) -> Stop | None:
     told = [e for thread in sorted(t or "" for t in gone) for e in ended.get(thread, ())]
     if None in gone or not all(ended.get(thread) for thread in gone):
         return None
-    return Stop(away.actor, min(e.at or 0 for e in told), told)
+    return Stop(away.actor, min(e.at or 0 for e in told), tuple(told), id=f"stop-at-{away.departures[0].id}")
 
 
 def _is_new_process(arrival: Arrival, group: Sequence[Departure]) -> bool:

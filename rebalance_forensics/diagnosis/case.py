@@ -19,7 +19,6 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import Timeline, build
 from rebalance_forensics.timeline.clocks import FileClock
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.follow_ups import TELLING, mark_follow_ups
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory
 from rebalance_forensics.timeline.surroundings import Surroundings
@@ -39,14 +38,13 @@ class GroupCase:
 def investigate(cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event] | Surroundings) -> GroupCase:
     """Rebuild the group's history and find out what disturbed it; the order of the events does not matter."""
     timeline = build(cluster, group, events, shared)
-    mark_follow_ups(timeline.rebalances, timeline.of(*TELLING), timeline.mode)
     weighed, broken = put_forward(timeline)
     outcome = contest(weighed, consequences())
     drafts = merged(outcome.standing, quiet_ms(timeline))
     assigned = assign_rebalances(timeline, drafts, outcome.explains)
     for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):
         drafts.append(draft)
-        assigned |= {id(r): (draft, trigger) for r, trigger in _unexplained_in(draft)}
+        assigned |= {r.id: (draft, trigger) for r, trigger in _unexplained_in(draft)}
     found = with_ids_of_their_own(_incidents(timeline, outcome, drafts, assigned))
     incidents = sorted(found, key=lambda i: (i.started_at, i.id))
     generations = _triggered(timeline, assigned)
@@ -74,15 +72,15 @@ def _unexplained_in(draft: Draft) -> Iterator[tuple[Rebalance, str]]:
 def _incidents(timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], assigned: Assigned) -> Iterator[Incident]:
     mine: dict[Draft, list[tuple[Rebalance, str]]] = {draft: [] for draft in drafts}
     for rebalance in timeline.rebalances:
-        if id(rebalance) in assigned:
-            draft, trigger = assigned[id(rebalance)]
+        if rebalance.id in assigned:
+            draft, trigger = assigned[rebalance.id]
             mine[draft].append((rebalance, trigger))
     causes = all_causes()
     return (incident_of(timeline, causes, outcome, draft, rebalances) for draft, rebalances in mine.items())
 
 
-def _triggered(timeline: Timeline, assigned: Mapping[int, tuple[Draft, str]]) -> list[Generation]:
-    triggers = {r.generation: assigned[id(r)][1] for r in timeline.rebalances if id(r) in assigned}
+def _triggered(timeline: Timeline, assigned: Mapping[str, tuple[Draft, str]]) -> list[Generation]:
+    triggers = {r.generation: assigned[r.id][1] for r in timeline.rebalances if r.id in assigned}
     followups = {r.generation: r.followup for r in reversed(timeline.rebalances)}
     found = []
     for generation in timeline.generations:

@@ -65,13 +65,13 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     return timeline.remembered(_startup_arrivals)
 
 
-def born_with_the_group(timeline: Timeline) -> frozenset[int]:
+def born_with_the_group(timeline: Timeline) -> frozenset[str]:
     """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
     return timeline.remembered(_born_with_the_group)
 
 
-def _born_with_the_group(timeline: Timeline) -> frozenset[int]:
-    return frozenset(id(a) for run in startup_arrivals(timeline) for a in run)
+def _born_with_the_group(timeline: Timeline) -> frozenset[str]:
+    return frozenset(a.id for run in startup_arrivals(timeline) for a in run)
 
 
 def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
@@ -79,9 +79,15 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
         if _into_an_empty_group(run) and _nobody_before(timeline, run[0]) and not _others_in(timeline, run):
             settled = _settled_after(timeline, run[0].at)
-            born = [a for a in run if (a.after is None or a.after.at < run[0].at) and _of_the_start(a, settled)]
+            born = [a for a in run if not _had_left(timeline, a, run[0].at) and _of_the_start(a, settled)]
             found.append([a for a in born if not _added_to_its_process(a, born, settled)])
     return [run for run in found if run]
+
+
+def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
+    """Whether it ends an absence that began at `since` or later."""
+    left = timeline.ended_by(arrival)
+    return left is not None and left.at >= since
 
 
 def _added_to_its_process(arrival: Arrival, born: list[Arrival], settled: int) -> bool:
@@ -278,20 +284,20 @@ def _restarts(timeline: Timeline) -> list[Restart]:
         if away.arrivals:
             first = away.arrivals[0]
             found.append(Restart(away, away.actor, first.at, tuple(away.arrivals)))
-            used |= {id(a) for a in away.arrivals}
+            used |= {a.id for a in away.arrivals}
     used |= born_with_the_group(timeline)
-    newcomers = InTime(a for a in timeline.arrivals if a.first and _may_follow(a.actor) and id(a) not in used)
+    newcomers = InTime(a for a in timeline.arrivals if a.first and _may_follow(a.actor) and a.id not in used)
     anonymous = InTime(a for a in newcomers if _is_anonymous(a))
     for away in [*downs, *(a for a in losses(timeline) if not a.actor.has_log and a.back_at is None)]:
         if away.arrivals:
             continue
         # One of the two has no name; a KIP-848 member that had none has one when the group is back on the old protocol.
         may_be = newcomers if is_bare_member_id(away.departures[0].member or "") else anonymous
-        near = (a for a in may_be.nearest(away.at, RESTART_PAIR_MS) if id(a) not in used)
+        near = (a for a in may_be.nearest(away.at, RESTART_PAIR_MS) if a.id not in used)
         taken = next((a for a in near if a.actor is not away.actor), None)
         if taken is not None:
             mine = tuple(newcomers.of(taken.actor))
-            used |= {id(a) for a in mine}
+            used |= {a.id for a in mine}
             found.append(Restart(away, away.actor, taken.at, mine))
     return sorted(found, key=lambda r: r.away.at)
 

@@ -47,7 +47,7 @@ class Hypothesis:
     @property
     def accounts_for(self) -> tuple[Fact, ...]:
         """Everything it explains or brings along."""
-        return tuple({id(fact): fact for fact in (*self.explains, *self.brings)}.values())
+        return tuple({fact.id: fact for fact in (*self.explains, *self.brings)}.values())
 
     def started_at(self) -> int:
         """The onset, or the first of its lines."""

@@ -45,7 +45,7 @@ def swapped(timeline: Timeline) -> dict[Actor, list[Event]]:
         if departure.actor.has_log:
             continue
         near = _successors(timeline, departure)
-        if any(a.member != departure.member and id(a) not in born for a in near):
+        if any(a.member != departure.member and a.id not in born for a in near):
             found.setdefault(departure.actor, []).append(departure.events[0])
     return {actor: events for actor, events in found.items() if len(events) > 1 and _has_grown(timeline, actor)}
 
@@ -54,7 +54,7 @@ def _has_grown(timeline: Timeline, actor: Actor) -> bool:
     """Some successor has a number that had not gone before; slow threads come back under those they had."""
     born, gone = born_with_the_group(timeline), timeline.departures.of(actor)
     return any(
-        id(a) not in born and all(_thread_of(timeline, d) != _thread_of(timeline, a) for d in gone.between(0, a.at))
+        a.id not in born and all(_thread_of(timeline, d) != _thread_of(timeline, a) for d in gone.between(0, a.at))
         for a in timeline.arrivals.of(actor)
     )
 

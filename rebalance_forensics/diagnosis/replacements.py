@@ -26,22 +26,22 @@ def replacements(timeline: Timeline) -> list[Restart]:
 
 def _replacements(timeline: Timeline) -> list[Restart]:
     known = restarts(timeline)
-    used = {id(a) for r in known for a in r.arrivals} | born_with_the_group(timeline)
-    newcomers = InTime(a for a in timeline.arrivals if a.first and id(a) not in used)
+    used = {a.id for r in known for a in r.arrivals} | born_with_the_group(timeline)
+    newcomers = InTime(a for a in timeline.arrivals if a.first and a.id not in used)
     found = []
     for away in _gone(timeline, {id(r.away) for r in known}):
         own = timeline.arrivals.of(away.actor).first(0)
-        near = (a for a in newcomers.nearest(away.at, SUCCESSION_MS) if id(a) not in used)
+        near = (a for a in newcomers.nearest(away.at, SUCCESSION_MS) if a.id not in used)
         taken = next((a for a in near if _may_succeed(a, away.actor, own)), None)
         if taken is not None:
-            used |= {id(a) for a in newcomers.of(taken.actor)}
+            used |= {a.id for a in newcomers.of(taken.actor)}
             found.append(Restart(away, away.actor, taken.at, tuple(newcomers.of(taken.actor))))
     return found
 
 
 def _gone(timeline: Timeline, restarted: set[int]) -> list[Absence]:
     died = [a for a in losses(timeline) if not is_static(timeline, a) and a.stop is None]
-    gone = {id(a.departures[0]): a for a in (*died, *closings(timeline)) if a.back_at is None}
+    gone = {a.departures[0].id: a for a in (*died, *closings(timeline)) if a.back_at is None}
     return sorted((a for a in gone.values() if id(a) not in restarted), key=lambda a: a.at)
 
 

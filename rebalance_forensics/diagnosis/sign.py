@@ -75,7 +75,8 @@ class Subject:
     def key(self) -> tuple[object, ...]:
         """What tells it from other subjects: facts are told apart by what they are, not by what they hold."""
         return (
-            tuple(map(id, self.actors)), tuple(id(a.departures[0]) for a in self.absences), tuple(map(id, self.facts)),
+            tuple(map(id, self.actors)), tuple(a.departures[0].id for a in self.absences),
+            tuple(f.id for f in self.facts),
             self.begin, self.end,
         )  # fmt: skip
 

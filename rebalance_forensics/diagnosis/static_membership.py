@@ -83,13 +83,13 @@ def _spared_rebalances(
     timeline: Timeline, rebalances: Sequence[Rebalance], short: Sequence[Absence]
 ) -> list[Rebalance]:
     """Those that only these absences caused, and the follow-ups right after them."""
-    harmless = {id(a.departure) for a in short} | {id(a.arrival) for a in short if a.arrival is not None}
+    harmless = {a.departure.id for a in short} | {a.arrival.id for a in short if a.arrival is not None}
     returning: set[Actor] = {a.departure.actor for a in short}
     found: list[Rebalance] = []
     for rebalance in rebalances:
         facts = _causes_of(timeline, rebalance)
-        mine = [f for f in facts if id(f) in harmless]
-        others = [f for f in facts if id(f) not in harmless and not (isinstance(f, Arrival) and f.actor in returning)]
+        mine = [f for f in facts if f.id in harmless]
+        others = [f for f in facts if f.id not in harmless and not (isinstance(f, Arrival) and f.actor in returning)]
         follows = bool(found) and rebalance.followup == "cooperative" and _right_after(found[-1], rebalance)
         if (mine or follows) and not others:
             found.append(rebalance)
@@ -109,12 +109,12 @@ def _spared_pauses(
     pauses: Sequence[Pause], rebalances: Sequence[Rebalance], spared: Sequence[Rebalance]
 ) -> list[Pause]:
     """Pauses that began in a spared rebalance, where no other rebalance would have made them all the same."""
-    chosen = {id(r) for r in spared}
+    chosen = {r.id for r in spared}
     known = Lasting(rebalances, attrgetter("started_at"), Rebalance.ended_at)
     found = []
     for pause in pauses:
         touched = known.touching(pause.started_at - 500, pause.started_at + 500)
-        if touched and pause.kind == "revoked" and all(id(r) in chosen for r in touched):
+        if touched and pause.kind == "revoked" and all(r.id in chosen for r in touched):
             found.append(pause)
     return found
 

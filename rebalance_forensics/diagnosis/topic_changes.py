@@ -108,14 +108,14 @@ def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> S
 
 
 def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[Growth]:
-    mine = {id(r) for r in touched(timeline, group)}
-    return [g for g in growths(timeline) if id(g.rebalance) in mine]
+    mine = {r.id for r in touched(timeline, group)}
+    return [g for g in growths(timeline) if g.rebalance.id in mine]
 
 
 def _grown(timeline: Timeline, told: list[Request]) -> Iterator[TopicChange]:
     """New partitions after a rebalance for which nobody gave a reason."""
-    known = {id(r) for r in touched(timeline, told)}
-    silent = [g for g in growths(timeline) if id(g.rebalance) not in known and g.taken_up_by is None]
+    known = {r.id for r in touched(timeline, told)}
+    silent = [g for g in growths(timeline) if g.rebalance.id not in known and g.taken_up_by is None]
     for run in runs(silent, lambda g: g.rebalance.started_at, ONE_METADATA_CHANGE_MS):
         yield TopicChange(
             facts=tuple(g.rebalance for g in run),
@@ -134,10 +134,10 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
     """Before 2.1 a coordinator gives no reason at all: a topic that changed since the last rebalance may be it."""
     if timeline.kind != "consumer" or any(a.has_log for a in timeline.actors()):
         return
-    grown = {id(g.rebalance) for g in growths(timeline)}
+    grown = {g.rebalance.id for g in growths(timeline)}
     for before, rebalance in pairwise(timeline.rebalances):
         opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
-        if id(rebalance) in grown or not opened or any(e.trigger is not None for e in opened):
+        if rebalance.id in grown or not opened or any(e.trigger is not None for e in opened):
             continue
         made = topics_changed_before(timeline, rebalance.started_at)
         topics = [e for e in made if time_of(e) > before.ended_at()]

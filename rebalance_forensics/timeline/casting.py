@@ -1,13 +1,46 @@
-"""The cast of a group: whose log and whose id is whose."""
+"""The participants of a group: what kind of group they form, whose log and whose id is whose."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import Cast
+from rebalance_forensics.timeline.group_clock import TimedLines
+from rebalance_forensics.timeline.kinds import kind_of, protocols_of, rebalance_mode_of
+from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
 from rebalance_forensics.timeline.namesakes import seats
 from rebalance_forensics.timeline.strangers import strangers
+
+
+@dataclass(frozen=True, slots=True)
+class Participants:
+    """Who takes part in the group, and how they agree on who does what."""
+
+    kind: GroupKind
+    protocols: tuple[ProtocolTerm, ...]
+    mode: RebalanceMode
+    cast: Cast
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol the group speaks at last."""
+        return protocol_at_last(self.protocols)
+
+
+def participants_of(lines: TimedLines) -> Participants:
+    """Everybody who speaks or is spoken of in the lines of a group."""
+    grouped = lines.of_the_group()
+    kind = kind_of(grouped)
+    protocols = protocols_of(grouped, kind)
+    mode = rebalance_mode_of(lines.own, kind, protocol_at_last(protocols))
+    return Participants(kind, protocols, mode, cast_of(kind, lines.own))
+
+
+def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
+    """The last of them; unknown where no line shows one."""
+    return protocols[-1].protocol if protocols else "unknown"
 
 
 def cast_of(kind: str, events: Sequence[Event]) -> Cast:

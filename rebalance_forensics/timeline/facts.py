@@ -1,9 +1,14 @@
-"""What happened to the group, fused from both sides: departures, arrivals, starts, stops, requests, rebalances."""
+"""What happened to the group, fused from both sides: departures, arrivals, starts, stops, requests, rebalances.
+
+Facts are finished: nothing changes them once the timeline is built. Each has an id of its own (`departure-17`),
+counted in the order of time; a fact that stands in no timeline yet has none.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import Actor
@@ -42,7 +47,7 @@ RequestWhy = Literal[
 ]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Departure:
     """A member is gone. `at` is when the group lost it (the coordinator's word before the client's)."""
 
@@ -50,64 +55,71 @@ class Departure:
     member: str | None
     at: int
     why: DepartureWhy = "left"
-    events: list[Event] = field(default_factory=list)
+    events: tuple[Event, ...] = ()
     returned: Arrival | None = None
     reason: str | None = None
+    id: str = ""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
     """A member came. `first`: its actor was never seen before; `start`: the process start behind it."""
 
     actor: Actor
     member: str | None
     at: int
-    events: list[Event] = field(default_factory=list)
+    events: tuple[Event, ...] = ()
     first: bool = True
-    after: Departure | None = None
+    after: str | None = None
+    """The id of the departure that it ends."""
     start: Start | None = None
     while_empty: bool = False
+    id: str = ""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Start:
     """A process (or a new consumer object in it) started."""
 
     actor: Actor
     at: int
-    events: list[Event] = field(default_factory=list)
+    events: tuple[Event, ...] = ()
+    id: str = ""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stop:
     """A client said in its own log that it is closing."""
 
     actor: Actor
     at: int
-    events: list[Event] = field(default_factory=list)
+    events: tuple[Event, ...] = ()
+    id: str = ""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class StaticReturn:
     """A static member came back in time under a new member id; the group did not rebalance."""
 
     actor: Actor
     at: int
-    events: list[Event] = field(default_factory=list)
+    events: tuple[Event, ...] = ()
+    id: str = ""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Request:
     """A member of the group asked for a rebalance."""
 
     actor: Actor | None
     at: int
     why: RequestWhy
-    events: list[Event] = field(default_factory=list)
+    events: tuple[Event, ...] = ()
     reason: str | None = None
+    id: str = ""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rebalance:
     """From the first word of a rebalance to the assignment. `generation` is None while none was reached."""
 
@@ -115,12 +127,13 @@ class Rebalance:
     started_at: int
     stabilized_at: int | None = None
     completed_at: int | None = None
-    events: list[Event] = field(default_factory=list)
-    joined_at: dict[Actor, int] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    joined_at: Mapping[Actor, int] = field(default_factory=dict)
     """When each member with a log sent its last JoinGroup of this rebalance."""
-    failures: list[Event] = field(default_factory=list)
+    failures: tuple[Event, ...] = ()
     trigger: str | None = None
     followup: str | None = None
+    id: str = ""
 
     def ended_at(self) -> int:
         """The last known instant of it."""
@@ -128,6 +141,12 @@ class Rebalance:
 
 
 Fact = Departure | Arrival | Request | StaticReturn | Stop | Rebalance
+F = TypeVar("F", Start, Stop, StaticReturn, Request, Rebalance)
+
+
+def numbered(name: str, facts: Iterable[F]) -> tuple[F, ...]:
+    """The same facts, each with its id: the name of their kind and their place in the order given."""
+    return tuple(replace(fact, id=f"{name}-{number}") for number, fact in enumerate(facts, 1))
 
 
 def fact_at(fact: Fact) -> int:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import DelayedRebalance, WorkerAssigned
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
 from rebalance_forensics.events.streams import FollowUpRequested, FollowUpScheduled, FollowUpTriggered, VersionProbed
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_clock import TimedLines
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.model import RebalanceMode
+from rebalance_forensics.timeline.told import merged, time_of
 
 NEAR_MS = 3_000
 RECENT_MS = 60_000
@@ -20,21 +23,33 @@ STOPS_WORK_MS = 15_000
 REJOINS = ("member-rejoined", "leader-rejoined")
 
 
-def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event], mode: RebalanceMode = "unknown") -> None:
-    """Write into each rebalance which kind of follow-up it is, if any."""
-    told: InTime[Event] = InTime(e for e in events if e.at is not None and isinstance(e, TELLING))
-    assigned = InTime(e for e in told if isinstance(e, WorkerAssigned))
+def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: RebalanceMode) -> tuple[Rebalance, ...]:
+    """The same rebalances, each with the kind of follow-up that it is, if any."""
+    said = merged(lines.own.telling(*TELLING), lines.around.telling(*TELLING))
+    told: InTime[Event] = InTime((e for e in said if e.at is not None), time_of)
+    assigned = InTime((e for e in told if isinstance(e, WorkerAssigned)), time_of)
+    found = []
     previous: Rebalance | None = None
     for rebalance in rebalances:
-        if previous is None and _opened_before(told, rebalance):
-            previous = rebalance
-            continue
-        since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
-        until = rebalance.started_at + 100
-        rebalance.followup = rebalance.followup or _kind(told, assigned, min(since, rebalance.started_at - 50), until)
-        if rebalance.followup is None and previous is not None and mode != "eager":
-            rebalance.followup = _hand_over(assigned, previous, rebalance)
+        found.append(replace(rebalance, followup=_followup(told, assigned, previous, rebalance, mode)))
         previous = rebalance
+    return tuple(found)
+
+
+def _followup(
+    told: InTime[Event],
+    assigned: InTime[WorkerAssigned],
+    previous: Rebalance | None,
+    rebalance: Rebalance,
+    mode: RebalanceMode,
+) -> str | None:
+    if rebalance.followup is not None or (previous is None and _opened_before(told, rebalance)):
+        return rebalance.followup
+    since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
+    kind = _kind(told, assigned, min(since, rebalance.started_at - 50), rebalance.started_at + 100)
+    if kind is None and previous is not None and mode != "eager":
+        return _hand_over(assigned, previous, rebalance)
+    return kind
 
 
 def _opened_before(told: InTime[Event], rebalance: Rebalance) -> bool:

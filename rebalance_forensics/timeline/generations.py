@@ -315,7 +315,7 @@ def rebalance_of(slot: Slot) -> Rebalance:
         started_at=started if started is not None else slot.first_at(),
         stabilized_at=slot.stabilized_at(),
         completed_at=slot.completed_at(),
-        events=events,
+        events=tuple(events),
         joined_at=dict(slot.join_starts),
-        failures=list(slot.failures),
+        failures=tuple(slot.failures),
     )

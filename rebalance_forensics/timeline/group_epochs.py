@@ -145,7 +145,7 @@ def rebalances_of(slots: Sequence[EpochSlot]) -> list[Rebalance]:
             started_at=slot.first_at or 0,
             stabilized_at=slot.computed.at if slot.computed else None,
             completed_at=max(slot.stable_times, default=None),
-            events=[e for e in (slot.bumped, slot.computed) if e is not None],
+            events=tuple(e for e in (slot.bumped, slot.computed) if e is not None),
         )
         for slot in slots
     ]

@@ -12,7 +12,7 @@ from itertools import takewhile
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
 from rebalance_forensics.events.rebalancing import GenerationStabilized, GroupEmptied
-from rebalance_forensics.timeline.facts import Arrival, Departure
+from rebalance_forensics.timeline.drafts import ArrivalDraft, DepartureDraft
 
 SOON_MS = 90_000
 
@@ -36,8 +36,8 @@ class Headcount:
                 self._size, self._at = event.member_count, event.at or 0
 
     def back_unannounced(
-        self, event: GenerationStabilized, departures: Iterable[Departure], arrivals: Iterable[Arrival]
-    ) -> list[Departure]:
+        self, event: GenerationStabilized, departures: Iterable[DepartureDraft], arrivals: Iterable[ArrivalDraft]
+    ) -> list[DepartureDraft]:
         """The absences that a generation ended without a word; both lists come latest first."""
         if self._size is None or event.member_count is None or self._names_everybody:
             return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 
 from rebalance_forensics.events.base import Event
@@ -153,5 +153,5 @@ def _generations_by_member(timeline: Timeline) -> dict[str | None, list[int]]:
     return found
 
 
-def _next_start(ordered: list[Generation], index: int) -> int | None:
+def _next_start(ordered: Sequence[Generation], index: int) -> int | None:
     return ordered[index + 1].started_at if index + 1 < len(ordered) else None

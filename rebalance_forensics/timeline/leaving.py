@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, Subscribed
 from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Start, Stop
+from rebalance_forensics.timeline.drafts import DepartureDraft
+from rebalance_forensics.timeline.facts import DepartureWhy, Start, Stop
 from rebalance_forensics.timeline.told import time_of
 
 CLOSES_MS = 30_000
@@ -37,7 +38,7 @@ def reason_text(event: Event) -> str | None:
     return None
 
 
-def close_for_good(departures: Iterable[Departure], stops: Iterable[Stop]) -> None:
+def close_for_good(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) -> None:
     """Some frameworks unsubscribe just before they close: then the close is why the member left.
 
     Its own log shows the end of the process or the start of the next; without a log it shows in everybody doing it.
@@ -65,7 +66,7 @@ def _is_process(start: Start) -> bool:
     return any(not isinstance(e, Subscribed) for e in start.events)
 
 
-def sent_before(left: Departure | None, asked: Event | None, answer: Event) -> bool:
+def sent_before(left: DepartureDraft | None, asked: Event | None, answer: Event) -> bool:
     """Whether a client that closes while its JoinGroup is on the way hears the answer when it has left."""
     if left is None or asked is None:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice, takewhile
 
 from rebalance_forensics.events.base import Event
@@ -36,14 +37,15 @@ from rebalance_forensics.events.rebalancing import (
 )
 from rebalance_forensics.timeline.absentees import Missed
 from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
-from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.drafts import DepartureDraft
+from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.headcount import Headcount
 from rebalance_forensics.timeline.leaving import sent_before, why_left
 from rebalance_forensics.timeline.loaded_members import LoadedMembers
+from rebalance_forensics.timeline.lost_membership import EXPELLED, is_first_join, was_a_member
 from rebalance_forensics.timeline.names import name_in_member_id
 from rebalance_forensics.timeline.register import FUSE_MS, Register
 
-EXPELLED = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
 HINT_MS = 2_000
 BACK_SOON = -2
 """The epoch with which a static member of a KIP-848 group leaves: it keeps its partitions till its session expires."""
@@ -77,7 +79,7 @@ class Lives(Register):
             if missed.actor.kind != "instance" or self.cast.client_of(member) == missed.client_id:
                 self._write_off(member, missed.at, missed.why, missed.proof)
 
-    def _nameless(self, missed: Missed) -> Departure | None:
+    def _nameless(self, missed: Missed) -> DepartureDraft | None:
         """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
         for departure in islice(reversed(self.departures), 10):
             known = departure.actor.has_log or missed.client_id not in departure.actor.client_ids
@@ -175,9 +177,9 @@ class Lives(Register):
         self._seen.add(actor)
         last = self.returns[-1] if self.returns else None
         if last is not None and last.actor is actor and (event.at or 0) - last.at < 1000:
-            last.events.append(event)
+            self.returns[-1] = replace(last, events=(*last.events, event))
         else:
-            self.returns.append(StaticReturn(actor, event.at or 0, [event]))
+            self.returns.append(StaticReturn(actor, event.at or 0, (event,)))
 
     def _emptied(self, event: GroupEmptied) -> None:
         for member in list(self.live):
@@ -241,7 +243,7 @@ class Lives(Register):
                 self._epoch = max(self._epoch, event.epoch or 0)
             case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
                 self._told_to_rejoin(actor, event)
-                if event.error in EXPELLED and not _is_first_join(event):
+                if event.error in EXPELLED and not is_first_join(event):
                     self._expelled(actor, event)
             case InstanceFenced():
                 self._actor_departed(actor, event.member, event, "fenced")
@@ -327,7 +329,7 @@ class Lives(Register):
         self.live.drop(before)
         actor.member_ids.add(member)
         self.live[member] = actor
-        self.returns.append(StaticReturn(actor, event.at or 0, [event]))
+        self.returns.append(StaticReturn(actor, event.at or 0, (event,)))
 
     def _transitioned(self, actor: Actor, event: MemberTransitioned) -> None:
         member = event.member or self._member_of(actor) or unnamed(actor, event.speaker.client_id)
@@ -363,10 +365,10 @@ class Lives(Register):
             last = self._last_departure.get(actor)
             if last is not None and last.returned is None:
                 last.events.append(event)
-            elif last is None and _was_a_member(event):
+            elif last is None and was_a_member(event):
                 self._depart_unseen(actor, None, event, "expelled")
             return
-        if member not in self.live and actor not in self._seen and _was_a_member(event):
+        if member not in self.live and actor not in self._seen and was_a_member(event):
             self._depart_unseen(actor, member, event, "expelled")
         self._departed(member, event, "expelled", late=True)
 
@@ -380,19 +382,3 @@ class Lives(Register):
                 self._depart_unseen(actor, None, event, why)
             return
         self._departed(known, event, why)
-
-
-def _was_a_member(event: Event) -> bool:
-    """Whether only a member can be told that it is none: logs may begin after it joined."""
-    match event:
-        case HeartbeatFailed() | SyncFailed() | GroupHeartbeatFailed():
-            return True
-        case JoinFailed(generation=n):
-            return n is not None and n > 0
-        case GenerationReset(api=api):
-            return api is not None and "JOIN" not in api.upper()
-    return False
-
-
-def _is_first_join(event: Event) -> bool:
-    return isinstance(event, JoinFailed | SyncFailed) and event.generation == -1 and not event.member

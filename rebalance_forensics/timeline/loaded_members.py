@@ -14,7 +14,7 @@ from rebalance_forensics.events.coordinator import GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.rebalancing import GenerationStabilized
 from rebalance_forensics.timeline.clocks import Place, place_of
-from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.drafts import DepartureDraft
 
 
 class LoadedMembers:
@@ -24,7 +24,7 @@ class LoadedMembers:
         self._by_log: dict[Place, list[MemberLoaded]] = defaultdict(list)
         self._generation = -1
 
-    def hear(self, event: Event, gone: Mapping[str, Departure]) -> list[MemberLoaded]:
+    def hear(self, event: Event, gone: Mapping[str, DepartureDraft]) -> list[MemberLoaded]:
         """Take in one event; the members of the last generation that its broker loaded, once it coordinates the group.
 
         Whoever is known to have left since is not among them.
@@ -47,7 +47,7 @@ class LoadedMembers:
         return [e for e in told if _generation(e) in (newest, -1) and not _has_left(gone.get(e.member))]
 
 
-def _has_left(departure: Departure | None) -> bool:
+def _has_left(departure: DepartureDraft | None) -> bool:
     return departure is not None and departure.why != "vanished"
 
 

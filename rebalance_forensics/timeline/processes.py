@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
@@ -19,7 +20,7 @@ from rebalance_forensics.events.process import (
 from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.timeline.actors import Actor, Cast
-from rebalance_forensics.timeline.facts import Start, Stop
+from rebalance_forensics.timeline.facts import Start, Stop, numbered
 from rebalance_forensics.timeline.names import connector_of
 
 ONE_START_MS = 45_000
@@ -34,6 +35,20 @@ _START_KINDS = {
     "streams": ("StreamsConfig",),
     "connect": ("DistributedConfig",),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """When the processes of a group started and stopped, as their own logs say."""
+
+    starts: tuple[Start, ...]
+    stops: tuple[Stop, ...]
+
+
+def processes_of(cast: Cast, events: Sequence[Event]) -> Processes:
+    """Every start and every stop, oldest first."""
+    stops = sorted(stops_of(cast, events), key=lambda s: s.at)
+    return Processes(numbered("start", starts_of(cast, events)), numbered("stop", stops))
 
 
 def starts_of(cast: Cast, events: Sequence[Event]) -> list[Start]:
@@ -111,27 +126,27 @@ def _starts(kind: str, actor: Actor, told: list[Event], began: dict[Event, int])
         last = starts[-1] if starts else None
         since = began.get(sign, sign.at)  # a worker says that it has started when it may have joined long since
         if last is not None and since - (last.events[-1].at or 0) < 1500:
-            last.events.append(sign)
+            starts[-1] = replace(last, events=(*last.events, sign))
         else:
-            starts.append(Start(actor, since, [sign]))
+            starts.append(Start(actor, since, (sign,)))
     return starts
 
 
 def stops_of(cast: Cast, events: Sequence[Event]) -> list[Stop]:
     """Every time an actor's own log says that it closes."""
-    stops: list[Stop] = []
-    latest: dict[Actor, Stop] = {}
+    stops: list[tuple[Actor, list[Event]]] = []
+    latest: dict[Actor, list[Event]] = {}
     for event in events:
         if event.at is None or event.speaker.role == "broker" or not _is_stop(event):
             continue
         for actor in _stopping(cast, event):
             last = latest.get(actor)
-            if last is not None and event.at - (last.events[-1].at or 0) < 5000:
-                last.events.append(event)
+            if last is not None and event.at - (last[-1].at or 0) < 5000:
+                last.append(event)
             else:
-                latest[actor] = Stop(actor, event.at, [event])
-                stops.append(latest[actor])
-    return stops
+                latest[actor] = [event]
+                stops.append((actor, latest[actor]))
+    return [Stop(actor, told[0].at or 0, tuple(told)) for actor, told in stops]
 
 
 def closed_at_last(cast: Cast, stops: Sequence[Stop], events: Sequence[Event]) -> list[Stop]:

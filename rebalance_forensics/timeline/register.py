@@ -9,7 +9,8 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberJoined
 from rebalance_forensics.events.rebalancing import HeartbeatFailed
 from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
-from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn
+from rebalance_forensics.timeline.drafts import ArrivalDraft, DepartureDraft
+from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.leaving import reason_text
 from rebalance_forensics.timeline.members import Members
@@ -43,16 +44,16 @@ class Register:
     def __init__(self, cast: Cast, starts: Sequence[Start]) -> None:
         self.cast = cast
         self.live = Members()
-        self.departures: dict[Departure, None] = {}
-        self.arrivals: dict[Arrival, None] = {}
+        self.departures: dict[DepartureDraft, None] = {}
+        self.arrivals: dict[ArrivalDraft, None] = {}
         self.returns: list[StaticReturn] = []
         self.rejoins: list[tuple[int, int]] = []
         """From when to when a member was out that came back at once under its id."""
-        self._gone: dict[str, Departure] = {}
-        self._last_departure: dict[Actor, Departure] = {}
+        self._gone: dict[str, DepartureDraft] = {}
+        self._last_departure: dict[Actor, DepartureDraft] = {}
         self._seen: set[Actor] = set()
-        self._pending: dict[str, Arrival] = {}
-        self._unnamed: dict[str, Arrival] = {}
+        self._pending: dict[str, ArrivalDraft] = {}
+        self._unnamed: dict[str, ArrivalDraft] = {}
         self._starts = InTime(starts)
         self._empty = True
 
@@ -106,7 +107,7 @@ class Register:
             self._take_back(gone, event.at)
             return
         told = [event] if asked is None else [asked, event]
-        arrival = Arrival(actor, member, told[0].at or event.at, told, first=actor not in self._seen)
+        arrival = ArrivalDraft(actor, member, told[0].at or event.at, told, first=actor not in self._seen)
         arrival.while_empty = (self._empty or empty) and not self.live
         arrival.start = self._fresh_start(actor, event)
         last = self._last_departure.get(actor)
@@ -122,16 +123,16 @@ class Register:
         self._empty = False
         self.arrivals[arrival] = None
 
-    def _heard_of(self, arrival: Arrival, event: Event) -> None:
+    def _heard_of(self, arrival: ArrivalDraft, event: Event) -> None:
         """A KIP-848 client says at once that it is joining; its group has it when its heartbeat gets there."""
         if isinstance(event, MemberJoined) and arrival.member in self.live.asking and event.at is not None:
             arrival.at = event.at
         arrival.events.append(event)
 
-    def _came_back_unseen(self, gone: Departure, event: Event) -> None:
+    def _came_back_unseen(self, gone: DepartureDraft, event: Event) -> None:
         """A member is back, though no line names it."""
         member = unnamed(gone.actor, self.cast.client_of(gone.member or ""))
-        arrival = Arrival(gone.actor, member, event.at or 0, [event], first=False, after=gone)
+        arrival = ArrivalDraft(gone.actor, member, event.at or 0, [event], first=False, after=gone)
         gone.returned = arrival
         self.live[member] = gone.actor
         self._unnamed[member] = arrival
@@ -153,7 +154,7 @@ class Register:
             return
         if self.live.drop(member) is None:
             self._named(actor, member)
-        departure = Departure(actor, member, event.at, why, [event])
+        departure = DepartureDraft(actor, member, event.at, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member)
 
@@ -173,21 +174,21 @@ class Register:
         """A member is gone, though no line names it."""
         actor = self.live.drop(member)
         assert actor is not None
-        self._note(Departure(actor, member, at, why, list(proof)), member)
+        self._note(DepartureDraft(actor, member, at, why, list(proof)), member)
 
     def _depart_unseen(self, actor: Actor, member: str | None, event: Event, why: DepartureWhy) -> None:
         """A member that no line has shown before is gone: the logs begin after it came."""
-        departure = Departure(actor, member, event.at or 0, why, [event])
+        departure = DepartureDraft(actor, member, event.at or 0, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member or unnamed(actor, event.speaker.client_id))
 
-    def _note(self, departure: Departure, member: str) -> None:
+    def _note(self, departure: DepartureDraft, member: str) -> None:
         self._gone[member] = departure
         self._last_departure[departure.actor] = departure
         self._seen.add(departure.actor)
         self.departures[departure] = None
 
-    def _add(self, departure: Departure, event: Event, why: DepartureWhy) -> None:
+    def _add(self, departure: DepartureDraft, event: Event, why: DepartureWhy) -> None:
         departure.events.append(event)
         if _RANK.index(why) < _RANK.index(departure.why):
             departure.why = why
@@ -195,13 +196,13 @@ class Register:
             departure.at = min(departure.at, event.at)
         departure.reason = departure.reason or reason_text(event)
 
-    def _stayed(self, gone: Departure, back_at: int) -> bool:
+    def _stayed(self, gone: DepartureDraft, back_at: int) -> bool:
         """A stream thread whose commit carries a stale epoch unsubscribes and subscribes again at once (KIP-1071)."""
         by_itself = gone.returned is None and gone.why in ("unsubscribed", "closed", "left")
         same_id = is_bare_member_id(gone.member or "")
         return self.cast.kind == "streams" and by_itself and same_id and back_at - gone.at <= AT_ONCE_MS
 
-    def _take_back(self, gone: Departure, back_at: int) -> None:
+    def _take_back(self, gone: DepartureDraft, back_at: int) -> None:
         """A departure that was none: the group only bumped its epoch."""
         assert gone.member is not None
         del self.departures[gone]

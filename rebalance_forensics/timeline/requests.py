@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.actors import Cast
-from rebalance_forensics.timeline.facts import Request, RequestWhy
+from rebalance_forensics.timeline.facts import Request, RequestWhy, numbered
 
 _OWN_WISH: dict[str, RequestWhy] = {
     "metadata-changed": "metadata-changed",
@@ -30,24 +31,25 @@ _COORDINATOR: dict[str, RequestWhy] = {
 _SAME_MS = 5_000
 
 
-def requests_of(cast: Cast, events: Sequence[Event]) -> list[Request]:
+def requests_of(cast: Cast, events: Sequence[Event]) -> tuple[Request, ...]:
     """All requests, oldest first; the coordinator's line joins the client's that it answers."""
     found: list[Request] = []
     for event in events:
         if event.at is None:
             continue
         if isinstance(event, JoinRequested) and event.why in _OWN_WISH:
-            found.append(Request(cast.of_speaker(event), event.at, _OWN_WISH[event.why], [event], event.reason))
+            found.append(Request(cast.of_speaker(event), event.at, _OWN_WISH[event.why], (event,), event.reason))
         elif isinstance(event, RebalanceStarted) and event.trigger in _COORDINATOR:
             _answered(found, cast, event)
-    return sorted(found, key=lambda r: r.at)
+    return numbered("request", sorted(found, key=lambda r: r.at))
 
 
 def _answered(found: list[Request], cast: Cast, event: RebalanceStarted) -> None:
     actor = cast.of_member(event.members[0]) if event.members else None
     why = why_in(event.client_reason) or _COORDINATOR[event.trigger or "other"]
     assert event.at is not None
-    for request in reversed(found):
+    for place in range(len(found) - 1, -1, -1):
+        request = found[place]
         if abs(event.at - request.at) > _SAME_MS:
             break
         if (
@@ -55,9 +57,9 @@ def _answered(found: list[Request], cast: Cast, event: RebalanceStarted) -> None
             and request.actor is actor
             and not any(isinstance(e, RebalanceStarted) for e in request.events)
         ):
-            request.events.append(event)
+            found[place] = replace(request, events=(*request.events, event))
             return
-    found.append(Request(actor, event.at, why, [event], event.client_reason or event.reason))
+    found.append(Request(actor, event.at, why, (event,), event.client_reason or event.reason))
 
 
 def why_in(client_reason: str | None) -> RequestWhy | None:

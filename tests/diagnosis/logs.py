@@ -11,7 +11,6 @@ from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs, LogRecord, Origin
 from rebalance_forensics.timeline.build import Timeline, build
-from rebalance_forensics.timeline.follow_ups import mark_follow_ups
 
 NOON = 1_772_366_400_000
 """2026-03-01T12:00:00.000Z."""
@@ -59,9 +58,7 @@ class Logs:
     def timeline(self) -> Timeline:
         """Rebuild the group's history."""
         mine = [e for e in self.events if e.group == self.group]
-        timeline = build("default", self.group, mine, [e for e in self.events if e.group is None])
-        mark_follow_ups(timeline.rebalances, timeline.events)
-        return timeline
+        return build("default", self.group, mine, [e for e in self.events if e.group is None])
 
     def _say(self, host: str, name: str, role: str, seconds: float, message: str) -> Logs:
         number = len(self.events) + 1

@@ -59,7 +59,7 @@ def test_a_flap_that_follows_from_replaced_threads_is_told_with_them() -> None:
     flap = _weighed("scaling-flap", (*replacement.hypothesis.explains, *others), odds=4)
     outcome = contest([flap, replacement], consequences_of({"thread-replacement": ["scaling-flap"]}))
     assert outcome.standing == [replacement]
-    assert outcome.explains[id(flap.hypothesis.explains[-1])] is replacement
+    assert outcome.explains[flap.hypothesis.explains[-1].id] is replacement
 
 
 def test_a_flap_of_somebody_else_is_told_beside_replaced_threads() -> None:

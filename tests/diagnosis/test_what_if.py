@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rebalance_forensics.diagnosis.model import WhatIf
 from rebalance_forensics.diagnosis.static_membership import STATIC
 from rebalance_forensics.diagnosis.what_if import COOPERATIVE, KIP_848, alternatives
@@ -109,11 +111,10 @@ def test_without_client_logs_no_pause_is_invented() -> None:
 
 def test_what_the_group_uses_already_is_left_out() -> None:
     logs = a_close_and_a_return(away=20)
-    timeline = logs.timeline()
-    timeline.mode = "cooperative"
+    timeline = replace(logs.timeline(), mode="cooperative")
     found = alternatives(timeline, at(60), at(90), ["member-left"], timeline.rebalances[1:])
     assert COOPERATIVE not in {w.alternative for w in found}
-    timeline.protocol = "consumer"
+    timeline = replace(timeline, protocol="consumer")
     found = alternatives(timeline, at(60), at(90), ["member-left"], timeline.rebalances[1:])
     assert {w.alternative for w in found} == {STATIC}
 

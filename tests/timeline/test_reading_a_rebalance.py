@@ -20,7 +20,6 @@ from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal import render_timeline
 from rebalance_forensics.timeline.build import build
-from rebalance_forensics.timeline.follow_ups import mark_follow_ups
 from rebalance_forensics.timeline.model import Reading
 from tests.timeline.otter import consumer_of, otter_app
 
@@ -51,7 +50,6 @@ def told(nodes: Path) -> Reading:
     events = events_in(nodes)
     own, shared = [e for e in events if e.group], [e for e in events if not e.group]
     timeline = build("default", "otter-app", own, shared)
-    mark_follow_ups(timeline.rebalances, timeline.events)
     return tips(timeline)
 
 

@@ -19,11 +19,11 @@ ONE_SCALING_MS = 120_000
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that closed in good order and did not come back, while others stayed."""
-    last = {id(d) for group in shutdowns(timeline) for a in group for d in a.departures}
+    last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
     gone = [
         a
         for a in closings(timeline)
-        if a.back_at is None and id(a.departures[0]) not in last and not exception_before(timeline, a)
+        if a.back_at is None and a.departures[0].id not in last and not exception_before(timeline, a)
     ]
     for group in runs(gone, lambda a: a.at, ONE_SCALING_MS):
         actors = [a.actor for a in group]

@@ -26,8 +26,8 @@ ONE_PROCESS_MS = 10_000
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members never seen before that came while others were in."""
-    born = born_with_the_group(timeline) | {id(a) for came in successors(timeline).values() for a in came}
-    new = [a for a in timeline.arrivals if id(a) not in born and (a.first or _is_added_thread(timeline, a))]
+    born = born_with_the_group(timeline) | {a.id for came in successors(timeline).values() for a in came}
+    new = [a for a in timeline.arrivals if a.id not in born and (a.first or _is_added_thread(timeline, a))]
     for group in runs(new, lambda a: a.at, ONE_SCALING_MS):
         actors = [a.actor for a in group]
         listed = all(only_listed(a) for a in group)

@@ -35,7 +35,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for away in closings(timeline):
         cycles[away.actor].append(away)
     born = born_with_the_group(timeline)
-    added = Counter(a.actor for a in timeline.arrivals if id(a) not in born)
+    added = Counter(a.actor for a in timeline.arrivals if a.id not in born)
     flapping = {a: None for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES}
     if not flapping:
         yield from _nameless(timeline)
@@ -69,7 +69,7 @@ def _waves(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members whose ids name nobody: as many come as went the last time, go together, and others stay throughout."""
     left = {a.actor: a for a in closings(timeline) if a.back_at is None}
     born = born_with_the_group(timeline)
-    came = [a for a in timeline.arrivals if a.actor in left and id(a) not in born and _is_nameless(a)]
+    came = [a for a in timeline.arrivals if a.actor in left and a.id not in born and _is_nameless(a)]
     waves: list[list[Arrival]] = []
     gone_at = 0
     for arrival in came:

@@ -87,7 +87,7 @@ def _why(refused: bool) -> str:  # noqa: FBT001
 def _facts(timeline: Timeline, actors: list[Actor], begin: int, end: int) -> tuple[Fact, ...]:
     found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.actor in actors]
     born = born_with_the_group(timeline)
-    found += [a for a in timeline.arrivals.between(begin, end) if a.actor in actors and id(a) not in born]
+    found += [a for a in timeline.arrivals.between(begin, end) if a.actor in actors and a.id not in born]
     found += [r for r in timeline.returns.between(begin, end) if r.actor in actors]
     return tuple(found)
 

@@ -29,7 +29,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         start = timeline.starts.of(actor).last(event.at)
         begin = start.at - STOPPING_MS if start is not None else event.at - AROUND_MS
         born = born_with_the_group(timeline)
-        facts: list[Fact] = [m for m in timeline.moves(begin, event.at + SOON_AFTER_MS, actor) if id(m) not in born]
+        facts: list[Fact] = [m for m in timeline.moves(begin, event.at + SOON_AFTER_MS, actor) if m.id not in born]
         facts += timeline.returns.of(actor).between(begin, event.at + SOON_AFTER_MS)
         facts += timeline.requests.between(event.at - AROUND_MS, event.at + TAKING_OVER_MS)
         name = culprits_of(timeline, [actor])[0].name

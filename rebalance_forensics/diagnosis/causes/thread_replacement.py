@@ -62,7 +62,7 @@ def _finding(timeline: Timeline, actor: Actor, events: list[Event], shown: Sign)
     times = InTime([time_of(e) for e in events], at=int)
     moves = timeline.moves(times[0] - AROUND_MS, times[-1] + AROUND_MS, actor)
     born = born_with_the_group(timeline)
-    moves = [m for m in moves if id(m) not in born]
+    moves = [m for m in moves if m.id not in born]
     facts: list[Fact] = [m for m in moves if times.any_between(m.at - AROUND_MS, m.at + AROUND_MS)]
     facts += [d for d in expiries_of(timeline, actor, events) if d not in facts]
     thrown = thrown_by(timeline, actor, times[0] - AROUND_MS, times[-1] + SAME_REBALANCE_MS)

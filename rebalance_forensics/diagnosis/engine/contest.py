@@ -20,7 +20,7 @@ class Outcome:
     """The hypotheses that stand, who explains which fact (by identity), and what became of the others."""
 
     standing: list[Weighed] = field(default_factory=list)
-    explains: dict[int, Weighed] = field(default_factory=dict)
+    explains: dict[str, Weighed] = field(default_factory=dict)
     rivals: dict[Weighed, list[Weighed]] = field(default_factory=lambda: defaultdict(list))
     """Those that explain the same facts less well, and that no sign rules out."""
     contradicted: dict[Weighed, list[Weighed]] = field(default_factory=lambda: defaultdict(list))
@@ -51,17 +51,17 @@ def _best_first(one: Weighed) -> tuple[object, ...]:
 
 def _in_turn(possible: Sequence[Weighed], brings: Brings) -> Iterable[Weighed]:
     """The best first; a hypothesis that may be the consequence of another waits for it."""
-    accounting: dict[int, list[Weighed]] = defaultdict(list)
+    accounting: dict[str, list[Weighed]] = defaultdict(list)
     for one in possible:
         for fact in one.hypothesis.accounts_for:
-            accounting[id(fact)].append(one)
+            accounting[fact.id].append(one)
     done: set[int] = set()
 
     def turn(one: Weighed) -> Iterable[Weighed]:
         if id(one) in done:
             return
         done.add(id(one))
-        deeper = {id(w): w for f in _core(one) for w in accounting[id(f)] if _may_bring(w, one, brings)}
+        deeper = {id(w): w for f in _core(one) for w in accounting[f.id] if _may_bring(w, one, brings)}
         for other in sorted(deeper.values(), key=_best_first):
             yield from turn(other)
         yield one
@@ -81,7 +81,7 @@ def _core(one: Weighed) -> tuple[Fact, ...]:
 
 def _decide(one: Weighed, outcome: Outcome, brings: Brings) -> None:
     core = _core(one)
-    if core and all(id(fact) in outcome.explains for fact in core):
+    if core and all(fact.id in outcome.explains for fact in core):
         winners = _winners(one, outcome)
         if not any(one.cause == w.cause or one.cause in brings[w.cause] for w in winners):
             for winner in winners:
@@ -89,7 +89,7 @@ def _decide(one: Weighed, outcome: Outcome, brings: Brings) -> None:
         return
     deeper = _follows_from(one, outcome, brings)
     for fact in one.hypothesis.accounts_for:
-        outcome.explains.setdefault(id(fact), deeper or one)
+        outcome.explains.setdefault(fact.id, deeper or one)
     if deeper is None:
         outcome.standing.append(one)
 
@@ -100,7 +100,7 @@ def _follows_from(one: Weighed, outcome: Outcome, brings: Brings) -> Weighed | N
     The rest follows from it too: a flap of a thread that is replaced again and again may begin before the first line.
     """
     core = _core(one)
-    found = Counter(w for f in core if (w := outcome.explains.get(id(f))) and one.cause in brings[w.cause])
+    found = Counter(w for f in core if (w := outcome.explains.get(f.id)) and one.cause in brings[w.cause])
     blamed = {c.name for w in found for c in w.hypothesis.culprits}
     if 2 * found.total() <= len(core) or not {c.name for c in one.hypothesis.culprits} <= blamed:
         return None
@@ -109,7 +109,7 @@ def _follows_from(one: Weighed, outcome: Outcome, brings: Brings) -> Weighed | N
 
 def _winners(one: Weighed, outcome: Outcome) -> list[Weighed]:
     """Those that explain its facts, each once."""
-    found = {id(w): w for fact in _core(one) if (w := outcome.explains.get(id(fact))) is not None}
+    found = {id(w): w for fact in _core(one) if (w := outcome.explains.get(fact.id)) is not None}
     return list(found.values())
 
 

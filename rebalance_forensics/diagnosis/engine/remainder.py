@@ -35,7 +35,7 @@ def _rebalances(timeline: Timeline, assigned: Assigned) -> Iterator[Hypothesis]:
     """Each with those that only follow up on it."""
     found: list[list[Rebalance]] = []
     for rebalance in timeline.rebalances:
-        if id(rebalance) in assigned or not rebalance.events or _is_birth(timeline, rebalance):
+        if rebalance.id in assigned or not rebalance.events or _is_birth(timeline, rebalance):
             continue
         if rebalance.followup and found:
             found[-1].append(rebalance)

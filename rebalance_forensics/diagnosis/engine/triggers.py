@@ -10,40 +10,40 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.in_time import InTime
 
-Assigned = dict[int, tuple[Draft, str]]
+Assigned = dict[str, tuple[Draft, str]]
 """Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""
 
 
-def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mapping[int, Weighed]) -> Assigned:
+def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mapping[str, Weighed]) -> Assigned:
     """Deal the rebalances to the drafts."""
     of_finding = {f: d for d in drafts for f in d.findings}
     unordered: list[Fact] = [
         *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
     ]  # fmt: skip
-    facts = InTime((fact for fact in unordered if id(fact) in explained), fact_at)
+    facts = InTime((fact for fact in unordered if fact.id in explained), fact_at)
     found: Assigned = {}
     since = 0
     last: Draft | None = None
     for rebalance in timeline.rebalances:
         mine = _facts_of(rebalance, facts, since)
-        claimed = explained.get(id(rebalance))
-        finding = claimed or next((explained[id(f)] for f in mine), None)
+        claimed = explained.get(rebalance.id)
+        finding = claimed or next((explained[f.id] for f in mine), None)
         if claimed is not None and rebalance in claimed.hypothesis.explains:
             last = of_finding[claimed]
-            found[id(rebalance)] = (last, rebalance.followup or claimed.cause)
+            found[rebalance.id] = (last, rebalance.followup or claimed.cause)
         elif rebalance.followup and last is not None and not _begins_something(mine, explained, last, of_finding):
-            found[id(rebalance)] = (last, rebalance.followup)
+            found[rebalance.id] = (last, rebalance.followup)
         elif finding is not None:
             last = of_finding[finding]
-            found[id(rebalance)] = (last, finding.cause)
+            found[rebalance.id] = (last, finding.cause)
         since = max(since, rebalance.stabilized_at or rebalance.ended_at())
     return found
 
 
 def _begins_something(
-    mine: Sequence[Fact], explained: Mapping[int, Weighed], last: Draft, of: Mapping[Weighed, Draft]
+    mine: Sequence[Fact], explained: Mapping[str, Weighed], last: Draft, of: Mapping[Weighed, Draft]
 ) -> bool:
-    return any(of[explained[id(f)]] is not last for f in mine)
+    return any(of[explained[f.id]] is not last for f in mine)
 
 
 def _facts_of(rebalance: Rebalance, facts: InTime[Fact], since: int) -> list[Fact]:

@@ -28,8 +28,8 @@ from rebalance_forensics.timeline.windows import ASKED_AT_ONCE_MS, METADATA_AGE_
 
 def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
     """The rejoins without a reason that the subject explains; a reason that was logged leaves nothing to ask."""
-    wordless = timeline.once("ids of wordless rejoins", lambda: frozenset(map(id, wordless_rejoins(timeline))))
-    return tuple(f for f in subject.facts if isinstance(f, Request) and id(f) in wordless)
+    wordless = timeline.once("ids of wordless rejoins", lambda: frozenset(r.id for r in wordless_rejoins(timeline)))
+    return tuple(f for f in subject.facts if isinstance(f, Request) and f.id in wordless)
 
 
 @sign(
@@ -56,8 +56,8 @@ def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="the rebalance gave out partitions that no member had before", absent="")
 def partitions_grew(timeline: Timeline, subject: Subject) -> Answer:
     """Whether assignments after the rejoin hold partitions of a topic that nobody had before."""
-    rebalances = {id(r) for r in touched(timeline, _asked(timeline, subject))}
-    new = [g for g in growths(timeline) if id(g.rebalance) in rebalances and g.taken_up_by is None]
+    rebalances = {r.id for r in touched(timeline, _asked(timeline, subject))}
+    new = [g for g in growths(timeline) if g.rebalance.id in rebalances and g.taken_up_by is None]
     return Present(distinct_events(e for g in new for e in g.told)) if new else Unobservable()
 
 

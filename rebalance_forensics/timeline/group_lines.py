@@ -1,0 +1,37 @@
+"""The lines that a group's history is made of, before their times are known: its own and those that may concern it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.failed_joins import without_failed_joins
+from rebalance_forensics.timeline.roles import with_roles
+from rebalance_forensics.timeline.shared import adopted, concerning
+from rebalance_forensics.timeline.surroundings import Surroundings
+from rebalance_forensics.timeline.told import distinct
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """`own` name the group; `beside` name none and were written where its members live, or name a member of it."""
+
+    group: str
+    own: tuple[Event, ...]
+    beside: tuple[Event, ...]
+
+
+def gathered(group: str, own: Iterable[Event], around: Surroundings) -> Lines:
+    """Each line once, said by what its log shows its speaker to be: a broker, a client, a worker."""
+    told = without_failed_joins(distinct(own))
+    unknown = [event for event in told if event.speaker.role == "unknown"]
+    mine = with_roles(told, around.in_logs_of(unknown))
+    beside = with_roles(around.beside(group, told), told)
+    return Lines(group, tuple(mine), tuple(beside))
+
+
+def attributed(lines: Lines) -> tuple[Event, ...]:
+    """The group's own lines and those beside them that are part of its story, once their speakers are known."""
+    concern = distinct(concerning(lines.group, lines.own, lines.beside))
+    return (*lines.own, *adopted(lines.group, lines.own, concern))

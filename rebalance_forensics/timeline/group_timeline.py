@@ -1,0 +1,150 @@
+"""Everything known about one group, finished: nothing is written to it once it is built."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from typing import cast as as_type
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.actors import Actor, Cast
+from rebalance_forensics.timeline.clocks import FileClock
+from rebalance_forensics.timeline.coverage import Coverage
+from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.in_time import NOTHING, InTime, Lasting
+from rebalance_forensics.timeline.model import (
+    CoordinatorTerm,
+    Generation,
+    GroupKind,
+    Pause,
+    Protocol,
+    ProtocolTerm,
+    RebalanceMode,
+)
+from rebalance_forensics.timeline.told import Told, merged, time_of
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Event)
+Move = Departure | Arrival | Stop
+
+
+class Answers:
+    """What was asked before; many rules ask the same, each at the price of a pass over all events."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, Any] = {}
+
+    def once(self, question: object, answer: Callable[[], T]) -> T:
+        """The answer to a question, worked out when it is first asked."""
+        if question not in self._known:
+            self._known[question] = answer()
+        known: T = self._known[question]
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Everything known about one group, typed and in time order, for the diagnosis to reason about."""
+
+    group: str
+    cluster: str
+    kind: GroupKind
+    protocol: Protocol
+    protocols: tuple[ProtocolTerm, ...]
+    mode: RebalanceMode
+    cast: Cast
+    own: Told
+    """The lines that name the group, and those from where its members live."""
+    around: Told
+    """What brokers said to nobody in particular."""
+    starts: InTime[Start]
+    stops: InTime[Stop]
+    departures: InTime[Departure]
+    arrivals: InTime[Arrival]
+    returns: InTime[StaticReturn]
+    requests: InTime[Request]
+    rebalances: Lasting[Rebalance]
+    generations: tuple[Generation, ...]
+    pauses: Lasting[Pause]
+    coordinators: tuple[CoordinatorTerm, ...]
+    clocks: tuple[FileClock, ...]
+    coverage: Coverage
+    settings: Mapping[str, str] = field(default_factory=dict)
+    answers: Answers = field(default_factory=Answers, init=False, repr=False, compare=False)
+
+    def once(self, question: object, answer: Callable[[], T]) -> T:
+        """The answer to a question about this timeline, worked out when it is first asked."""
+        return self.answers.once(question, answer)
+
+    def remembered(self, answer: Callable[[Timeline], T]) -> T:
+        """What a function says of this timeline, worked out when it is first asked."""
+        return self.answers.once(answer, lambda: answer(self))
+
+    @property
+    def events(self) -> list[Event]:
+        """Everything, oldest first; `of` looks into it without putting it together."""
+        return self.once("events", lambda: list(merged(self.own, self.around)))
+
+    @property
+    def first(self) -> int:
+        """When the group's own lines begin."""
+        return self.once("first", lambda: next((e.at for e in self.own if e.group is not None and e.at), 0))
+
+    @property
+    def last(self) -> int:
+        """The last instant any of its logs shows."""
+        return max((time_of(told[-1]) for told in (self.own, self.around) if told), default=0)
+
+    @property
+    def has_coordinator_log(self) -> bool:
+        """True when a broker speaks of this group."""
+        return bool(self.said_of_it_by_brokers)
+
+    @property
+    def said_of_it_by_brokers(self) -> InTime[Event]:
+        """What brokers say of this group."""
+        return self.once(
+            "said by brokers",
+            lambda: InTime((e for e in self.own if e.speaker.role == "broker" and e.group is not None), time_of),
+        )
+
+    def of(self, *kinds: type[E]) -> InTime[E]:
+        """The events of these types."""
+        own = self.own.telling(*kinds)
+        around: InTime[E] = self.around.telling(*kinds) if self.around else NOTHING
+        if own and around:
+            return self.once(kinds, lambda: InTime(merged(own, around), time_of))
+        return own or around
+
+    def said_by(self, actor: Actor | None, *kinds: type[E]) -> InTime[E]:
+        """What an actor's own log says: events of these types, all of it for `Event`."""
+        return self.once(("said by", kinds), lambda: self._by_speaker(kinds)).get(actor) or NOTHING
+
+    def moves(self, begin: int, end: int, actor: Actor | None = None) -> list[Move]:
+        """What its members did in a while, or one of them: departures, then arrivals, then stops."""
+        gone, came, stopped = self.departures, self.arrivals, self.stops
+        if actor is not None:
+            gone, came, stopped = gone.of(actor), came.of(actor), stopped.of(actor)
+        return [*gone.between(begin, end), *came.between(begin, end), *stopped.between(begin, end)]
+
+    def ended_by(self, arrival: Arrival) -> Departure | None:
+        """The departure that an arrival ends."""
+        return self.once("departures by id", lambda: {d.id: d for d in self.departures}).get(arrival.after or "")
+
+    def actors(self) -> list[Actor]:
+        """Everybody who was ever a member."""
+        return self.once("actors", self._actors)
+
+    def _actors(self) -> list[Actor]:
+        members = {a.actor for a in self.arrivals} | {d.actor for d in self.departures}
+        members |= {r.actor for r in self.returns}
+        known = {m.member_id for g in self.generations for m in g.members if m.member_id}
+        return [a for a in self.cast.actors if a in members or not a.member_ids.isdisjoint(known)]
+
+    def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Actor | None, InTime[E]]:
+        found: dict[Actor | None, list[E]] = defaultdict(list)
+        for event in as_type("list[E]", self.own) if Event in kinds else self.own.telling(*kinds):
+            found[self.cast.of_speaker(event)].append(event)
+        return {actor: InTime(said, time_of) for actor, said in found.items()}

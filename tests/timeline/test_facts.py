@@ -1,0 +1,63 @@
+"""Facts of a timeline: finished, each with an id of its own."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import pytest
+
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.drafts import ArrivalDraft, DepartureDraft, finished
+from rebalance_forensics.timeline.facts import Departure
+from tests.timeline.test_headcount import three_restarts
+
+KINDS = ("starts", "stops", "departures", "arrivals", "returns", "requests", "rebalances")
+
+
+@pytest.fixture(scope="module")
+def timeline() -> Timeline:
+    return three_restarts((2, 3, 2, 2, 3)).timeline()
+
+
+def facts_of(timeline: Timeline) -> list[Any]:
+    return [fact for kind in KINDS for fact in getattr(timeline, kind)]
+
+
+def test_no_two_facts_have_the_same_id(timeline: Timeline) -> None:
+    ids = [fact.id for fact in facts_of(timeline)]
+    assert "" not in ids
+    assert len(set(ids)) == len(ids) > 10
+
+
+def test_facts_of_a_kind_are_counted_in_the_order_of_time(timeline: Timeline) -> None:
+    assert [d.id for d in timeline.departures] == ["departure-1", "departure-2", "departure-3"]
+    assert [r.id for r in timeline.rebalances] == [f"rebalance-{n}" for n in range(1, len(timeline.rebalances) + 1)]
+
+
+def test_nothing_is_written_to_a_fact_or_to_the_timeline(timeline: Timeline) -> None:
+    for thing in (*facts_of(timeline), timeline):
+        for field in fields(thing):
+            with pytest.raises(FrozenInstanceError):
+                setattr(thing, field.name, None)
+
+
+def test_a_departure_and_the_return_that_ends_it_know_each_other(timeline: Timeline) -> None:
+    assert len(timeline.departures) == 3
+    for departure in timeline.departures:
+        assert departure.returned is not None
+        assert departure.returned in timeline.arrivals
+        assert timeline.ended_by(departure.returned) is departure
+    first = next(a for a in timeline.arrivals if a.first)
+    assert timeline.ended_by(first) is None
+
+
+def test_a_return_that_the_coordinator_withdrew_ends_the_absence_and_is_no_arrival(timeline: Timeline) -> None:
+    actor = timeline.departures[0].actor
+    gone = DepartureDraft(actor, "c-1-1", 1_000)
+    gone.returned = ArrivalDraft(actor, "c-1-2", 2_000, after=gone)
+    (departure,), arrivals = finished([gone], [])
+    assert arrivals == ()
+    assert isinstance(departure, Departure)
+    assert departure.returned is not None
+    assert (departure.returned.id, departure.returned.after) == ("departure-1-returned", "departure-1")
