@@ -26,3 +26,20 @@ ONE_PACE = 3
 """Steps of one walk differ by less than this factor from its median step; a member may be slow to come up."""
 AT_ONCE_MS = 10_000
 """Members that are told to stop together are gone within this."""
+STARTUP_GAP_MS = 20_000
+"""Members of one start follow each other within this: containers and JVMs start, one host slower than another."""
+STARTUP_SLACK_MS = 10_000
+"""A client asks to join up to this long before its coordinator answers: group.initial.rebalance.delay.ms (3 s unless
+set, and once more for each newcomer) and a retry (retry.backoff.ms up to 1 s)."""
+ADDED_MS = 2_000
+"""A thread that joins later than this after the first generation was added to its process (KIP-663)."""
+ONE_SHUTDOWN_MS = 20_000
+"""The members of an application that is stopped go within this of each other, or within a session timeout: each
+commits, closes and is waited for."""
+LONG_BEFORE_MS = 10_000
+"""Whoever went this long before the others, and four times as long as lay between them, went for another reason."""
+RESTART_PAIR_MS = 90_000
+"""A process that nobody can name is the next life of one that went this shortly before: a pod's grace period (30 s),
+and twice that for its start."""
+SUCCESSION_MS = 90_000
+"""The same for a new name in place of an old one; members that come and go by turns need no such window."""

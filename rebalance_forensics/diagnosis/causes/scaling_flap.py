@@ -15,6 +15,7 @@ from rebalance_forensics.diagnosis.departures_and_restarts import (
     closings,
     restarts,
 )
+from rebalance_forensics.diagnosis.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
@@ -33,7 +34,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that left in good order at least twice and came back, while others stayed throughout."""
     cycles: dict[Actor, list[Absence]] = defaultdict(list)
     for away in closings(timeline):
-        cycles[away.actor].append(away)
+        # An autoscaler stops its members in good order; one that fails and is started again crashes in a loop.
+        if not exception_before(timeline, away):
+            cycles[away.actor].append(away)
     born = born_with_the_group(timeline)
     added = Counter(a.actor for a in timeline.arrivals if id(a) not in born)
     flapping = {a: None for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES}
@@ -142,8 +145,8 @@ CAUSE = Cause(
     signs=(
         speaks_for(CYCLED, WEAK),
         speaks_for(TAKEN_OVER, WEAK),
-        speaks_for(closes.shutdown_logged, STRONG + WEAK),
-        speaks_against(closes.error_before_close, STRONG),
+        speaks_for(closes.shutdown_logged, WEAK),
+        speaks_against(closes.error_before_close, STRONG, absent=STRONG),
     ),
     brings=("member-left", "scale-in", "scale-out", "rolling-restart"),
     lookalikes=("rolling-restart", "slow-processing", "thread-replacement"),
