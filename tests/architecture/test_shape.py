@@ -1,4 +1,4 @@
-"""The shape of the code: small files, speaking names, layers that hold, rules that are proven."""
+"""The shape of the code: small files, speaking names, layers that hold, causes that are proven."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ PACKAGE = ROOT / "rebalance_forensics"
 SOURCES = sorted(
     path for folder in ("rebalance_forensics", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
 )
-RULES = sorted(path.stem for path in (PACKAGE / "diagnosis" / "rules").glob("*.py") if path.stem != "__init__")
+CAUSES = sorted(
+    path.stem
+    for room in ("causes", "rules")
+    for path in (PACKAGE / "diagnosis" / room).glob("*.py")
+    if path.stem != "__init__"
+)
 CANNOT_BE_SHOWN_ALONE = {"unexplained"}
 """A cause without evidence of its own: no log is a sample of it."""
 
@@ -63,19 +68,19 @@ def test_data_flows_one_way() -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_every_rule_has_a_test(rule: str) -> None:
-    assert (ROOT / "tests" / "diagnosis" / f"test_{rule}.py").is_file()
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_cause_has_a_test(cause: str) -> None:
+    assert (ROOT / "tests" / "diagnosis" / f"test_{cause}.py").is_file()
 
 
-@pytest.mark.parametrize("rule", sorted(set(RULES) - CANNOT_BE_SHOWN_ALONE))
-def test_every_rule_has_a_sample_incident(rule: str) -> None:
-    assert (SAMPLES / rule.replace("_", "-") / "incident.yaml").is_file()
+@pytest.mark.parametrize("cause", sorted(set(CAUSES) - CANNOT_BE_SHOWN_ALONE))
+def test_every_cause_has_a_sample_incident(cause: str) -> None:
+    assert (SAMPLES / cause.replace("_", "-") / "incident.yaml").is_file()
 
 
-def test_every_sample_shows_a_rule() -> None:
+def test_every_sample_shows_a_cause() -> None:
     samples = {path.name.replace("-", "_") for path in SAMPLES.iterdir() if path.is_dir()}
-    assert samples - set(RULES) == set()
+    assert samples - set(CAUSES) == set()
 
 
 def commands_in(help_text: str) -> Iterator[str]:
