@@ -99,8 +99,9 @@ class Told:
         """Where the group was whole, just before each of its members but the first went: the start of a silence."""
         ((group, own),) = self.groups().items()
         timeline = build(self.cluster, group, own, [e for e in self.events if e.group is None])
-        came = [*timeline.arrivals, *timeline.returns]
-        went = (one for one in (*timeline.departures, *timeline.stops) if _comes_back(one, came))
+        came: list[Arrival | StaticReturn] = [*timeline.arrivals, *timeline.returns]
+        gone: list[Departure | Stop] = [*timeline.departures, *timeline.stops]
+        went = (one for one in gone if _comes_back(one, came))
         up = sorted([*(one.at for one in came), *(r.ended_at() for r in timeline.rebalances)])
         found = set()
         for at in {one.at for one in went}:

@@ -44,11 +44,11 @@ def _replacements(timeline: Timeline) -> list[Restart]:
 
 def _by_turns(timeline: Timeline, gone: list[Absence], came: list[Arrival]) -> dict[int, Arrival]:
     """One comes and one goes, and again, however long each takes: a pod is ready before the next old one is stopped."""
-    first = {a.actor: a for a in reversed(came)}.values()
-    moves: list[tuple[int, Absence | Arrival]] = sorted([(m.at, m) for m in (*gone, *first)], key=lambda move: move[0])
+    first = {a.actor: a for a in reversed(came)}
+    moves: list[Absence | Arrival] = [*gone, *first.values()]
     found: dict[int, Arrival] = {}
     waiting: Absence | Arrival | None = None
-    for _, move in moves:
+    for move in sorted(moves, key=lambda one: one.at):
         if waiting is None or isinstance(waiting, Absence) == isinstance(move, Absence):
             waiting = move
             continue

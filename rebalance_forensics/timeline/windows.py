@@ -43,3 +43,26 @@ RESTART_PAIR_MS = 90_000
 and twice that for its start."""
 SUCCESSION_MS = 90_000
 """The same for a new name in place of an old one; members that come and go by turns need no such window."""
+TOGETHER_MS = 45_000
+"""Threads of one process that go together are evicted within this: session.timeout.ms of Java clients from 3.0 on
+unless a log shows a longer one."""
+BEHIND_ITS_START_MS = 15_000
+"""A process is started this long before its former life is evicted, and the session: JVM, container and first poll."""
+ONE_SCALING_MS = 120_000
+"""Members that are added or removed in one go follow each other within this: images are pulled, JVMs start."""
+NO_SWAP_MS = 15_000
+"""A thread that comes while another of its process goes within this takes its place and adds nothing."""
+ONE_PROCESS_MS = 10_000
+"""The threads of a process that starts ask to join within this time of each other."""
+STORM_GAP_MS = 120_000
+"""Poll timeouts that follow each other within this have one slow thing behind them: a sink, a batch, a lock."""
+POLL_SLACK_MS = 1_000
+"""The heartbeat thread looks at the poll timer this often or more (it sleeps for retry.backoff.ms)."""
+LAST_JOINED_MS = 5_000
+"""The rebalance that the last member of a start asks for begins within this: a JoinGroup and a retry."""
+ONE_RETURN_MS = 60_000
+"""A static member's stop, start and replaced member id within this are one return."""
+ARRIVED_MS = 1_000
+"""A member that joined is counted this much later: its JoinGroup is answered first."""
+CLOSING_MS = 500
+"""A member is on its way out this long before its departure is logged."""

@@ -24,6 +24,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.windows import STARTUP_GAP_MS
 
 CYCLES = 2
 CYCLED = stated("left-and-came-back-repeatedly", present="the same members left and came back while the others stayed")
@@ -101,7 +102,7 @@ def _joined_before(timeline: Timeline, aways: list[Absence]) -> int:
     first = min(w.at for w in aways)
     start = timeline.arrivals[0].at if timeline.arrivals else 0
     actors = {w.actor for w in aways}
-    between = timeline.arrivals.between(start + 20_001, first - 1)
+    between = timeline.arrivals.between(start + STARTUP_GAP_MS + 1, first - 1)
     return next((a.at for a in between if a.actor in actors), first)
 
 
