@@ -40,8 +40,11 @@ def main() -> None:
     parser.add_argument("--mib", type=int, default=1024, help="size of each of the four files")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--size", type=int, default=8_000, help="of logs that grow in one direction: this, 2x, 4x")
     parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir()) / "rebalance-forensics-bench")
-    parser.add_argument("--only", nargs="*", default=["start", "scan", "scan-much", "compressed", "growth"])
+    parser.add_argument(
+        "--only", nargs="*", default=["start", "scan", "scan-much", "compressed", "growth", "directions"]
+    )
     arguments = parser.parse_args()
     arguments.directory.mkdir(parents=True, exist_ok=True)
     sections = sections_of(RESULTS.read_text()) if RESULTS.exists() else {}
@@ -61,6 +64,7 @@ def measures(arguments: argparse.Namespace) -> dict[str, Callable[[], str]]:
         "scan-much": lambda: scanning.measure(arguments.directory, share=0.02, **sizes),
         "compressed": lambda: scanning.measure_compressed(arguments.directory, share=0.001, **sizes),
         "growth": lambda: growing.measure(arguments.directory, events=arguments.events),
+        "directions": lambda: growing.measure_directions(arguments.directory, size=arguments.size),
     }
 
 

@@ -1,11 +1,15 @@
-"""Growth: events in many groups, and in one, from events to findings."""
+"""Growth: events in many groups, and in one, from events to findings; then logs that grow in one direction each."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from benchmarks.generate import generate
+from benchmarks.growth_logs import GROWING
 from benchmarks.measuring import ours, table, timed
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
 
 BYTES_A_LINE = 200
 
@@ -26,3 +30,25 @@ def _row(directory: Path, events: int, groups: int) -> list[object]:
     lines = sum(chunk.count(b"\n") for chunk in iter(file.open("rb").read, b""))
     timing = timed(ours("analyze", file, "--quiet", "--json", "/dev/null"), 1)
     return [lines, groups, f"{timing.best:.1f}", f"{lines / timing.best:.0f}", timing.peak_mib]
+
+
+def measure_directions(directory: Path, *, size: int) -> str:
+    """CPU seconds from the log to the report, for each of GROWING at three sizes, and how they grow."""
+    rows = []
+    _seconds(directory, "groups", 10)  # loads what is loaded once
+    for what in GROWING:
+        seconds = [_seconds(directory, what, size * factor) for factor in (1, 2, 4)]
+        growth = seconds[2] / seconds[1]
+        rows.append([what, *(f"{one:.2f}" for one in seconds), f"{growth:.1f}"])
+        print(*rows[-1], sep=" | ", flush=True)
+    head = ("what grows", *(f"{size * factor:,}" for factor in (1, 2, 4)), "last doubling")
+    return f"### Growth in one direction, CPU seconds\n\n{table(head, rows)}"
+
+
+def _seconds(directory: Path, what: str, size: int) -> float:
+    file = directory / "growing" / "server.log"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(GROWING[what](size))
+    begun = time.process_time()
+    analyze([str(file)], AnalyzeOptions(engine="local"))
+    return time.process_time() - begun

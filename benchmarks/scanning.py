@@ -17,7 +17,8 @@ GUNZIP = "gzip -dc"
 INFLATE = "our own decompressor alone"
 INFLATING = (
     "import sys\nfrom rebalance_forensics.sources.opening import chunks_of\n"
-    "for file in sys.argv[1:]:\n    for chunk in chunks_of(file, ()): pass"
+    "from rebalance_forensics.sources.places import Place\n"
+    "for file in sys.argv[1:]:\n    for chunk in chunks_of(Place(file)): pass"
 )
 Contender = Callable[[Sequence[Path]], Work]
 

@@ -8,21 +8,34 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-INTERRUPTED = 130
+from rebalance_forensics.defects import sentence
+from rebalance_forensics.process import scratch, stop_signals
+
+DEFECT = 70
 
 
 def main() -> NoReturn:
     """Run the command that the arguments name."""
     try:
-        from rebalance_forensics import cli  # noqa: PLC0415 - Ctrl-C may come while it is still loading
+        with stop_signals.heeded():
+            from rebalance_forensics import cli  # noqa: PLC0415 - Ctrl-C may come while it is still loading
 
-        cli.main(sys.argv[1:], job=_job)
+            cli.main(sys.argv[1:], job=_job)
     except KeyboardInterrupt:
-        with suppress(OSError, AttributeError):
-            sys.stderr.write("rebalance-forensics: interrupted; run it again for a whole result.\n")
-            sys.stderr.flush()
-        # Whatever still runs in threads must not be waited for, and says nothing more.
-        os._exit(INTERRUPTED)
+        code = stop_signals.exit_code()
+        _say(stop_signals.sentence())
+    except Exception as error:  # noqa: BLE001 - it could not even be loaded; commands tell of their own errors
+        code = DEFECT
+        _say(f"{sentence('the program could not be loaded', error)}.")
+    # Whatever still runs in threads must not be waited for, and says nothing more.
+    scratch.forget()
+    os._exit(code)
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, AttributeError):
+        sys.stderr.write(f"rebalance-forensics: {text}\n")
+        sys.stderr.flush()
 
 
 def _job(arguments: Sequence[str]) -> int:

@@ -11,10 +11,12 @@ from typing import Any
 
 import pandas as pd
 
+from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.pipeline.event_files import event_records
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, zone_rules
+from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis, analyze_keeping
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
@@ -37,7 +39,10 @@ def analyze(
     patterns: Sequence[str | PathLike[str]] = (),
     java_home: str | None = None,
 ) -> AnalyzedLogs:
-    """Analyze logs; the options are those of the command line. A running Spark session is used as it is."""
+    """Analyze logs; the options are those of the command line. A running Spark session is used as it is.
+
+    InputError says what to put right; DefectError is a mistake of ours that left no report.
+    """
     options = AnalyzeOptions(
         engine=engine,
         group=group,
@@ -49,7 +54,13 @@ def analyze(
         java_home=java_home,
     )
     given = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    return AnalyzedLogs(analyze_keeping([fspath(path) for path in given], options, keep_events=True))
+    names = [fspath(path) for path in given]
+    try:
+        return AnalyzedLogs(analyze_keeping(names, options, keep_events=True))
+    except (InputError, DefectError, OSError):
+        raise
+    except Exception as error:
+        raise DefectError(sentence(f"the analysis of {', '.join(names)} broke off", error)) from error
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ class Story:
 
     def broken_off(self) -> list[str]:
         """The gaps that tell of rules that broke off: mistakes of ours."""
-        return [gap.what for gap in self.case().gaps if "could not be asked" in gap.what]
+        return [gap.what for gap in self.case().gaps if "could not be evaluated" in gap.what]
 
     def causes(self) -> list[str]:
         """The first cause of each incident, start-up and shutdown aside."""

@@ -86,7 +86,7 @@ def _to_json(catalog: CompiledCatalog) -> dict[str, object]:
 
 
 def _program_row(program: Program) -> list[object]:
-    return [program.lead, program.needle, program.source, program.loose, program.holes, program.constants]
+    return [program.lead, program.needle, program.source, program.loose, program.holes, program.constants, program.cuts]
 
 
 def _from_json(found: dict[str, Any]) -> CompiledCatalog:
@@ -113,7 +113,7 @@ def _entry(row: Sequence[Any]) -> Entry:
 
 
 def _program(row: Sequence[Any]) -> Program:
-    lead, needle, source, loose, holes, constants = row
+    lead, needle, source, loose, holes, constants, cuts = row
     return Program(
         lead=lead,
         needle=needle,
@@ -121,4 +121,5 @@ def _program(row: Sequence[Any]) -> Program:
         loose=loose,
         holes=tuple((name, kind) for name, kind in holes),
         constants={name: frozen(value) for name, value in constants.items()},
+        cuts=(cuts[0], cuts[1]),
     )

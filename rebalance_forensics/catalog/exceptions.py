@@ -13,19 +13,19 @@ from rebalance_forensics.records import LogRecord
 
 PATTERN = "process/exception"
 _THROWN = re.compile(r"(?:^|[\s\"])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error|Throwable))(?::[ \t]*([^\n]*))?")
-_TRACE = re.compile(r"\n\s*at [\w.$/<>]+\(")
+_TRACE = re.compile(r"\n[^\S\n]*+at [\w.$/<>]+\(")
 _RAISED = re.compile(
-    r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n)+([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
+    r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n){1,1000}([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
 )
 # Kafka's packages, spelled out or shortened (`k.s.ReplicaManager`), and how its classes begin what they say.
 _KAFKAS = re.compile(r"(?:org\.apache\.(?:kafka|zookeeper)|o\.a\.(?:k|kafka|z)|kafka)\.|k\.[a-z]{1,2}\.")
 _SPOKEN = re.compile(
-    r"(?:\[[^\]\[|\n=]+\|(?:worker|task-\d+)[^\]\n]*\] )?"
-    r"(?:\[(?:[A-Z][A-Za-z]+ )+(?:[^\s\]=]+ )*?[A-Za-z]+=|(?:stream|standby|task|state-updater)[a-z-]* \[)"
+    r"(?:\[[^\]\[|\n=]+\|(?:worker|task-\d)[^\]\n]*\] )?"
+    r"(?:\[[A-Z][A-Za-z]+ (?:[^\s\]=]+ )*?[A-Za-z]+=|(?:stream|standby|task|state-updater)[a-z-]* \[)"
 )
-_FRAME = re.compile(r"\n\s*at (?:[\w.@$-]+/{1,2})*([\w.$]+)\.[\w$<>]+\(")
+_FRAME = re.compile(r"\n[^\S\n]*+at (?:[\w.@$-]+/{1,2})*([\w.$]+)\.[\w$<>]+\(")
 _FRAMES_OF_KAFKA = ("org.apache.kafka.", "kafka.", "java.", "javax.", "jdk.", "sun.", "scala.")
-_ASSIGNING = re.compile(r"\n\s*at [\w.$/]*(?:Consumer|Worker)Coordinator\.performAssignment\(")
+_ASSIGNING = re.compile(r"\n[^\S\n]*+at [\w.$/]*(?:Consumer|Worker)Coordinator\.performAssignment\(")
 LONGEST_DETAIL = 300
 
 

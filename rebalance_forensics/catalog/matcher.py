@@ -153,7 +153,9 @@ class Catalog:
 
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_TRACE = re.compile(r"\n(?:\s+at |(?:[\w$.]+\.)?[A-Z]\w*(?:Exception|Error)\b|Caused by: |Traceback |\s+\.\.\. \d+ )")
+_TRACE = re.compile(
+    r"\n(?:[^\S\n]++at |(?:[\w$.]+\.)?[A-Z]\w*(?:Exception|Error)\b|Caused by: |Traceback |[^\S\n]++\.\.\. \d+ )"
+)
 
 
 def clean(message: str) -> str:

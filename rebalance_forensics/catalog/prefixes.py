@@ -42,9 +42,10 @@ class Peeled:
 
 
 # Ids may contain brackets, so the one that ends a prefix has a blank behind it; `groupId=` is left out by some.
+# The first `, groupId=` counts: in a line full of them, trying each would take the square of its length.
 _CLIENT = (
-    r"(?:instanceId=(?P<instance_id>[^\n]*?), )?clientId="
-    r"(?:(?P<client_id>[^\n]*?), groupId=(?P<group>[^\n]*?)|(?P<client_id>[^\n]*?))\](?: |$)"
+    r"(?:(?>instanceId=(?P<instance_id>[^\n]*?), clientId=)|clientId=)"
+    r"(?:(?>(?P<client_id>[^\n]*?), groupId=)(?P<group>[^\n]*?)|(?P<client_id>[^\n]*?))\](?: |$)"
 )
 _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     ("[GroupC", "broker", r"\[GroupCoordinator (?P<broker>\d+)\]:? ?"),
@@ -76,7 +77,7 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     ("[ShareC", "share", rf"\[ShareConsumer {_CLIENT}"),
     ("[Worker", "connect", rf"\[Worker {_CLIENT}"),
     ("[Schema", "schema-registry", rf"\[Schema registry {_CLIENT}"),
-    ("[Produc", None, r"\[Producer clientId=(?P<client_id>[^\n]*?)(?:, transactionalId=[^\n]*?)?\] ?"),
+    ("[Produc", None, r"\[Producer clientId=(?P<client_id>(?:(?!, transactionalId=)[^\n\]])*+)[^\n\]]*+\] ?"),
     ("[AdminC", None, r"\[AdminClient clientId=(?P<client_id>[^\n]*?)\] ?"),
     ("[Stream", "streams", r"\[StreamsKafkaClient clientId=(?P<client_id>[^\n]*?)\] ?"),
     ("[Heartb", None, r"\[Heartbeat groupID=(?P<group>[^\n]*?)\] ?"),
@@ -98,6 +99,7 @@ _RDKAFKA = regex.compile(
 )
 _UNKNOWN = regex.compile(r"\[[^\]\n]{1,200}\]:? ")
 _INTEGERS = frozenset({"broker", "offsets_partition"})
+_LONGEST_INTEGER = len(str(-(2**31)))
 _KIND = regex.compile(r"\[?([A-Za-z-]+)")
 _MOST = 6
 
@@ -169,7 +171,11 @@ def _search(message: str) -> _Found | None:
 
 def _words(groups: Mapping[str, str | None]) -> Mapping[str, FieldValue]:
     said = {name: text for name, text in groups.items() if text is not None and text != "null"}
-    return {name: int(text) if name in _INTEGERS else text for name, text in said.items()}
+    return {
+        name: int(text) if name in _INTEGERS else text
+        for name, text in said.items()
+        if name not in _INTEGERS or len(text) <= _LONGEST_INTEGER
+    }
 
 
 _WORDS = frozenset(field.name for field in fields(SpeakerWords)) - {"role"}

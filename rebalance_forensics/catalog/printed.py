@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from math import isfinite
 
 from rebalance_forensics.catalog.fields import FieldValue
 
@@ -13,11 +14,12 @@ _WRAPPER = re.compile(r"(?:[A-Z]\w*|set|frozenset)(?=[(\[])")
 _PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
 _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
-_MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\]]*)\][^)]*\)")
-_BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\]]*)\]")
+_MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
+_BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
 _NODE = re.compile(r"(\S*?):(-?\d+) \(id: (-?\d+) rack: [^)]*\)")
 _COORDINATOR_IDS = 2**30
 _MAX_INT = 2**31 - 1
+_LONG = 2**63
 
 
 def option(text: str) -> str | None:
@@ -27,10 +29,26 @@ def option(text: str) -> str | None:
     return None if inner in _EMPTY else inner
 
 
+def integer(text: str) -> int:
+    """A number of Java's, at most a long; ValueError for one that Kafka cannot have printed."""
+    number = int(text)
+    if not -_LONG <= number < _LONG:
+        raise ValueError(text)
+    return number
+
+
+def decimal(text: str) -> float:
+    """A number with decimals; ValueError for one without end."""
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(text)
+    return number
+
+
 def option_int(text: str) -> int | None:
     """The number inside Optional[3] or OptionalInt[3], or the bare number."""
     inner = option(text)
-    return None if inner is None else int(inner)
+    return None if inner is None else integer(inner)
 
 
 def items(text: str) -> tuple[str, ...]:
@@ -102,14 +120,14 @@ def node(text: str) -> dict[str, FieldValue]:
     match = _NODE.fullmatch(text)
     if match is None:
         return {"coordinator": None, "node": None}
-    number = int(match[3])
+    number = integer(match[3])
     return {"coordinator": _MAX_INT - number if number > _COORDINATOR_IDS else number, "node": text}
 
 
 def epoch_ms(text: str) -> int:
     """Epoch milliseconds, or the date Kafka Streams prints for them since 3.4."""
     if re.fullmatch(r"-?\d+", text):
-        return int(text)
+        return integer(text)
     moment = datetime.fromisoformat(text.replace(",", ".").replace(" ", "T", 1).replace(" ", ""))
     if moment.tzinfo is None:
         raise ValueError(text)

@@ -7,13 +7,13 @@ import re
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.printed import items
 
-_TASK = re.compile(r"(?:\w+__)?\d+_\d+")
-_NOTHING = re.compile(r"[\W_]*(?:null|None|Set|List|HashSet)?[\W_]*")
-_OWNER = re.compile(r"(?:^|[{\n]|,\s)\s*([^={}\[\]\n]+?)=\[([^\]]*)\]")
-_PARTICIPANT = re.compile(r"(?:^|[{\n]|[\]),]\s)\s*([^:=\n\[\]]+?)\s*[:=]\s*(\[[^\]]*\])")
-_CLIENT = re.compile(r"(?:^|[{\n]|\],?\s)\s*([^={}\[\]\s]+)=\[(?=activeTasks)")
-_ACTIVE = re.compile(r"activeTasks: \(([^)]*)\)")
-_STANDBY = re.compile(r"standbyTasks: \(([^)]*)\)")
+_TASK = re.compile(r"(?<!\w)(?:\w+__)?\d+_\d+")
+_NOTHING = re.compile(r"[\W_]*+(?:(?:null|None|Set|List|HashSet)[\W_]*+)?")
+_OWNER = re.compile(r"(?:^|[{\n]|,\s)[^\S\n]*+([^={}\[\],\n]+?)=\[([^\[\]]*)\]")
+_PARTICIPANT = re.compile(r"(?:^|[{\n]|[\]),]\s)[^\S\n]*+([^:=\n\[\]{),]+?)(?:(?<!\s)\s++)?[:=]\s*+(\[[^\[\]]*\])")
+_CLIENT = re.compile(r"(?:^|[{\n]|\],?\s)[^\S\n]*+([^={}\[\]\s]++)=\[(?=activeTasks)")
+_ACTIVE = re.compile(r"activeTasks: \(([^()]*)\)")
+_STANDBY = re.compile(r"standbyTasks: \(([^()]*)\)")
 
 
 def tasks(text: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import cast
 
 import regex
 
+from rebalance_forensics.catalog.automaton import BREAK_AHEAD, Automaton
 from rebalance_forensics.catalog.fields import FieldError, FieldValue
 from rebalance_forensics.catalog.holes import HoleType, choices
 from rebalance_forensics.catalog.template import (
@@ -24,14 +25,15 @@ from rebalance_forensics.catalog.template import (
     stretches_of,
 )
 
-Matching = Callable[..., "regex.Match[str] | None"]
+Groups = Sequence[str | None]
+Matching = Callable[[str], "regex.Match[str] | None"]
 Types = Mapping[str, HoleType]
 _Reader = tuple[str, Callable[[str], FieldValue | Mapping[str, FieldValue]] | None]
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
 _SHORT = 512
-_SECONDS = 2.0
-"""No honest line takes a program this long; a hostile one must not stop the rest. Watching a short one costs more."""
+_FEW_CUTS = 3
+"""Backtracking is quickest where it cannot go far: in so short a text, with so few places to cut it anew."""
 
 
 @dataclass
@@ -48,6 +50,8 @@ class Program:
     loose: str | None
     holes: tuple[tuple[str, str], ...]
     constants: dict[str, FieldValue] = field(default_factory=dict)
+    cuts: tuple[int, int] = (0, 0)
+    """How many holes of `source` and of `loose` may hold the words behind them: there a text may be cut anew."""
     _readers: tuple[Types, tuple[_Reader, ...]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
@@ -60,14 +64,13 @@ class Program:
         except (ValueError, FieldError):
             return None
 
-    def _fullmatch(self, text: str, *, loosely: bool) -> Sequence[str | None] | None:
-        fullmatch = self._loose if loosely else self._strict
-        if fullmatch is None:
+    def _fullmatch(self, text: str, *, loosely: bool) -> Groups | None:
+        source = self.loose if loosely else self.source
+        if source is None:
             return None
-        try:
-            match = fullmatch(text) if len(text) <= _SHORT else fullmatch(text, timeout=_SECONDS)
-        except TimeoutError:
-            return None
+        if len(text) > _SHORT or self.cuts[loosely] > _FEW_CUTS:
+            return (self._loose_automaton if loosely else self._strict_automaton).fullmatch(text)
+        match = (self._loose if loosely else self._strict)(text)
         return None if match is None else match.groups()
 
     @cached_property
@@ -75,8 +78,16 @@ class Program:
         return cast("Matching", regex.compile(self.source).fullmatch)
 
     @cached_property
-    def _loose(self) -> Matching | None:
-        return cast("Matching", regex.compile(self.loose).fullmatch) if self.loose else None
+    def _loose(self) -> Matching:
+        return cast("Matching", regex.compile(self.loose or "").fullmatch)
+
+    @cached_property
+    def _strict_automaton(self) -> Automaton:
+        return Automaton(self.source)
+
+    @cached_property
+    def _loose_automaton(self) -> Automaton:
+        return Automaton(self.loose or "")
 
     def _fields(self, groups: Sequence[str | None], types: Types) -> dict[str, FieldValue]:
         merged: dict[str, FieldValue] = dict(self.constants)
@@ -117,6 +128,25 @@ def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, F
         loose=loose if loose != strict else None,
         holes=tuple((hole.name, hole.type) for hole in holes_of(parts)),
         constants=dict(constants),
+        cuts=(_cuts(parts, types, loosely=False), _cuts(parts, types, loosely=True)),
+    )
+
+
+def _cuts(parts: Sequence[Part], types: Types, *, loosely: bool) -> int:
+    """How many holes may hold what follows them."""
+    inner = sum(_cuts(part.parts, types, loosely=loosely) for part in parts if isinstance(part, Maybe))
+    return inner + sum(
+        isinstance(part, Hole) and _may_hold(part, following, types, loosely=loosely)
+        for part, following in pairwise(parts)
+    )
+
+
+def _may_hold(hole: Hole, following: Part, types: Types, *, loosely: bool) -> bool:
+    """Whether the words behind a hole may stand in it as well; anything but words may."""
+    kind = type_named(hole.type, types)
+    source = kind.loose if loosely and kind.loose else kind.source
+    return not isinstance(following, str) or any(
+        regex.fullmatch(source, f"{around[0]}{following}{around[-1]}") for around in ("xx", "[]", "{}", "()", "00")
     )
 
 
@@ -138,7 +168,7 @@ def _blanks_may_be_cut(literal: str) -> str:
     """Where nothing follows on the line, layouts and shippers cut the blanks at its end."""
     words = literal.rstrip(" ")
     blanks = literal[len(words) :]
-    return rf"{literal_source(words)}(?:{re.escape(blanks)}|(?=\s*\n)|$)"
+    return rf"{literal_source(words)}(?:{re.escape(blanks)}|{BREAK_AHEAD}|$)"
 
 
 def _part_source(part: Part, types: Types, *, loosely: bool) -> str:

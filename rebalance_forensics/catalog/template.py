@@ -98,7 +98,7 @@ def _inner(part: Part) -> Sequence[Part]:
     return part.parts if isinstance(part, Maybe) else ()
 
 
-_BLANKS = re.compile(r" *[\t\n]\s*")
+_BLANKS = re.compile(r"(?<! ) *+[\t\n]\s*")
 
 
 def stretches_of(literal: str) -> tuple[str, ...]:

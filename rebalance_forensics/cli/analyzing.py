@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,10 +23,12 @@ from rebalance_forensics.cli.options import (
     PatternsOption,
     SinceOption,
     TzOption,
+    UnpackRatioOption,
     UntilOption,
 )
-from rebalance_forensics.cli.outcomes import colored, leave, say, width
+from rebalance_forensics.cli.outcomes import PARTIAL, colored, leave, say, warn, width
 from rebalance_forensics.cli.running import exit_code, options_of, run
+from rebalance_forensics.defects import sentence
 
 if TYPE_CHECKING:
     from rebalance_forensics.pipeline.run import Analysis
@@ -71,6 +76,14 @@ AnonymizeOption = Annotated[
         show_default=False,
     ),
 ]
+OutputModeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODE",
+        help="Permissions of the files that are written, such as 640; new ones are 600, for they quote logs.",
+        show_default=False,
+    ),
+]
 FollowOption = Annotated[
     bool,
     typer.Option("--follow", help="Go on with logs that are still written; tell of incidents as they come."),
@@ -84,6 +97,9 @@ KeepWarmOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.", show_default=False)]
+WhyOption = Annotated[
+    bool, typer.Option("--why", help="Show how each incident was judged: every cause against every sign.")
+]
 
 
 def analyze(
@@ -94,6 +110,7 @@ def analyze(
     events: EventsOption = None,
     tables: TablesOption = None,
     export: ExportOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    output_mode: OutputModeOption = None,
     group: GroupOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
@@ -107,8 +124,10 @@ def analyze(
     java_home: JavaHomeOption = None,
     follow: FollowOption = False,
     keep_warm: KeepWarmOption = False,
+    unpack_ratio: UnpackRatioOption = 1000,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
+    why: WhyOption = False,
 ) -> None:
     """Find out why consumer groups rebalanced, and prove it.
 
@@ -118,36 +137,43 @@ def analyze(
     """
     from rebalance_forensics.cli.writing import Outputs, shown, write_outputs  # noqa: PLC0415 - renderers load slowly
 
-    outputs = Outputs.checked(json=json, html=html, events=events, tables=tables, export=export, anonymize=anonymize)
-    options = options_of(
-        engine=engine,
-        tz=tz,
-        cluster=cluster,
-        cluster_per_directory=cluster_per_directory,
-        patterns=patterns,
-        java_home=java_home,
-        keep_warm=keep_warm,
-        group=group,
-        since=since,
-        until=until,
+    outputs = Outputs.checked(
+        json=json, html=html, events=events, tables=tables, export=export, anonymize=anonymize, mode=output_mode
     )
+    options = options_of(
+        engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
+        java_home=java_home, keep_warm=keep_warm, unpack_ratio=unpack_ratio, group=group, since=since, until=until,
+    )  # fmt: skip
     verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
 
-    def written(analysis: Analysis) -> Report | None:
-        """The report for the terminal, once all other outputs are written; none where one of these goes there."""
-        report = shown(analysis, outputs)
-        write_outputs(analysis, report, outputs)
-        return None if outputs.fills_stdout else report
+    def written(analysis: Analysis) -> Analysis:
+        """The analysis as it is shown, once all other outputs are written."""
+        return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
 
+    rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why)
     if follow:
-        leave(follow_logs(paths, options, written, verbosity=verbosity, fail_on=fail_on, keep_events=keep_events))
-    analysis = run(paths, options, keep_events=keep_events)
-    if (report := written(analysis)) is not None:
-        say(_rendered(report, verbosity=verbosity))
-    leave(exit_code(analysis, fail_on))
+        leave(follow_logs(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
+    analysis = written(run(paths, options, keep_events=keep_events))
+    code = exit_code(analysis, fail_on)
+    if rendered is not None:
+        code = _show(analysis.report, rendered, code, alone=not outputs.anything)
+    leave(code)
 
 
-def _rendered(report: Report, *, verbosity: int) -> str:
+def _show(report: Report, rendered: Callable[[Report], str], code: int, *, alone: bool) -> int:
+    """Print the report; where a defect of ours keeps it from being printed, the files that were written are left."""
+    try:
+        text = rendered(report)
+    except Exception as error:
+        if alone:
+            raise
+        warn(f"{sentence('the report could not be printed', error)}.")
+        return PARTIAL
+    say(text)
+    return code
+
+
+def _rendered(report: Report, *, verbosity: int, why: bool) -> str:
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
 
-    return render(report, width=width(), color=colored(), verbosity=verbosity)
+    return render(report, width=width(), color=colored(), verbosity=verbosity, why=why)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rebalance_forensics.cli.incident_choice import incident_in, parted
 from rebalance_forensics.cli.options import EngineName, EngineOption, JavaHomeOption, PatternsOption, TzOption
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
 from rebalance_forensics.cli.running import exit_code, options_of, run
-from rebalance_forensics.pipeline.refusals import InputError
 
 if TYPE_CHECKING:
     from rebalance_forensics.diagnosis.model import Incident
@@ -30,7 +30,7 @@ def compare(
 ) -> None:
     """Show what differs between two inputs, or between two incidents."""
     options = options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home)
-    inputs = dict.fromkeys(_parted(side)[0] for side in (a, b))
+    inputs = dict.fromkeys(parted(side)[0] for side in (a, b))
     analyses = {path: run([path], options) for path in inputs}
     reports = {path: analysis.report for path, analysis in analyses.items()}
     say(_compared(_side(a, reports), _side(b, reports), _titles(a, b)))
@@ -53,20 +53,7 @@ def _titles(a: str, b: str) -> tuple[str, str]:
     return str(Path(*(left[alike:] or left[-1:]))), str(Path(*(right[alike:] or right[-1:])))
 
 
-def _parted(side: str) -> tuple[str, str | None]:
-    """The logs and the incident's id, None without one; a file may have a # in its name."""
-    path, hash_sign, incident_id = side.rpartition("#")
-    return (path, incident_id) if hash_sign and not Path(side).exists() else (side, None)
-
-
 def _side(text: str, reports: dict[str, Report]) -> Report | Incident:
-    path, incident_id = _parted(text)
+    path, incident_id = parted(text)
     report = reports[path]
-    if incident_id is None:
-        return report
-    found = [incident for incident in report.incidents if incident_id and incident.id.startswith(incident_id)]
-    if len(found) != 1:
-        known = ", ".join(incident.id for incident in report.incidents) or "none"
-        which = "no incident" if not found else "several incidents"
-        raise InputError(f"{path} has {which} {incident_id!r}; its incidents: {known}.")
-    return found[0]
+    return report if incident_id is None else incident_in(report, path, incident_id)

@@ -7,11 +7,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "analyze": (
         ("analyze logs/", "what happened, why, and the lines that prove it"),
         ("analyze /var/log/kafka app.tar.gz --since 2h --html report.html", "the last two hours, as a page too"),
+        ("analyze logs/ --why", "also every cause that was considered, and what speaks for and against it"),
         ("analyze logs/ --export markdown=ticket.md --anonymize", "a ticket that names nobody"),
         ("kubectl logs -l app=payments --timestamps | rebalance-forensics analyze -", "straight from a cluster"),
     ),
     "explain": (
         ("explain rebalance-straggler", "how it comes about, how it shows, what to do"),
+        ("explain logs/#4f1c9a20", "how this incident was judged, sign by sign (the id as analyze prints it)"),
         (
             "explain --line 'Member c-1-77aa in group payments has failed, removing it from the group'",
             "what one line says, field by field",

@@ -1,4 +1,4 @@
-"""`explain`: what a cause or a follow-up is."""
+"""`explain`: what a cause or a follow-up is, what a line means, how an incident was judged."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rebalance_forensics.cli.explaining_lines import line_explained
-from rebalance_forensics.cli.options import PatternsOption
+from rebalance_forensics.cli.incident_choice import incident_in, parted
+from rebalance_forensics.cli.options import EngineName, EngineOption, JavaHomeOption, PatternsOption, TzOption
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
-from rebalance_forensics.cli.running import catalog_with
+from rebalance_forensics.cli.running import catalog_with, exit_code, options_of, run
 from rebalance_forensics.pipeline.refusals import InputError
 
 if TYPE_CHECKING:
+    from rebalance_forensics.diagnosis.model import Incident
     from rebalance_forensics.report.terminal import Explanation
 
 STDIN = "-"
@@ -24,7 +26,9 @@ def explain(
     cause: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A cause or follow-up, such as slow-processing or cooperative.", metavar="CAUSE", show_default=False
+            help="A cause or follow-up, such as slow-processing or cooperative; or LOGS#INCIDENT-ID for one incident.",
+            metavar="CAUSE",
+            show_default=False,
         ),
     ] = None,
     line: Annotated[
@@ -37,13 +41,22 @@ def explain(
         ),
     ] = None,
     patterns: PatternsOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    tz: TzOption = [],  # noqa: B006
+    engine: EngineOption = EngineName.SPARK,
+    java_home: JavaHomeOption = None,
 ) -> None:
-    """Explain a cause, or what one log line says.
+    """Explain a cause, one log line, or how one incident was judged.
 
     Of a cause: how it comes about, how it shows, what to do. Of a line: what it means, field by field.
+    Of an incident: every cause that was considered, what speaks for and against it, with the lines.
     """
     if (not cause) == (line is None):
-        raise InputError(f"explain takes a cause or --line; causes: {', '.join(_causes())}.")
+        raise InputError(f"explain takes a cause, LOGS#INCIDENT-ID or --line; causes: {', '.join(_causes())}.")
+    path, incident_id = parted(cause[0]) if cause and len(cause) == 1 else ("", None)
+    if incident_id is not None:
+        analysis = run([path], options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home))
+        say(_judged(incident_in(analysis.report, path, incident_id)))
+        leave(exit_code(analysis))
     if line is not None:
         read = sys.stdin.buffer.read().decode(errors="replace") if line == STDIN else line
         if not read.strip():
@@ -52,6 +65,12 @@ def explain(
     else:
         say(_explained("-".join(cause or ())))
     leave(0)
+
+
+def _judged(incident: Incident) -> str:
+    from rebalance_forensics.report.terminal import render_incident  # noqa: PLC0415
+
+    return render_incident(incident, width=width(), color=colored())
 
 
 def _causes() -> list[str]:

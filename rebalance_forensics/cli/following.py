@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rebalance_forensics.cli.outcomes import OK, colored, say, warn, warn_all, width
+from rebalance_forensics.cli.outcomes import OK, PARTIAL, say, warn, warn_all
 from rebalance_forensics.cli.running import exit_code
+from rebalance_forensics.defects import sentence
 
 if TYPE_CHECKING:
     from rebalance_forensics.cli.options import SeverityName
@@ -23,39 +24,50 @@ State = tuple[object, ...]
 def follow(
     paths: Sequence[str],
     options: AnalyzeOptions,
-    write: Callable[[Analysis], Report | None],
+    write: Callable[[Analysis], Analysis],
+    rendered: Callable[[Report], str] | None,
     *,
-    verbosity: int,
     fail_on: SeverityName | None,
     keep_events: bool,
 ) -> int:
-    """Print each incident when it is new and when its verdict changes; `write` all outputs at each change."""
+    """Print each incident when it is new and when its verdict changes; `write` all outputs at each change.
+
+    Without a verbosity nothing is printed: one of the outputs goes to standard output.
+    """
     from rebalance_forensics.pipeline import live  # noqa: PLC0415 - `--help` needs no Spark
+    from rebalance_forensics.pipeline.launching import telling_of_lost_java  # noqa: PLC0415
     from rebalance_forensics.pipeline.session import active_session, start_session  # noqa: PLC0415
 
     states: dict[str, State] = {}
     codes = [OK]
 
     def show(analysis: Analysis) -> None:
-        report = write(analysis)
+        shown = write(analysis)
         changed = [one for one in analysis.report.incidents if states.get(one.id) != _state(one)]
         states.update({one.id: _state(one) for one in changed})
         warn_all(error for one in analysis.report.inputs for error in one.errors)
-        if changed and report is not None:
-            say(_rendered(_only(report, {one.id for one in changed}), verbosity))
-        codes.append(exit_code(analysis, fail_on))
+        codes.append(exit_code(shown, fail_on))
+        if changed and rendered is not None:
+            try:
+                text = rendered(_only(shown.report, {one.id for one in changed}))
+            except Exception as error:  # noqa: BLE001 - whatever it was, the next incidents may be told
+                warn(f"{sentence('an incident could not be printed', error)}.")
+                codes[-1] = PARTIAL
+            else:
+                say(text)
 
     live.refuse_standing(paths, options)
-    session = active_session() or start_session(options.java_home, small=True)
-    warn("following; Ctrl-C ends.")
-    live.follow(session, paths, options, show, every_ms=EVERY_MS, keep_events=keep_events)
+    with telling_of_lost_java():
+        session = active_session() or start_session(options.java_home, small=True)
+        warn("following; Ctrl-C ends.")
+        live.follow(session, paths, options, show, every_ms=EVERY_MS, keep_events=keep_events)
     return codes[-1]
 
 
 def _state(incident: Incident) -> State:
     """What about an incident is worth saying again when it changes."""
-    causes = [(cause.cause, *(culprit.name for culprit in cause.culprits)) for cause in incident.root_causes]
-    return incident.severity, incident.ongoing, tuple(causes)
+    verdict = incident.root_causes[0]
+    return incident.severity, incident.ongoing, verdict.cause, tuple(culprit.name for culprit in verdict.culprits)
 
 
 def _only(report: Report, ids: set[str]) -> Report:
@@ -67,9 +79,3 @@ def _only(report: Report, ids: set[str]) -> Report:
         groups=tuple(group for group in report.groups if (group.cluster, group.group) in groups),
         gaps=(),
     )
-
-
-def _rendered(report: Report, verbosity: int) -> str:
-    from rebalance_forensics.report.terminal import render  # noqa: PLC0415 - renderers load slowly
-
-    return render(report, width=width(), color=colored(), verbosity=verbosity)

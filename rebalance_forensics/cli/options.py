@@ -70,6 +70,14 @@ UntilOption = Annotated[
     str | None,
     typer.Option(metavar="T", help="Show only what began before T, written like --since.", show_default=False),
 ]
+UnpackRatioOption = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="A packed file may unpack to N times its size before it is taken for a decompression bomb.",
+    ),
+]
 JavaHomeOption = Annotated[
     str | None,
     typer.Option(

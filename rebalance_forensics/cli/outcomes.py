@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NoReturn, TextIO
 
+from rebalance_forensics.process import scratch, stop_signals
 from rebalance_forensics.report.plain_text import printable
 
-OK, FOUND, REFUSED, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
+OK, FOUND, REFUSED, PARTIAL, DEFECT, INTERRUPTED = 0, 1, 2, 3, 70, 130
 PIPED_WIDTH = 80
 
 
@@ -58,15 +59,16 @@ def colored() -> bool:
 
 
 def leave(code: int) -> NoReturn:
-    """End at once: Spark's orderly shutdown takes a second, and its JVM ends with our pipe to it anyway."""
+    """End at once: Spark's orderly shutdown takes a second, and all that it would tidy up is removed here."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # a reader that has seen enough, a disk that is full: both were told of already
             stream.flush()
     if "py4j" in sys.modules:
-        from rebalance_forensics.pipeline.launching import forget_directories  # noqa: PLC0415
-        from rebalance_forensics.sources.files import forget_standard_input  # noqa: PLC0415
+        from rebalance_forensics.pipeline.launching import kill_all  # noqa: PLC0415
 
-        forget_directories()
-        forget_standard_input()
+        kill_all()
+    if "py4j" in sys.modules or stop_signals.is_stopping():
+        # Whatever still runs in threads must not be waited for, and says nothing more.
+        scratch.forget()
         os._exit(code)
     sys.exit(code)

@@ -21,8 +21,10 @@ from rebalance_forensics.cli import (
     patterns,
 )
 from rebalance_forensics.cli.examples import examples
-from rebalance_forensics.cli.outcomes import INTERRUPTED, OK, REFUSED, leave, say, warn
+from rebalance_forensics.cli.outcomes import DEFECT, INTERRUPTED, OK, REFUSED, leave, say, warn
+from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.process import stop_signals
 
 NAME = "rebalance-forensics"
 BEGIN = """\b
@@ -59,8 +61,10 @@ def root(
     """Why does this Kafka consumer group not stop rebalancing? Logs in, proven root cause out.
 
     Exit codes: 0 analyzed; 1 found something at or above --fail-on; 2 wrong usage or input;
-    3 part of the input could not be read, the rest was reported on. Results go to standard output,
-    all else to standard error; NO_COLOR and COLUMNS are heeded.
+    3 part of the input could not be read, or a defect spoiled part of the report, and the rest was
+    reported on; 70 a defect left no report; 75 another job writes the tables; 129, 130, 143 ended by
+    SIGHUP, Ctrl-C, SIGTERM. Results go to standard output, all else to standard error; NO_COLOR and
+    COLUMNS are heeded.
     """
 
 
@@ -98,14 +102,21 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
     command = typer.main.get_command(app)
     try:
         code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=job)
-    except (InputError, OSError) as error:
-        leave(_refused(error))
     except KeyboardInterrupt:
         leave(_interrupted())
-    except Exception as error:  # noqa: BLE001 - told apart below; what is no usage error is raised again
-        leave(_wrong_usage(error))
+    except Exception as error:  # noqa: BLE001 - told apart below
+        leave(_ending_of(error, arguments))
     # Typer turns Ctrl-C into the exit code alone.
     leave(_interrupted() if code == INTERRUPTED else code if isinstance(code, int) else OK)
+
+
+def _ending_of(error: Exception, arguments: Sequence[str]) -> int:
+    if stop_signals.is_stopping():
+        # What was cut off fails, of course.
+        return _interrupted()
+    if isinstance(error, InputError | OSError):
+        return _refused(error)
+    return _wrong_usage(error) if hasattr(error, "format_message") else _broken_off(error, arguments)
 
 
 def _refused(error: Exception) -> int:
@@ -119,31 +130,29 @@ def _refused(error: Exception) -> int:
 
 
 def _interrupted() -> int:
-    warn("interrupted; run it again for a whole result.")
-    return INTERRUPTED
+    warn(stop_signals.sentence())
+    return stop_signals.exit_code()
 
 
-def _after_interrupt(error: BaseException | None) -> bool:
-    """Whether it is what PySpark makes of Ctrl-C: the jobs that it cancels then fail."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+def _broken_off(error: Exception, arguments: Sequence[str]) -> int:
+    """What nobody foresaw: Ctrl-C by another name, no more memory, or a defect of ours that left no report."""
+    if type(error).__name__ == "Abort":
+        return _interrupted()
+    if isinstance(error, MemoryError):
+        warn("there is not enough memory; analyze fewer files at once, or use a larger machine.")
+    elif isinstance(error, DefectError):
+        warn(f"{error}.")
+    else:
+        warn(f"{sentence(f'{next(iter(arguments), NAME)} broke off and left no report', error)}.")
+    return DEFECT
 
 
 def _wrong_usage(error: Exception) -> int:
     """Typer's own refusals, in one sentence; typer brings its own copy of click, so they are known by their shape."""
-    if type(error).__name__ == "Abort":
-        return _interrupted()
     if type(error).__name__ == "NoArgsIsHelpError":
         say(f"{error}\n")
         return REFUSED
-    if _after_interrupt(error):
-        return _interrupted()
-    told = getattr(error, "format_message", None)
-    if told is None:
-        raise error
+    told = getattr(error, "format_message", str)
     context = getattr(error, "ctx", None)
     command = context.command_path if context else NAME
     sentence = told().rstrip(".").replace("Value error, ", "")

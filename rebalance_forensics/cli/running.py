@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rebalance_forensics.cli.options import EngineName, SeverityName
 from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn_all
+from rebalance_forensics.defects import ASK
 
 if TYPE_CHECKING:
     from rebalance_forensics.catalog.matcher import Catalog
@@ -30,6 +31,7 @@ def options_of(
     patterns: Sequence[Path] = (),
     java_home: str | None = None,
     keep_warm: bool = False,
+    unpack_ratio: int | None = None,
     group: str | None = None,
     since: str | None = None,
     until: str | None = None,
@@ -37,6 +39,7 @@ def options_of(
     """What the command line asks for, checked."""
     from rebalance_forensics.pipeline.instants import parse_instant  # noqa: PLC0415 - `--help` needs no pyarrow
     from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules  # noqa: PLC0415
+    from rebalance_forensics.sources.budgets import Limits  # noqa: PLC0415
 
     return AnalyzeOptions(
         engine=engine.value,
@@ -49,6 +52,7 @@ def options_of(
         patterns=_resolved(patterns),
         java_home=java_home,
         keep_warm=keep_warm,
+        limits=Limits.of(unpack_ratio) if unpack_ratio else Limits(),
     )
 
 
@@ -74,8 +78,15 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
     )
     warn_all(_left_out(analysis.plan.reports))
     warn_all(_failed(analysis.failures))
+    warn_all(_broken_off(analysis))
     warn_all(_in_vain(options, analysis.report))
     return analysis
+
+
+def _broken_off(analysis: Analysis) -> Iterator[str]:
+    """What a defect of ours kept from being said, beside whole groups."""
+    failed = {failure.what for failure in analysis.failures}
+    return (f"{gap.what}; {ASK}." for gap in analysis.report.gaps if gap.is_defect and gap.what not in failed)
 
 
 def _left_out(reports: Sequence[str]) -> Iterator[str]:
@@ -115,7 +126,7 @@ def _hosts(report: Report) -> Iterator[str]:
 def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
     """3 when something could not be read, else 1 when something is as bad as `fail_on`, else 0."""
     report = analysis.report
-    if analysis.failures or any(one.errors for one in report.inputs):
+    if analysis.failures or any(one.errors for one in report.inputs) or any(gap.is_defect for gap in report.gaps):
         return PARTIAL
     if fail_on is None:
         return OK
@@ -146,10 +157,10 @@ def _progress() -> Iterator[Progress]:
 
 
 def _failed(failures: Iterable[Failure]) -> Iterator[str]:
-    """Each failure in full once; a fault of ours may well meet every group."""
-    groups: dict[str, list[str]] = {}
+    """Each defect once; it may well meet every group."""
+    found: dict[str, list[Failure]] = {}
     for one in failures:
-        groups.setdefault(one.what, []).append(one.group)
-    for what, (group, *others) in groups.items():
-        alike = f", nor could {len(others):,} others for the same reason" if others else ""
-        yield f"group {group} could not be investigated{alike}:\n{what}"
+        found.setdefault(one.error, []).append(one)
+    for first, *others in found.values():
+        alike = f" ({len(others):,} more for the same reason)" if others else ""
+        yield f"{first.what}{alike}; {ASK}."

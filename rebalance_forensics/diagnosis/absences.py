@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.rebalancing import (
     AssignmentComputed,
@@ -22,6 +21,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
 from rebalance_forensics.timeline.names import name_in_member_id, streams_thread
+from rebalance_forensics.timeline.session_timeouts import number_of, session_timeout_of
 from rebalance_forensics.timeline.windows import BEHIND_ITS_START_MS, TOGETHER_MS
 
 T = TypeVar("T")
@@ -215,20 +215,13 @@ def session_told_ms(timeline: Timeline) -> int | None:
 
 
 def _session_told_ms(timeline: Timeline) -> int | None:
-    for event in reversed(timeline.of(MemberLoaded, MemberLeft)):
-        assert isinstance(event, MemberLoaded | MemberLeft)
-        if event.session_timeout_ms is not None:
-            return event.session_timeout_ms
-    # From KIP-848 on the broker sets it: what a client prints is not used.
-    own = timeline.protocol in ("classic", "unknown")
-    name = "session.timeout.ms" if own else f"group.{timeline.protocol}.session.timeout.ms"
-    return setting(timeline, name, 0) or None
+    return session_timeout_of(timeline.own, timeline.protocol, timeline.settings) or None
 
 
 def setting(timeline: Timeline, name: str, default: int) -> int:
     """A number among the settings the logs show."""
-    value = timeline.settings.get(name, "")
-    return int(value) if value.isdigit() else default
+    number = number_of(timeline.settings.get(name, ""))
+    return default if number is None else number
 
 
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = NEAR_MS) -> tuple[Rebalance, ...]:

@@ -12,6 +12,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.actors import place_name
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.names import name_in_member_id
+from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.told import time_of
 
 Value = str | int | bool | None
@@ -102,8 +103,8 @@ class Witness:
     def _offsets_partition(self) -> int:
         told = [e.speaker.offsets_partition for e in self.timeline.own if e.group is not None]
         known = next((p for p in told if p is not None), None)
-        number = self.timeline.settings.get("offsets.topic.num.partitions", "")
-        partitions = int(number) if number.isdigit() and int(number) else OFFSETS_PARTITIONS
+        number = number_of(self.timeline.settings.get("offsets.topic.num.partitions", ""))
+        partitions = number or OFFSETS_PARTITIONS
         return known if known is not None else offsets_partition(self.timeline.group, partitions)
 
 
@@ -273,7 +274,7 @@ def _meant(wanted: Value, witness: Witness) -> Iterable[Value]:
 
 
 def _digits(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and value.isdigit()
+    return isinstance(value, str) and number_of(value) is not None
 
 
 def _is(value: object, wanted: Value) -> bool:

@@ -44,7 +44,7 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     outcome = contest(weighed, consequences())
     drafts = merged(outcome.standing, quiet_ms(timeline))
     assigned = assign_rebalances(timeline, drafts, outcome.explains)
-    for draft in merged(left_over(timeline, assigned), QUIET_MS):
+    for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):
         drafts.append(draft)
         assigned |= {id(r): (draft, trigger) for r, trigger in _unexplained_in(draft)}
     found = with_ids_of_their_own(_incidents(timeline, outcome, drafts, assigned))

@@ -1,32 +1,69 @@
-"""What the logs do not show: which log, of whom, at which level, would decide more."""
+"""What the logs do not show: which log, of whom, at which level, from when to when, would decide more."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from rebalance_forensics import defects
+from rebalance_forensics.diagnosis.absences import seconds, session_timeout_ms
 from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.windows import STEADY_MS
 
-UNSURE = 0.75
-"""Below this confidence an incident is worth another log."""
+MOST_NAMES = 5
+COORDINATOR = "server.log of the group's coordinator (the broker that held the group)"
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
     """The gaps that matter to this group, widest first."""
-    return (*_no_coordinator(timeline), *_no_client(timeline, incidents), *_unknown_zones(timeline))
+    return (
+        *_too_little(timeline, incidents),
+        *_no_coordinator(timeline),
+        *_no_client(timeline, incidents),
+        *_warnings_only(timeline, incidents),
+        *_begins_late(timeline, incidents),
+        *_ends_early(timeline, incidents),
+        *_unknown_zones(timeline),
+    )
 
 
 def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
-    """The causes whose rules broke off on this group's lines."""
+    """The causes that broke off on this group's lines."""
     return [
         Gap(
-            what=f"Whether group {timeline.group} had a case of {cause} could not be asked: {error}",
+            what=f"Whether group {timeline.group} had a case of {cause} could not be evaluated: {error}",
             started_at=timeline.first,
             ended_at=timeline.last,
-            consequence=f"{cause} is neither found nor ruled out; please report it as a bug",
+            consequence=f"{cause} is neither found nor ruled out; {defects.ASK}",
         )
         for cause, error in broken.items()
     ]
+
+
+def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
+    """A group that is named and does nothing here is neither healthy nor broken."""
+    episodes = (timeline.generations, timeline.rebalances, timeline.departures, timeline.arrivals, timeline.returns)
+    if incidents or any(episodes) or timeline.last - timeline.first >= STEADY_MS:
+        return []
+    heard = "" if timeline.last == timeline.first else f" within {seconds(timeline.last - timeline.first)}"
+    missing = COORDINATOR if not timeline.has_coordinator_log else "the logs of its clients"
+    return [
+        Gap(
+            what=f"Too little to judge group {timeline.group}: {_lines(timeline)}{heard}, and none of them shows a "
+            "member that joins or leaves or a rebalance.",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
+            consequence=f"Whether the group is healthy is unknown. {missing[0].upper()}{missing[1:]} at INFO, from "
+            "before that time until after it, would show its members and generations.",
+        )
+    ]
+
+
+def _lines(timeline: Timeline) -> str:
+    told = sum(event.group is not None for event in timeline.own)
+    return "1 line mentions it" if told == 1 else f"{told} lines mention it"
 
 
 def _no_coordinator(timeline: Timeline) -> list[Gap]:
@@ -34,9 +71,9 @@ def _no_coordinator(timeline: Timeline) -> list[Gap]:
         return []
     return [
         Gap(
-            what=f"No broker log speaks of group {timeline.group}.",
-            started_at=timeline.first,
-            ended_at=timeline.last,
+            what=f"No broker log mentions group {timeline.group}.",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
             consequence="Evictions by session timeout and members without a log are not seen: "
             "server.log of the group's coordinator at INFO would show them.",
         )
@@ -45,19 +82,112 @@ def _no_coordinator(timeline: Timeline) -> list[Gap]:
 
 def _no_client(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     without = [a for a in timeline.actors() if not a.has_log]
-    unsure = [i for i in incidents if i.root_causes[0].confidence < UNSURE and i.severity != "info"]
-    if not without or not (unsure or len(without) < len(timeline.actors())):
+    nobody = not any(a.has_log for a in timeline.cast.actors)
+    if not without and not (nobody and incidents):
         return []
-    names = ", ".join(sorted(a.name for a in without)[:5]) + (" …" if len(without) > 5 else "")
+    who = _names(without, incidents) if without else "any client"
     return [
         Gap(
-            what=f"No log of {names} (group {timeline.group}).",
-            started_at=timeline.first,
-            ended_at=timeline.last,
-            consequence="Whether a silent member crashed, stood still or was cut off is told only by its own log "
-            "(org.apache.kafka.clients.consumer at INFO). Clients that are not Java log nothing of this by default.",
+            what=f"No log of {who} (group {timeline.group}).",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
+            consequence="Why a member left, was refused or rejoined, and whether a silent one crashed, stood still or "
+            "was cut off, is shown only by its own log (org.apache.kafka.clients.consumer at INFO). "
+            "Clients that are not Java log nothing of this by default.",
         )
     ]
+
+
+def _warnings_only(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
+    mute = [a for a in timeline.cast.actors if (logs := timeline.coverage.of(a)) and not any(g.detailed for g in logs)]
+    if not mute:
+        return []
+    names = _names(mute, incidents)
+    return [
+        Gap(
+            what=f"The {'log' if len(mute) == 1 else 'logs'} of {names} (group {timeline.group}) "
+            f"{'holds' if len(mute) == 1 else 'hold'} warnings and errors only.",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
+            consequence="At INFO the same time would show when the consumer joined, why it left and whether it was "
+            "still running.",
+        )
+    ]
+
+
+def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
+    """Logs that begin after the group formed: what came before may be what made it rebalance."""
+    first = next(iter(timeline.generations), None)
+    if first is None and not incidents:
+        return []
+    if first is not None and first.generation <= 1:
+        return []
+    amid = f" in generation {first.generation}" if first is not None else ""
+    soon = [i for i in incidents if i.started_at - timeline.first <= session_timeout_ms(timeline)]
+    where = "in the middle of an incident" if soon else "in the middle of the group's life"
+    return [
+        Gap(
+            what=f"The logs of group {timeline.group} begin {where}{amid}.",
+            started_at=None,
+            ended_at=_at(timeline.first),
+            consequence=f"What happened before is unknown: the earlier {COORDINATOR}"
+            f"{_and_clients(timeline.actors(), incidents)} would show it.",
+        )
+    ]
+
+
+def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
+    """Logs that end before the outcome is known."""
+    end = max(timeline.coverage.end, timeline.last)
+    session = session_timeout_ms(timeline)
+    lately = [d for d in timeline.departures.since(end - 2 * session) if d.returned is None or d.at >= end - session]
+    going_on = any(i.ongoing for i in incidents)
+    still_joining = any(
+        r.completed_at is None and r.stabilized_at is None for r in timeline.rebalances.since(end - session)
+    )
+    if not lately and not going_on and not still_joining:
+        return []
+    why = (
+        f"{seconds(end - lately[-1].at)} after {lately[-1].actor.name} left"
+        if lately
+        else "while an incident was going on"
+        if going_on
+        else "in the middle of a rebalance"
+    )
+    return [
+        Gap(
+            what=f"The logs of group {timeline.group} end {why}.",
+            started_at=_at(end),
+            ended_at=None,
+            consequence=f"How it went on is unknown: the later {COORDINATOR}"
+            f"{_and_clients(timeline.actors(), incidents)} would show who came back and whether the group recovered.",
+        )
+    ]
+
+
+def _and_clients(actors: Iterable[Actor], incidents: Sequence[Incident]) -> str:
+    names = _names(list(actors), incidents)
+    return f" and the logs of {names}" if names else ""
+
+
+def _names(actors: Sequence[Actor], incidents: Sequence[Incident]) -> str:
+    """At most five, those who are blamed first, each with its host where it is known."""
+    blamed = {n for i in incidents for c in i.root_causes for u in c.culprits for n in (u.name, *u.names)}
+    ordered = sorted(actors, key=lambda a: (a.name not in blamed and not a.client_ids & blamed, a.name))
+    told = ", ".join(map(_named, ordered[:MOST_NAMES]))
+    return f"{told} and {len(ordered) - MOST_NAMES} more" if len(ordered) > MOST_NAMES else told
+
+
+def _named(actor: Actor) -> str:
+    """An actor as somebody who fetches its log must know it: client id and host."""
+    host = min(actor.hosts or actor.endpoints, default=None)
+    names = [actor.name, *([min(actor.client_ids)] if actor.client_ids and actor.name not in actor.client_ids else [])]
+    where = f" on {host}" if host and host not in names else ""
+    return f"{' / '.join(names)}{where}"
+
+
+def _at(time: int) -> EpochMs | None:
+    return EpochMs(time) if time else None
 
 
 def _unknown_zones(timeline: Timeline) -> list[Gap]:

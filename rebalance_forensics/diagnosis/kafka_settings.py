@@ -14,6 +14,10 @@ SETTINGS: dict[str, str] = {
     ),
     "group.id": "Consumer: the group it belongs to.",
     "group.consumer.max.size": "Broker, no limit: how many members a group of the KIP-848 protocol may have.",
+    "group.consumer.migration.policy": (
+        "Broker, bidirectional: whether a group may move between the classic and the KIP-848 protocol while it runs, "
+        "and so whether members of both may be in it."
+    ),
     "group.initial.rebalance.delay.ms": (
         "Broker, 3 s (0 in the server.properties that Kafka ships): how long an empty group waits for more members."
     ),

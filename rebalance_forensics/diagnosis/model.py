@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rebalance_forensics.defects import ASK
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.model import Evidence
 
 Severity = Literal["critical", "warning", "info"]
+GapKind = Literal["missing", "too-little", "failed"]
+"""A log that is not at hand; a group of which the logs show too little to judge it; one whose analysis broke off."""
 RelationKind = Literal["coordinator", "host", "topic", "deployment"]
 CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker", "topic", "connector", "group"]
 
@@ -51,7 +54,10 @@ class ChainLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootCause:
-    """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`."""
+    """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`.
+
+    `narrative` tells the first occurrence; it happened `occurrences` times, to `affected` besides whom it blames.
+    """
 
     cause: str
     confidence: float
@@ -59,6 +65,8 @@ class RootCause:
     narrative: str
     evidence: tuple[Evidence, ...]
     evidence_total: int
+    occurrences: int = 1
+    affected: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()
     known_bugs: tuple[KnownBug, ...] = ()
     chain: tuple[ChainLink, ...] = ()
@@ -112,13 +120,25 @@ class SignRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
-    """What it cost: milliseconds of pause summed over members, and how many members, partitions, rebalances."""
+    """What it cost; None where the logs do not tell, never 0 for unknown.
 
+    `unread_partition_ms` sums, over the partitions, the time in which nobody could read them; `stopped_ms` is the time
+    in which no partition of the group was read. `pause_ms` sums the pauses of members, of which `members` and
+    `partitions` count those concerned.
+    """
+
+    unread_partition_ms: int | None = None
+    unread_partitions: int | None = None
+    """How many were unread for at least half as long as the longest."""
+    known_partitions: int | None = None
+    """Of how many partitions an owner is known at all."""
+    longest_unread_ms: int | None = None
+    longest_unread_partition: str | None = None
+    stopped_ms: int | None = None
     pause_ms: int
     members: int
     partitions: int
     rebalances: int
-    stop_the_world_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,9 +188,15 @@ class Incident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """What the logs do not show, and what it would decide."""
+    """What the logs do not show, and what it would decide; or what a defect of ours kept from being said."""
 
     what: str
     started_at: EpochMs | None
     ended_at: EpochMs | None
     consequence: str
+    kind: GapKind = "missing"
+
+    @property
+    def is_defect(self) -> bool:
+        """Whether it is we who owe the answer, not the logs."""
+        return self.consequence.endswith(ASK)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rebalance_forensics.diagnosis.setting_spans import all_have_heard_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.events.process import ConsumerClosed
@@ -22,7 +23,6 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.told import time_of
 
-TOGETHER_MS = 10_000
 _ACTED = (JoinStarted, JoinSucceeded, SyncSucceeded, LeaveSent, PollTimeoutExpired, ConsumerClosed)
 
 
@@ -75,4 +75,4 @@ def _rebalances(event: Event) -> bool:
 def _waits(timeline: Timeline, actor: Actor, since: int) -> Event | None:
     """Its JoinGroup without an answer, sent when the other one first heard of the rebalance."""
     last = timeline.said_by(actor, JoinStarted, JoinSucceeded, SyncSucceeded).last(timeline.last)
-    return last if isinstance(last, JoinStarted) and abs(time_of(last) - since) <= TOGETHER_MS else None
+    return last if isinstance(last, JoinStarted) and abs(time_of(last) - since) <= all_have_heard_ms(timeline) else None

@@ -11,12 +11,13 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.names import streams_thread
 from rebalance_forensics.timeline.told import time_of
-
-AROUND_MS = 15_000
-AT_ONCE_MS = 2_000
-BY_HAND_MS = 10_000
-HEARTBEAT_MS = 3_000
-SLACK_MS = 5_000
+from rebalance_forensics.timeline.windows import (
+    AROUND_MS,
+    EXPIRY_SLACK_MS,
+    HEARTBEAT_MS,
+    THREAD_SWAP_MS,
+    THREADS_BY_HAND_MS,
+)
 
 
 def replaced_by_its_handler(timeline: Timeline) -> dict[Actor, list[Event]]:
@@ -27,8 +28,8 @@ def replaced_by_its_handler(timeline: Timeline) -> dict[Actor, list[Event]]:
         if actor is None or added.replacing:
             continue
         at = time_of(added)
-        ended = timeline.said_by(actor, ThreadRemoved).between(at - BY_HAND_MS, at)
-        stopped = [e for e in ended if e.phase == "stopping" and time_of(e) >= at - AT_ONCE_MS]
+        ended = timeline.said_by(actor, ThreadRemoved).between(at - THREADS_BY_HAND_MS, at)
+        stopped = [e for e in ended if e.phase == "stopping" and time_of(e) >= at - THREAD_SWAP_MS]
         if stopped and not any(e.phase == "removing" for e in ended):
             found.setdefault(actor, []).extend((stopped[-1], added))
     return found
@@ -67,7 +68,7 @@ def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
     if departure.why != "session-expired":
         return []
     # Nothing joins for a process that stands still, and everything for one that is started anew.
-    since = departure.at - session_timeout_ms(timeline) - SLACK_MS
+    since = departure.at - session_timeout_ms(timeline) - EXPIRY_SLACK_MS
     joined = max((a.at for a in came.between(0, departure.at) if a.member == departure.member), default=0)
     heirs = came.between(max(since, joined + 1), departure.at - HEARTBEAT_MS)
     return heirs if heirs and all(_other_thread(timeline, a, departure) for a in heirs) else []
@@ -81,7 +82,7 @@ def _for_it_alone(timeline: Timeline, departure: Departure, heir: Arrival) -> bo
     if any(d is not departure for d in mine.between(departure.at, heir.at)):
         return False
     came = {a.member for a in timeline.arrivals.of(departure.actor).between(0, departure.at)}
-    return heir.at <= departure.at + AT_ONCE_MS or bool(came - {d.member for d in mine.between(0, departure.at)})
+    return heir.at <= departure.at + THREAD_SWAP_MS or bool(came - {d.member for d in mine.between(0, departure.at)})
 
 
 def _other_thread(timeline: Timeline, arrival: Arrival, departure: Departure) -> bool:
@@ -100,6 +101,6 @@ def expiries_of(timeline: Timeline, actor: Actor, events: list[Event]) -> list[D
         name = getattr(event, "thread", None) or event.speaker.thread
         if name is not None and not (isinstance(event, ThreadAdded) and not event.replacing):
             ended[name] = time_of(event)
-    reach = session_timeout_ms(timeline) + SLACK_MS
+    reach = session_timeout_ms(timeline) + EXPIRY_SLACK_MS
     gone = [d for d in timeline.departures.of(actor) if d.why == "session-expired"]
     return [d for d in gone if 0 <= d.at - ended.get(streams_thread(d.member or "") or "", d.at + 1) <= reach]

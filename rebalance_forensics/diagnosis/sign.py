@@ -91,6 +91,8 @@ class Sign:
     present: str
     absent: str
     ask: Ask
+    own: bool = False
+    """Only the cause itself can answer it: of others it is not asked."""
 
     def answer(self, timeline: Timeline, subject: Subject) -> Answer:
         """What the logs answer; each question is asked once."""
@@ -108,7 +110,7 @@ def sign(*, present: str, absent: str) -> Callable[[Ask], Sign]:
 
 def stated(name: str, *, present: str, absent: str = "") -> Sign:
     """A sign that only the cause itself can answer, from the lines it found; nobody else observes it."""
-    return Sign(id=name, present=present, absent=absent, ask=lambda _timeline, _subject: Unobservable())
+    return Sign(id=name, present=present, absent=absent, ask=lambda _timeline, _subject: Unobservable(), own=True)
 
 
 def looked(logs: Iterable[HeardLog], begin: int, end: int) -> tuple[LookedIn, ...]:

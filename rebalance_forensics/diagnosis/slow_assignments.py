@@ -9,8 +9,7 @@ from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucce
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure
-
-SLACK_MS = 1_500
+from rebalance_forensics.timeline.windows import ASSIGNED_LATE_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +36,9 @@ def slow_assignments(timeline: Timeline) -> list[SlowAssignment]:
             continue
         joins = timeline.said_by(leader, JoinSucceeded).between(timeline.first, computed.at or 0)
         joined = next((j for j in reversed(joins) if j.generation == computed.generation and not j.after_sync), None)
-        if joined is None or (computed.at or 0) - (joined.at or 0) < session_timeout_ms(timeline) - SLACK_MS:
+        if joined is None or (computed.at or 0) - (joined.at or 0) < session_timeout_ms(timeline) - ASSIGNED_LATE_MS:
             continue
-        gone = timeline.departures.of(leader).between(joined.at or 0, (computed.at or 0) + SLACK_MS)
+        gone = timeline.departures.of(leader).between(joined.at or 0, (computed.at or 0) + ASSIGNED_LATE_MS)
         lost = tuple(d for d in gone if d.why in SILENT)
         if lost:
             found.append(SlowAssignment(leader=leader, joined=joined, computed=computed, lost=lost))

@@ -14,6 +14,7 @@ from rebalance_forensics.events.membership import MemberDescribed, MemberFailed,
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.model import Spacing
+from rebalance_forensics.timeline.session_timeouts import number_of
 
 PROBING = "probing.rebalance.interval.ms"
 SCHEDULED = "scheduled.rebalance.max.delay.ms"
@@ -69,8 +70,8 @@ class _Clock:
     def values(self, setting: str) -> list[tuple[int, bool]]:
         """The configured value, else what the default may be."""
         told = self.timeline.settings.get(setting, "")
-        if told.isdigit():
-            return [(int(told), True)]
+        if (number := number_of(told)) is not None:
+            return [(number, True)]
         if setting in self.observed:
             return [(value, True) for value in sorted(self.observed[setting])]
         found = [(DEFAULTS[setting], False)]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.given_topics import given_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
-from rebalance_forensics.events.membership import Subscribed
+from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Request
-
-BROKER_LEAD_MS = 330_000
-"""Clients see new topics up to metadata.max.age.ms (five minutes) later."""
-SHORT_LEAD_MS = 60_000
-HAND_OVER_MS = 3_000
+from rebalance_forensics.timeline.windows import (
+    ASKED_AT_ONCE_MS,
+    HANDED_OVER_MS,
+    METADATA_AGE_MS,
+    PATTERN_MATCHED_MS,
+    SETTLED_MS,
+)
 
 
 def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | None:
@@ -25,8 +29,8 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
     """
     if request.why != "subscription-changed":
         return None
-    last = timeline.said_by(request.actor, Subscribed).last(request.at + 200)
-    changed = topics_changed_before(timeline, request.at, SHORT_LEAD_MS)
+    last = timeline.said_by(request.actor, Subscribed).last(request.at + SETTLED_MS)
+    changed = topics_changed_before(timeline, request.at, PATTERN_MATCHED_MS)
     if last is not None:
         if last.topic_pattern is None:
             return None
@@ -46,10 +50,10 @@ def _never_subscribed(request: Request) -> bool:
     return told and request.actor is not None and request.actor.has_log
 
 
-def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = BROKER_LEAD_MS) -> list[Event]:
+def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_AGE_MS) -> list[Event]:
     """Topics that brokers created, extended or deleted shortly before, Kafka's own left out."""
     begin = max(at - lead_ms, timeline.first + 1)
-    changed = timeline.of(TopicChanged).between(begin, at + 1_000)
+    changed = timeline.of(TopicChanged).between(begin, at + ASKED_AT_ONCE_MS)
     return [e for e in changed if not e.topic.startswith("__") and not _is_internal(timeline, e.topic)]
 
 
@@ -106,14 +110,18 @@ def _is_wordless(request: Request) -> bool:
 
 def _hands_over(timeline: Timeline, request: Request) -> bool:
     """Right after another rebalance it is the second half of a cooperative one."""
-    before = timeline.rebalances.last(request.at - 201)
-    return before is not None and timeline.mode != "eager" and request.at - before.ended_at() < HAND_OVER_MS
+    before = timeline.rebalances.last(request.at - SETTLED_MS - 1)
+    return before is not None and timeline.mode != "eager" and request.at - before.ended_at() < HANDED_OVER_MS
 
 
 def _follows_up(timeline: Timeline, request: Request) -> bool:
     """A rebalance that an earlier one asked for needs no other reason."""
-    rebalance = timeline.rebalances.first(request.at - 1_000)
-    return rebalance is not None and rebalance.followup is not None and rebalance.started_at <= request.at + 1_000
+    rebalance = timeline.rebalances.first(request.at - ASKED_AT_ONCE_MS)
+    return (
+        rebalance is not None
+        and rebalance.followup is not None
+        and rebalance.started_at <= request.at + ASKED_AT_ONCE_MS
+    )
 
 
 def _difference(request: Request) -> list[str]:
@@ -127,3 +135,29 @@ def _difference(request: Request) -> list[str]:
 
 def _names(text: str) -> list[str]:
     return [name for name in re.split(r"[\s,\[\]{}()]+", text) if name]
+
+
+def resubscriptions(timeline: Timeline) -> list[tuple[Actor, Event]]:
+    """Who changed its subscription, and the line: later ones of the same process that ask for other topics."""
+    return timeline.once("resubscriptions", lambda: list(_resubscriptions(timeline)))
+
+
+def _resubscriptions(timeline: Timeline) -> Iterator[tuple[Actor, Event]]:
+    """Subscriptions after the first of a process; a topic list equal to the one before changes nothing."""
+    last: dict[tuple[Actor, str | None], tuple[tuple[str, ...], str | None, int]] = {}
+    for event in timeline.of(Subscribed, SubscriptionUpdated):
+        if isinstance(event, SubscriptionUpdated) and event.member:
+            actor = timeline.cast.of_member(event.member)
+        elif isinstance(event, Subscribed) and not event.by_hand:
+            actor = timeline.cast.of_speaker(event)
+        else:
+            continue
+        if actor is None or event.at is None:
+            continue
+        key = (actor, event.speaker.client_id)
+        now = (tuple(sorted(event.topics)), getattr(event, "topic_pattern", None), event.at)
+        before = last.get(key)
+        last[key] = now
+        restarted = before is not None and timeline.starts.of(actor).any_between(before[2] + 1, event.at)
+        if before is not None and not restarted and before[:2] != now[:2]:
+            yield actor, event

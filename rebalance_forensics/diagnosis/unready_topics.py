@@ -14,12 +14,10 @@ from rebalance_forensics.diagnosis.absences import runs
 from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, ONE_WAIT_MS, TOPICS_LATE_MS
 
-WAITED_MS = 10_000
-"""Topics that appear in time delay a start; a group that waits longer was not meant to."""
-ONE_WAIT_MS = 60_000
-_MISSING = re.compile(r"\(1\) Source topics? (.+?) (?:are|is) missing")
-_UNFIT = re.compile(r"\(2\) .*?\btopics? ([\w.-]+)")
+_MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
+_UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ def _unready_topics(timeline: Timeline) -> Iterator[Unready]:
     told = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
     for run in runs(told, time_of, ONE_WAIT_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
-        if not missing or (end - begin >= WAITED_MS and not _failed_after(timeline, end)):
+        if not missing or (end - begin >= TOPICS_LATE_MS and not _failed_after(timeline, end)):
             topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
             yield Unready(run, tuple(topics), missing, _had_tasks(timeline, begin))
 
@@ -63,5 +61,5 @@ def _missing(run: list[StreamsStatusReported]) -> bool:
 
 def _failed_after(timeline: Timeline, at: int) -> bool:
     """Missing topics that end the application are `streams-shutdown`."""
-    ends = timeline.of(StreamsStateChanged).between(at - 1_000, at + ONE_WAIT_MS)
+    ends = timeline.of(StreamsStateChanged).between(at - CLOCK_SLACK_MS, at + ONE_WAIT_MS)
     return any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)

@@ -16,12 +16,7 @@ from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.told import time_of
-
-SUSTAINED_MS = 10_000
-"""A broker that has just started does not know its partitions for a moment; their members ask it again."""
-ONE_TOPIC_MS = 60_000
-JUST_MS = 2_000
-"""A refused commit is repeated after retry.backoff.ms, at most a second."""
+from rebalance_forensics.timeline.windows import COMMIT_REFUSED_MS, COMMIT_REPEATED_MS, ONE_DELETION_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,7 @@ class Vanished:
 
     def held_up(self, away: Absence) -> bool:
         """Whether a member was still trying to commit what it had read when the group lost it."""
-        return any(0 <= away.at - at <= JUST_MS for at in self.refused_by.get(away.actor, ()))
+        return any(0 <= away.at - at <= COMMIT_REPEATED_MS for at in self.refused_by.get(away.actor, ()))
 
 
 def vanished_topics(timeline: Timeline) -> list[Vanished]:
@@ -63,16 +58,18 @@ def vanished_topics(timeline: Timeline) -> list[Vanished]:
 
 def _vanished_topics(timeline: Timeline) -> Iterator[Vanished]:
     refused = [e for e in timeline.of(OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
-    for run in runs(refused, time_of, ONE_TOPIC_MS):
+    for run in runs(refused, time_of, ONE_DELETION_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
         topics = {_topic(e) for e in run}
-        near = timeline.of(TopicChanged).between(begin - ONE_TOPIC_MS, end)
+        near = timeline.of(TopicChanged).between(begin - ONE_DELETION_MS, end)
         deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
-        if deleted or end - begin >= SUSTAINED_MS:
+        if deleted or end - begin >= COMMIT_REFUSED_MS:
             refused_by: dict[Actor | None, list[int]] = defaultdict(list)
             for event in run:
                 refused_by[timeline.cast.of_speaker(event)].append(time_of(event))
-            yield Vanished(run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= JUST_MS)
+            yield Vanished(
+                run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= COMMIT_REPEATED_MS
+            )
 
 
 def _topic(event: OffsetCommitFailed) -> str:

@@ -4,38 +4,83 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
-from rebalance_forensics.job.alerting import deliver, webhook_of
+from rebalance_forensics.defects import DefectError, sentence
+from rebalance_forensics.job.ahead import ReadAhead
+from rebalance_forensics.job.alerting import Webhook, deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
 from rebalance_forensics.job.lake_tables import Lake, publish
 from rebalance_forensics.job.metrics import prometheus
+from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publishing import write_index
-from rebalance_forensics.job.run import OK, REFUSED, Outcome, exit_code
+from rebalance_forensics.job.run import DEFECT, OK, REFUSED, TAKEN, Outcome, exit_code
 from rebalance_forensics.job.running import check, run_job
 from rebalance_forensics.job.saying import Voice
 from rebalance_forensics.job.sessions import engine_of
 from rebalance_forensics.job.streaming import follow
+from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
+from rebalance_forensics.pipeline.launching import telling_of_lost_java
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import JobEngine, OnSpark
-from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.pipeline.tables.stores import Store, writing
+from rebalance_forensics.process import stop_signals
 from rebalance_forensics.report.writing import OutputError, write_whole
+
+TIDYING_S = 20.0
+"""What was begun on a store is undone or finished; what is not by then, the next run does."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run, or follow. Summary rows go to standard output as JSON, everything else to standard error."""
     voice = Voice()
-    try:
-        asked = parse(arguments)
-        voice = Voice(asked.log)
-        check(asked.options)
-        voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
-        with engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine:
-            return _run_on(engine, asked, voice)
-    except (InputError, OutputError) as refusal:
-        voice.say("ERROR", str(refusal))
-        return REFUSED
+    with stop_signals.heeded(TIDYING_S):
+        try:
+            return _main(arguments, voice)
+        except KeyboardInterrupt:
+            pass
+        except Exception as error:  # noqa: BLE001 - whatever it was, the scheduler hears of it in one sentence
+            # What was cut off fails, of course.
+            if not stop_signals.is_stopping():
+                return _ending_of(error, voice)
+        voice.say("ERROR", stop_signals.sentence())
+        return stop_signals.exit_code()
+
+
+def _main(arguments: Sequence[str], voice: Voice) -> int:
+    asked = parse(arguments)
+    voice.form = asked.log
+    check(asked.options)
+    voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
+    with (
+        telling_of_lost_java(),
+        engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine,
+    ):
+        return _run_on(engine, asked, voice)
+
+
+def _ending_of(error: Exception, voice: Voice) -> int:
+    """Say why there is no result; the exit code that goes with it."""
+    match error:
+        case TablesTaken():
+            voice.say("ERROR", str(error))
+            return TAKEN
+        case InputError() | OutputError():
+            voice.say("ERROR", str(error))
+            return REFUSED
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            voice.say("ERROR", f"{where}{error.strerror or error}; the tables are as they were.")
+            return REFUSED
+        case MemoryError():
+            voice.say("ERROR", "there is not enough memory; the tables are as they were.")
+        case DefectError():
+            voice.say("ERROR", f"{error}.")
+        case _:
+            voice.say("ERROR", f"{sentence('the run broke off', error)}.")
+    return DEFECT
 
 
 def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
@@ -44,33 +89,62 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
     spark = engine if isinstance(engine, OnSpark) else None
     lake = Lake.of(spark.session, options) if spark and options.table_format != "parquet" else None
 
-    def then(outcome: Outcome) -> None:
-        if lake:
-            publish(lake)
-        _follow_up(asked, outcome, voice)
+    def run(options: JobOptions, ahead: ReadAhead | None = None) -> None:
+        with holding(options, voice.say) as tenure:
+            outcome = run_job(options, engine, ahead, tenure)
+            shared = lake or options.webhooks or options.reports_from
+            with (
+                writing(options.store, "the tables stand, what comes after them does not"),
+                following_up(options, voice.say) if shared else nullcontext(),
+            ):
+                tenure.confirm()
+                if lake:
+                    publish(lake)
+                _follow_up(asked, outcome, voice)
         codes.append(exit_code(outcome, options.fail_on))
         voice.say("INFO", "run is done", **outcome.summary)
         sys.stdout.write(json.dumps(outcome.summary) + "\n")
         sys.stdout.flush()
 
     if options.stream and spark:
-        follow(options, spark, then)
+        follow(options, spark, run)
     else:
-        then(run_job(options, engine))
+        run(options)
     return max(codes)
 
 
 def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
     """What comes after the tables: what to say, index, alerts, metrics."""
     options = asked.options
-    for sentence in outcome.errors:
-        voice.say("WARN", sentence)
+    for told in (*outcome.errors, *outcome.notes):
+        voice.say("WARN", told)
     for failure in outcome.failures:
-        voice.say("ERROR", f"group {failure.group} could not be investigated:\n{failure.what}", cluster=failure.cluster)
-    store = Store(options.output)
+        voice.say("ERROR", f"{failure.what}; {failure.consequence}", cluster=failure.cluster)
+    store = options.store
     if options.reports_from:
-        write_index(store)
-    for problem in deliver(store, [webhook_of(text) for text in options.webhooks]) if options.webhooks else ():
-        voice.say("WARN", problem)
+        _attempt(outcome, "the index of the reports could not be written", lambda: write_index(store))
+    if options.webhooks:
+        hooks = [webhook_of(text) for text in options.webhooks]
+        _attempt(outcome, "not all webhooks could be told", lambda: _deliver(store, hooks, voice))
     if options.metrics:
-        write_whole(Path(options.metrics), prometheus(outcome))
+        place = Path(options.metrics)
+        # Counts and names only, and whoever collects them is another user.
+        told = f"{place} could not be written"
+        _attempt(outcome, told, lambda: write_whole(place, prometheus(outcome), 0o644))
+    for told in outcome.defects:
+        voice.say("ERROR", told)
+
+
+def _attempt(outcome: Outcome, what: str, step: Callable[[], None]) -> None:
+    """Do what comes after the tables; a defect of ours in it is told beside them."""
+    try:
+        step()
+    except (InputError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it was, the tables are written
+        outcome.defects.append(sentence(what, error))
+
+
+def _deliver(store: Store, hooks: Sequence[Webhook], voice: Voice) -> None:
+    for problem in deliver(store, hooks):
+        voice.say("WARN", problem)

@@ -12,11 +12,10 @@ import pyarrow as pa
 
 from rebalance_forensics.pipeline.schemas import Kind, spark_schema
 from rebalance_forensics.pipeline.tables.following import PART, Part
-from rebalance_forensics.pipeline.tables.ledger import Changes
 from rebalance_forensics.pipeline.tables.listing import Listing
-from rebalance_forensics.pipeline.tables.looking import Looked
 from rebalance_forensics.pipeline.tables.planning import ScanPlan
 from rebalance_forensics.pipeline.tables.scanning import keep_events, unnamed
+from rebalance_forensics.pipeline.tables.sights import read_as
 from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.pipeline.tables.telling import TOLD, Told, told_in
 
@@ -73,13 +72,13 @@ def as_it_was(listing: Listing, parts: Mapping[str, Part]) -> None:
     ]
 
 
-def fitting(parts: Mapping[str, Part], plan: ScanPlan, looked: Looked, found: Changes) -> set[str]:
-    """The files whose part is just what this run would read of them."""
+def fitting(parts: Mapping[str, Part], plan: ScanPlan) -> set[str]:
+    """The files whose part is just what this run would read of them, in the way in which it would."""
     begins = plan.forgotten_from
     return {
-        file.path
-        for file in looked.files
-        if file.path in found.fresh
-        and (part := parts.get(file.path))
-        and (part.start, part.end) == (begins[file.path], file.size)
+        sight.file.path
+        for sight, profile in zip(plan.sights, plan.reads.profiles, strict=True)
+        if (part := parts.get(sight.file.path))
+        and (part.start, part.end) == (begins[sight.file.path], sight.file.size)
+        and part.read_as == read_as(profile, sight.look)
     }

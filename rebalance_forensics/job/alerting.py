@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rebalance_forensics import __version__
+from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.pipeline.refusals import InputError
@@ -67,16 +67,21 @@ def webhook_of(text: str) -> Webhook:
 
 def state_of(incident: Incident) -> str:
     """What about an incident is worth a new message when it changes."""
-    causes = [(cause.cause, *(culprit.name for culprit in cause.culprits)) for cause in incident.root_causes]
+    verdict = incident.root_causes[0]
+    causes = [(verdict.cause, *(culprit.name for culprit in verdict.culprits))]
     return hashed(incident.severity, incident.ongoing, causes)
 
 
-def outbox_text(cases: Sequence[GroupCase], severities: Sequence[str]) -> str:
-    """The messages about all incidents of these severities."""
-    return json.dumps(
-        [_message(case, one) for case in cases for one in case.incidents if one.severity in severities],
-        sort_keys=True,
-    )
+def outbox_text(cases: Sequence[GroupCase], severities: Sequence[str]) -> tuple[str, list[str]]:
+    """The messages about all incidents of these severities; a sentence for each that a defect of ours spoiled."""
+    messages: list[dict[str, Any]] = []
+    spoiled: list[str] = []
+    for case, one in ((each, one) for each in cases for one in each.incidents if one.severity in severities):
+        try:
+            messages.append(_message(case, one))
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are told
+            spoiled.append(defects.sentence(f"the message about incident {one.id} could not be written", error))
+    return json.dumps(messages, sort_keys=True), spoiled
 
 
 def report_of(case: GroupCase, incident: Incident) -> Report:

@@ -15,10 +15,13 @@ from rebalance_forensics.job.settings import SETTINGS
 from rebalance_forensics.job.settings_file import Told, from_file
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
+from rebalance_forensics.pipeline.permissions import mode_of
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.log_tables import columns_of
+from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
 
 T = TypeVar("T")
+SHORTEST_LEASE_MS = 3000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,7 @@ class Invocation:
 ENDING = """\
 Exit codes: 0 written; 1 an incident at or above --fail-on; 2 wrong usage or
 input, tables untouched; 3 part of the input could not be read, the rest is
-written.
+written; 75 another job writes these tables, run this one later.
 
 Examples:
   rebalance-forensics job --input s3://logs/kafka --output s3://lake/rebalances
@@ -115,6 +118,7 @@ def _invocation(told: _Settings) -> Invocation:
         cluster=told.get("cluster"),
         cluster_per_directory=told.get("cluster-per-directory", False),
         patterns=tuple(str(Path(directory).resolve()) for directory in told.get("patterns", ())),
+        limits=Limits.of(told.get("unpack-ratio", USUAL_RATIO)),
     )
     options = JobOptions(
         inputs=tuple(told.get("input")),
@@ -136,6 +140,9 @@ def _invocation(told: _Settings) -> Invocation:
         webhooks=told.read("webhook", _webhooks, ()),
         alert_from=told.get("alert-from", "critical"),
         metrics=told.get("metrics"),
+        output_mode=told.read("output-mode", lambda text: mode_of("--output-mode", text), "600"),
+        wait_ms=told.read("wait", _distance, "5m"),
+        lease_ms=told.read("lease", _lease, "60s"),
     )
     return Invocation(
         options=options,
@@ -170,6 +177,13 @@ def _moment(text: str | None) -> int | None:
         return None
     instant = parse_instant(text)
     return instant.at if instant.at is not None else int(time.time() * 1000) - instant.before_end_ms
+
+
+def _lease(text: str) -> int:
+    lasts_ms = _distance(text)
+    if lasts_ms < SHORTEST_LEASE_MS:
+        raise InputError(f"--lease {text}: a lease has to be renewed in time; write 3s or more.")
+    return lasts_ms
 
 
 def _distance(text: str) -> int:

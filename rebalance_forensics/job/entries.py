@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rebalance_forensics.pipeline.planning import ReadPlan, printable
@@ -13,15 +13,18 @@ from rebalance_forensics.pipeline.summaries import summaries
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.journal import Journal
 from rebalance_forensics.pipeline.tables.layout import directory_of
-from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, Identity
+from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, Identity, noted_cells
+from rebalance_forensics.pipeline.tables.listing import Listing
 from rebalance_forensics.pipeline.tables.looking import Looked
 from rebalance_forensics.pipeline.tables.planning import ScanPlan
 from rebalance_forensics.pipeline.tables.resuming import only_grew, settled_cells
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed, moment
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
+from rebalance_forensics.pipeline.tables.sights import Sight, read_as
 from rebalance_forensics.pipeline.tables.writing import PartWriter, put_all
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.profile import FileProfile
 
 _SUMMED = ("host", "component", "kafka_version", "layout", "envelope", "zone")
 COUNTED = ("bytes", "lines", "records", "matched", "unmatched_kafka", "unparsed")
@@ -32,7 +35,7 @@ class Known:
     """What a run starts from: the ledger, and what could not even be listed."""
 
     entries: Sequence[Entry]
-    errors: Sequence[tuple[str, str]]
+    listing: Listing
 
 
 @dataclass(slots=True)
@@ -48,6 +51,8 @@ class Ledger:
     """By path of a file that was scanned: the entry of its former state."""
     scanned: set[str] = field(default_factory=set)
     """Paths of the files that were read, changed or not."""
+    dropped: list[Entry] = field(default_factory=list)
+    """Entries of copies and of further former states, whose events go."""
     scan_errors: list[str] = field(default_factory=list)
 
     @property
@@ -68,49 +73,52 @@ class Ledger:
         put_all(journal, work, writer.finished)
 
 
-def entries_of(
-    plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, known: Known, found: Changes, *, day: int
-) -> Ledger:
-    """The ledger after a scan; `day` dates what cannot be dated itself. A file that fails as before is no change."""
+def entries_of(plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, known: Known, found: Changes) -> Ledger:
+    """The ledger after a scan. A file that fails as before is no change."""
     ledger = Ledger(known=list(known.entries), replaced=found.replaced, scanned=set(found.fresh))
     by_path: dict[str, list[SplitStats]] = defaultdict(list)
     for split in stats:
         by_path[split.path].append(split)
-    profiles = {file.path: (file, profile) for file, profile in zip(plan.reads.files, plan.reads.profiles, strict=True)}
+    profiles = {
+        sight.file.path: (sight, profile) for sight, profile in zip(plan.sights, plan.reads.profiles, strict=True)
+    }
     for summary in summaries(plan.reads, stats, {}):
         if summary.path not in profiles or summary.path not in found.fresh:
             continue
-        file, profile = profiles.pop(summary.path)
-        splits = sorted(by_path[summary.path], key=lambda split: split.start)
-        cells = _read(file, summary, found.fresh[file.path], looked.etags[file.path])
+        sight, profile = profiles.pop(summary.path)
+        file, splits = sight.file, sorted(by_path[summary.path], key=lambda split: split.start)
+        release = next((split.kafka_version for split in splits if split.kafka_version), None)
+        cells = _read(replace(sight, release=release), profile, summary, found.fresh[file.path])
         cells["settled"] = settled_cells(file, profile, splits, plan.reads.reading)
         entry = Entry(day=_day_of(file, summary), cluster=summary.cluster, cells=cells)
         former = found.replaced.get(file.path)
-        ledger.scan_errors.extend(summary.errors)
-        if former == entry:
+        ledger.scan_errors.extend(e if summary.path in e else f"{summary.path}: {e}" for e in summary.errors)
+        if former == entry and file.path not in found.again:
             del found.fresh[file.path], found.replaced[file.path]
         else:
             ledger.added.append(entry)
-            if former is not None and only_grew(former.cells, cells):
+            if former is not None and file.path not in found.again and only_grew(former.cells, cells):
                 ledger.grown.add(file.path)
-    ledger.gone.extend(found.replaced.values())
-    _note_unread(ledger, looked, known, plan.reads, day)
+    ledger.gone.extend([*found.replaced.values(), *found.dropped, *(before for before, _ in found.noted)])
+    ledger.added.extend(now for _, now in found.noted)
+    ledger.dropped = found.dropped
+    _note_unread(ledger, looked, known, plan.reads)
     return ledger
 
 
-def _note_unread(ledger: Ledger, looked: Looked, known: Known, reads: ReadPlan, day: int) -> None:
-    """Name what could not be opened, once; forget what was wrong with files that can be opened again."""
-    failed = dict([*known.errors, *looked.errors])
+def _note_unread(ledger: Ledger, looked: Looked, known: Known, reads: ReadPlan) -> None:
+    """Name what could not be opened, once; forget what was wrong with files that can be opened again, or are gone."""
+    failed = dict([*known.listing.errors, *looked.errors])
+    days = {path: known.listing.age_of(path) // DAY_MS for path in failed}
     noted = {e.path: e for e in ledger.known if _was_unread(e)}
-    listed = {file.path for file in looked.files}
     gone = {id(entry) for entry in ledger.gone}
     for path, entry in noted.items():
-        stale = path in listed or (path in failed and entry.cells["errors"] != [failed[path]])
-        if stale and id(entry) not in gone:
+        same = path in failed and (entry.day, entry.cells["errors"]) == (days[path], [failed[path]])
+        if not same and id(entry) not in gone:
             ledger.gone.append(entry)
     for path, sentence in failed.items():
-        if path not in noted or noted[path].cells["errors"] != [sentence]:
-            ledger.added.append(_unread(path, sentence, reads.reading.cluster_of(path), day))
+        if path not in noted or (noted[path].day, noted[path].cells["errors"]) != (days[path], [sentence]):
+            ledger.added.append(_unread(path, sentence, reads.reading.cluster_of(path), days[path]))
 
 
 def _was_unread(entry: Entry) -> bool:
@@ -121,7 +129,8 @@ def _day_of(file: InputFile, summary: InputSummary) -> int:
     return (summary.first if summary.first is not None else file.mtime_ms) // DAY_MS
 
 
-def _read(file: InputFile, summary: InputSummary, identity: Identity, etag: str) -> Cells:
+def _read(sight: Sight, profile: FileProfile, summary: InputSummary, identity: Identity) -> Cells:
+    file = sight.file
     return {
         "path": file.path,
         "file_id": identity.file_id,
@@ -129,11 +138,13 @@ def _read(file: InputFile, summary: InputSummary, identity: Identity, etag: str)
         "head_bytes": identity.head_bytes,
         "location": printable(file.location),
         "size": file.size,
-        "etag": etag,
+        "etag": sight.etag,
         **{name: getattr(summary, name) for name in (*_SUMMED, *COUNTED)},
         "first": moment(summary.first),
         "last": moment(summary.last),
         "errors": list(summary.errors),
+        "read_as": read_as(profile, sight.look),
+        **noted_cells(sight, profile),
     }
 
 

@@ -45,7 +45,7 @@ class Lake:
     @classmethod
     def of(cls, session: SparkSession, options: JobOptions) -> Lake:
         """The tables of a run; refused before anything is written where Spark does not know the format."""
-        lake = cls(session=session, store=Store(options.output), kind=options.table_format, catalog=options.catalog)
+        lake = cls(session=session, store=options.store, kind=options.table_format, catalog=options.catalog)
         if lake.kind == "iceberg" and not lake.catalog:
             name = f"spark.sql.catalog.{_OURS}"
             session.conf.set(name, "org.apache.iceberg.spark.SparkCatalog")

@@ -7,6 +7,8 @@ from typing import Literal
 
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.tables.layout import EVERY_CLUSTER
+from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.report.writing import PRIVATE
 
 HOUR_MS = 3_600_000
 
@@ -38,6 +40,18 @@ class JobOptions:
     webhooks: tuple[str, ...] = ()
     alert_from: str = "critical"
     metrics: str | None = None
+    wait_ms: int = 300_000
+    """How long to wait for another job that writes the same tables."""
+    lease_ms: int = 60_000
+    """After so long without a sign of life a job no longer holds its tables."""
+
+    output_mode: int = PRIVATE
+    """Permissions of new files, where the tables lie in a file system."""
+
+    @property
+    def store(self) -> Store:
+        """Where the tables are."""
+        return Store(self.output, self.output_mode)
 
     @property
     def scope(self) -> str:

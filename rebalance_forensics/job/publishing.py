@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from jinja2 import Environment
 
+from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.job.alerting import report_of
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
@@ -38,13 +39,20 @@ td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }</s
 
 def add_reports(
     store: Store, journal: Journal, work: str, cases: Iterable[GroupCase], severities: Sequence[str]
-) -> None:
-    """One waiting page an incident of these severities."""
+) -> list[str]:
+    """One waiting page an incident of these severities; a sentence for each that a defect of ours spoiled."""
+    spoiled: list[str] = []
     for case in cases:
         for incident in (one for one in case.incidents if one.severity in severities):
             path = staged(work, REPORTS, incident.started_at // DAY_MS, incident.cluster, f"{incident.id}.html")
-            store.write(path, to_html(report_of(case, incident)).encode("utf-8", "backslashreplace"))
+            try:
+                page = to_html(report_of(case, incident))
+            except Exception as error:  # noqa: BLE001 - whatever it was, the other pages are written
+                spoiled.append(defects.sentence(f"the page of incident {incident.id} could not be written", error))
+                continue
+            store.write(path, page.encode("utf-8", "backslashreplace"))
             journal.put(target_of(work, path).rpartition("/")[0], path)
+    return spoiled
 
 
 def write_index(store: Store) -> None:

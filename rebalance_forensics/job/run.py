@@ -9,15 +9,19 @@ from dataclasses import dataclass, field
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.entries import Ledger
+from rebalance_forensics.job.losses import Losses
 from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.job.tenure import Tenure
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.pipeline.tables.choosing import Reach, changed_spans
 from rebalance_forensics.pipeline.tables.engines import JobEngine
 from rebalance_forensics.pipeline.tables.intervals import Interval
 from rebalance_forensics.pipeline.tables.journal import Journal
 from rebalance_forensics.pipeline.tables.scanning import Spans
+from rebalance_forensics.pipeline.tables.stock import Stock
 from rebalance_forensics.pipeline.tables.stores import Store
 
-OK, FOUND, REFUSED, PARTIAL = 0, 1, 2, 3
+OK, FOUND, REFUSED, PARTIAL, DEFECT, TAKEN = 0, 1, 2, 3, 70, 75
 SEVERITIES = ("info", "warning", "critical")
 
 
@@ -32,6 +36,8 @@ class Run:
     id: str
     work: str
     started_ms: int
+    tenure: Tenure
+    stock: Stock = field(default_factory=Stock)
     journal: Journal = field(default_factory=Journal)
 
 
@@ -53,6 +59,13 @@ class Scanned:
     listed: int
     bytes: int
     errors: list[str]
+    losses: Losses = field(default_factory=Losses)
+
+    @property
+    def changed(self) -> Reach:
+        """When events came or went."""
+        ledger = self.ledger
+        return changed_spans(self.spans, ledger.replaced, ledger.grown, ledger.dropped)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,6 +77,10 @@ class Outcome:
     cases: list[GroupCase] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
+    """What defects of ours spoiled, beside whole files and groups."""
+    notes: list[str] = field(default_factory=list)
+    """What somebody should know, though nothing of the input was left out for it."""
 
     @property
     def incidents(self) -> list[Incident]:
@@ -72,8 +89,8 @@ class Outcome:
 
 
 def exit_code(outcome: Outcome, fail_on: str | None) -> int:
-    """3 when something could not be read, else 1 when an incident is as bad as `fail_on`, else 0."""
-    if outcome.errors or outcome.failures:
+    """3 when something could not be read or told, else 1 when an incident is as bad as `fail_on`, else 0."""
+    if outcome.errors or outcome.failures or outcome.defects:
         return PARTIAL
     bad = severities_from(fail_on) if fail_on else ()
     return FOUND if any(incident.severity in bad for incident in outcome.incidents) else OK

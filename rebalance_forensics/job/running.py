@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import groupby
 from uuid import uuid4
 
-from rebalance_forensics import __version__
-from rebalance_forensics.diagnosis.across import related
+from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.job.ahead import ReadAhead
 from rebalance_forensics.job.alerting import OUTBOX, outbox_text
@@ -19,18 +18,20 @@ from rebalance_forensics.job.publishing import REPORTS, add_reports
 from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
 from rebalance_forensics.job.scanning import scan_files
 from rebalance_forensics.job.table_scanning import scan_tables
+from rebalance_forensics.job.tenure import Tenure, holding
 from rebalance_forensics.pipeline.planning import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.reporting import seen_together
 from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables import state
-from rebalance_forensics.pipeline.tables.choosing import changed_spans, chosen_days
+from rebalance_forensics.pipeline.tables.choosing import chosen_days
 from rebalance_forensics.pipeline.tables.dealing import Days, Deal
 from rebalance_forensics.pipeline.tables.engines import JobEngine
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval, date_text, time_text
 from rebalance_forensics.pipeline.tables.investigating import Investigation
-from rebalance_forensics.pipeline.tables.journal import FILES, commit, recover
+from rebalance_forensics.pipeline.tables.journal import FILES, decide, finish, recover
 from rebalance_forensics.pipeline.tables.layout import (
     EVERY_CLUSTER,
     dates_of,
@@ -39,7 +40,7 @@ from rebalance_forensics.pipeline.tables.layout import (
     partition_of,
     work_of,
 )
-from rebalance_forensics.pipeline.tables.listing import output_store, refuse_missing_inputs
+from rebalance_forensics.pipeline.tables.listing import lies_within, output_store, refuse_missing_inputs
 from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row
 from rebalance_forensics.pipeline.tables.schemas import (
     EVENTS,
@@ -51,9 +52,12 @@ from rebalance_forensics.pipeline.tables.schemas import (
     RUNS,
     Table,
 )
-from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.pipeline.tables.stock import put_stock, stock_of
+from rebalance_forensics.pipeline.tables.stores import Store, writing
 from rebalance_forensics.pipeline.tables.writing import PartWriter, put_all
 
+_AS_THEY_WERE = "the tables are as they were"
+_HALF_DONE = "some tables are replaced and some are not, which the next run finishes"
 EVENTS_A_SHARD = 500_000
 """About what one task sorts and investigates in memory of its own."""
 
@@ -62,7 +66,9 @@ def check(options: JobOptions) -> Store:
     """Refuse what cannot work before anything is started or touched; the store of the tables."""
     if options.since is not None and options.until is not None:
         _refuse_backwards(options.since, options.until)
-    store = output_store(options.output)
+    if options.output.rstrip("/") in [given.rstrip("/") for given in options.inputs]:
+        raise InputError(f"--output {options.output} is an --input too; name another directory for the tables.")
+    store = output_store(options.store)
     state.refuse_other_version(store, options.output)
     if not options.columns:
         refuse_missing_inputs(options.inputs)
@@ -70,33 +76,47 @@ def check(options: JobOptions) -> Store:
     return store
 
 
-def run_job(options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None) -> Outcome:
-    """Scan what is new, write the dates it touches and those the interval adds."""
+def run_job(
+    options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None, tenure: Tenure | None = None
+) -> Outcome:
+    """Scan what is new, write the dates it touches and those the interval adds; alone, by its own lease or a given."""
     store = check(options)
-    recover(store, options.scope)
+    with nullcontext(tenure) if tenure else holding(options) as held:
+        return _run_alone(options, engine, ahead, store, held)
+
+
+def _run_alone(
+    options: JobOptions, engine: JobEngine, ahead: ReadAhead | None, store: Store, tenure: Tenure
+) -> Outcome:
+    with writing(store, _HALF_DONE):
+        recover(store, options.scope, tenure.confirm)
     before = state.coverage_of(store, options.scope)
     run_id = uuid4().hex[:12]
     run = Run(
         options=options, engine=engine, store=store, interval=_interval(options, before), id=run_id,
-        work=work_of(options.scope, run_id), started_ms=now_ms(),
+        work=work_of(options.scope, run_id), started_ms=now_ms(), tenure=tenure, stock=stock_of(store, options.scope),
     )  # fmt: skip
-    try:
-        with ahead.held() if ahead else nullcontext():
-            return _run(run, before, ahead)
-    except BaseException:
-        recover(store, options.scope)
-        raise
+    with writing(store, _AS_THEY_WERE):
+        try:
+            with ahead.held() if ahead else nullcontext():
+                return _run(run, before, ahead)
+        except BaseException:
+            if not tenure.is_lost:
+                with suppress(OSError):
+                    recover(store, options.scope, tenure.confirm)
+            raise
 
 
 def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
     days = chosen_days(
-        before, run.interval, changed_spans(scanned.spans, scanned.ledger.replaced, scanned.ledger.grown),
+        before, run.interval, scanned.changed,
         {*dates_of(run.store, EVENTS), *dates_of(run.store, PENDING)},
+        again=scanned.losses.days,
         lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
     )  # fmt: skip
     outcome = _investigate(run, days, scanned)
-    outcome.errors = scanned.errors
+    outcome.errors, outcome.notes = scanned.errors, [*scanned.losses.notes, *_output_among_inputs(run.options)]
     _write_findings(run, outcome)
     _add_publications(run, outcome, days)
     outcome.summary = _summary(run, outcome, scanned, days)
@@ -104,9 +124,19 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     _write_run(run, outcome, days.coverage)
     if run.options.table_format != "parquet":
         note_replaced(run.store, run.journal, run.work, run.id)
+    put_stock(run.store, run.journal, run.work, run.id, run.options.scope, before=run.stock, listed_ms=run.started_ms)
+    run.tenure.renew()
     state.mark_version(run.store)
-    commit(run.store, run.work, run.journal)
+    decided = decide(run.store, run.work, run.journal, run.tenure.confirm)
+    with writing(run.store, _HALF_DONE):
+        finish(run.store, run.work, decided, run.tenure.confirm)
     return outcome
+
+
+def _output_among_inputs(options: JobOptions) -> Iterator[str]:
+    for given in options.inputs:
+        if not options.columns and lies_within(options.output, given):
+            yield f"--output {options.output} lies within --input {given}; what stands there is not read as logs."
 
 
 def _interval(options: JobOptions, before: Coverage) -> Interval:
@@ -150,8 +180,9 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     what = Investigation(days=days, store=store, work=run.work, run=run.id, first_shard=shards[0])
     told = run.engine.investigate(deal, what)
     put_all(run.journal, run.work, [text for what_, text in told if what_ == "file"])
-    outcome.cases = _seen_together(codec.loads(GroupCase, text) for what_, text in told if what_ == "case")
-    outcome.failures = [codec.loads(Failure, t) for what_, t in told if what_ == "failure"]
+    outcome.defects = list(dict.fromkeys(text for what_, text in told if what_ == "defect"))
+    outcome.cases = _seen_together((codec.loads(GroupCase, text) for what_, text in told if what_ == "case"), outcome)
+    outcome.failures = list(dict.fromkeys(codec.loads(Failure, t) for what_, t in told if what_ == "failure"))
     return outcome
 
 
@@ -171,10 +202,15 @@ def _cut(stats: Sequence[SplitStats]) -> tuple[SplitStats, ...]:
     return tuple(split for split in stats if often[split.path] > 1)
 
 
-def _seen_together(cases: Iterable[GroupCase]) -> list[GroupCase]:
+def _seen_together(cases: Iterable[GroupCase], outcome: Outcome) -> list[GroupCase]:
     """All cases in order, those of each date beside each other: one broker may stand behind many groups' incidents."""
     by_date = groupby(sorted(cases, key=_first), key=lambda case: _first(case)[0])
-    return [case for _, of_date in by_date for case in related(tuple(of_date))]
+    found: list[GroupCase] = []
+    for _, of_date in by_date:
+        together, gaps = seen_together(tuple(of_date))
+        outcome.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
+        found += together
+    return found
 
 
 def _first(case: GroupCase) -> tuple[int, str, str]:
@@ -187,9 +223,15 @@ def _write_findings(run: Run, outcome: Outcome) -> None:
     for case in outcome.cases:
         for incident in case.incidents:
             day = incident.started_at // DAY_MS
-            writer.add(INCIDENTS.name, day, incident.cluster, incident_row(incident))
-            for row in finding_rows(incident):
-                writer.add(FINDINGS.name, day, incident.cluster, row)
+            try:
+                row, findings = incident_row(incident), [*finding_rows(incident)]
+            except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
+                told = f"incident {incident.id} of group {incident.group} could not be written"
+                outcome.defects.append(defects.sentence(told, error))
+                continue
+            writer.add(INCIDENTS.name, day, incident.cluster, row)
+            for finding in findings:
+                writer.add(FINDINGS.name, day, incident.cluster, finding)
     writer.finish()
     put_all(run.journal, run.work, writer.finished)
 
@@ -201,10 +243,13 @@ def _add_publications(run: Run, outcome: Outcome, days: Days) -> None:
         dated = [f"{REPORTS}/date={date_text(day)}" for day in sorted(days.investigated)]
         pages = [file.path.rpartition("/")[0] for directory in dated for file in store.files(directory)]
         run.journal.replace(page for page in pages if _in_scope(page, options.scope))
-        add_reports(store, run.journal, run.work, outcome.cases, severities_from(options.reports_from))
+        severities = severities_from(options.reports_from)
+        outcome.defects += add_reports(store, run.journal, run.work, outcome.cases, severities)
     if options.webhooks and outcome.incidents:
         path = f"{run.work}/{FILES}/{OUTBOX}/{run.id}/messages.json"
-        store.write(path, outbox_text(outcome.cases, severities_from(options.alert_from)).encode())
+        text, untold = outbox_text(outcome.cases, severities_from(options.alert_from))
+        outcome.defects += untold
+        store.write(path, text.encode())
         run.journal.put(f"{OUTBOX}/{run.id}", path)
 
 

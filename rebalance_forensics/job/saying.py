@@ -15,11 +15,11 @@ class Voice:
     """Speaks as text or as JSON."""
 
     def __init__(self, form: str = "text") -> None:
-        self._form = form
+        self.form = form
 
     def say(self, level: str, sentence: str, **context: object) -> None:
         """One message; as text only warnings and errors are worth a line."""
-        if self._form == "json":
+        if self.form == "json":
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             told = {"ts": now, "level": level, "logger": LOGGER, "msg": sentence, "context": context}
             sys.stderr.write(json.dumps(told, default=str) + "\n")

@@ -38,12 +38,21 @@ SETTINGS: tuple[Setting, ...] = (
         help="parquet (default); delta or iceberg: such tables besides, in OUTPUT/delta or OUTPUT/iceberg",
     ),
     Setting(name="catalog", metavar="NAME", help="Delta or Iceberg tables are NAME.events, … of a catalog of Spark's"),
+    Setting(
+        name="output-mode", metavar="MODE", help="permissions of new files in a file system, like 640 (default: 600)"
+    ),
     Setting(name="since", metavar="T", help="begin of the interval (default: where the last run stopped)"),
     Setting(name="until", metavar="T", help="end of the interval (default: now); ISO 8601, or 2h, 45m before now"),
     Setting(name="cluster", metavar="NAME", help="name of the Kafka cluster the logs are from"),
     Setting(name="cluster-per-directory", flag=True, help="each directory right below an input is a cluster"),
     Setting(name="tz", metavar="[HOST=]ZONE", repeated=True, help="zone of log times that carry none"),
     Setting(name="patterns", metavar="DIR", repeated=True, help="a directory of your own patterns"),
+    Setting(
+        name="unpack-ratio",
+        metavar="N",
+        number=True,
+        help="a packed file may unpack to N times its size before it is taken for a decompression bomb (1000)",
+    ),
     Setting(name="lookback", metavar="T", help="how far before a date an investigation looks (default: 24h)"),
     Setting(name="lookahead", metavar="T", help="and how far behind it (default: 2h)"),
     Setting(
@@ -53,6 +62,8 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(name="every", metavar="T", help="how often a continuous stream looks for new lines (default: 10s)"),
     Setting(name="checkpoint", metavar="URI", help="where a stream keeps how far it read (default: in OUTPUT)"),
+    Setting(name="wait", metavar="T", help="how long to wait for another job that writes these tables (default: 5m)"),
+    Setting(name="lease", metavar="T", help="a job that stands still for so long loses its tables (default: 60s)"),
     Setting(name="engine", choices=("spark", "local"), help="spark (default), or local: in this process"),
     Setting(name="tasks", metavar="N", number=True, help="tasks at once (default: what Spark says)"),
     Setting(name="java-home", metavar="DIR", help="the Java of a session of our own"),

@@ -13,10 +13,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.job.ahead import ReadAhead
 from rebalance_forensics.job.options import JobOptions
-from rebalance_forensics.job.run import Outcome
-from rebalance_forensics.job.running import check, run_job
+from rebalance_forensics.job.running import check
+from rebalance_forensics.job.tenure import TablesTaken
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.streams import log_stream, triggered, wait_for
 from rebalance_forensics.pipeline.tables.engines import OnSpark
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 CHECKPOINT = "_checkpoint"
 
 
-def follow(options: JobOptions, engine: OnSpark, then: Callable[[Outcome], None]) -> None:
-    """Run on every batch of new lines, and `then` tell of it; until nothing is new, or until the process is told."""
+def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, ReadAhead | None], None]) -> None:
+    """`run` on every batch of new lines; until nothing is new, or until the process is told."""
     store = check(options)
     if "connect" in type(engine.session).__module__:
         raise InputError("--stream wants a session of classic Spark; over Spark Connect, run without it on a schedule.")
@@ -41,7 +42,7 @@ def follow(options: JobOptions, engine: OnSpark, then: Callable[[Outcome], None]
     def on_batch(batch: DataFrame, _number: int) -> None:
         try:
             with busy:
-                then(run_job(whole, engine, ReadAhead(session=batch.sparkSession, batch=batch)))
+                run(whole, ReadAhead(session=batch.sparkSession, batch=batch))
         except BaseException as error:
             failed.append(error)
             raise
@@ -53,11 +54,13 @@ def follow(options: JobOptions, engine: OnSpark, then: Callable[[Outcome], None]
     try:
         wait_for(triggered(stream, on_batch, place, every_ms).start(), busy)
     except Exception as error:
-        if failed and isinstance(failed[0], InputError):
+        if failed and isinstance(failed[0], InputError | TablesTaken):
             raise failed[0] from error
+        if failed and isinstance(failed[0], Exception) and not isinstance(failed[0], OSError):
+            raise DefectError(sentence("the stream broke off", failed[0])) from failed[0]
         raise InputError(f"the stream broke off: {first_line(failed[0] if failed else error)}.") from error
     if not told[0]:
-        then(run_job(whole, engine))
+        run(whole, None)
 
 
 def _known(store: Store, scope: str) -> str:

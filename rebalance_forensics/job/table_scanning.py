@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_forensics.job.entries import COUNTED, Ledger
+from rebalance_forensics.job.losses import MADE_OF_EVENTS, lost_events
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.job.scanning import Harvest, refuse_foreign
 from rebalance_forensics.pipeline.stats import SplitStats
@@ -17,6 +18,7 @@ from rebalance_forensics.pipeline.tables.reading_tables import Hour
 from rebalance_forensics.pipeline.tables.rows import Cells, moment
 from rebalance_forensics.pipeline.tables.scanning import TableScan, hour_id
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
+from rebalance_forensics.pipeline.tables.stock import Stock
 
 UNDATED = -1
 
@@ -30,6 +32,7 @@ def scan_tables(run: Run) -> Scanned:
     )  # fmt: skip
     for name in dict.fromkeys(run.options.inputs):
         _scan(run, LogTable(name=name, columns=run.options.columns), entries, scanned)
+    scanned.losses.days = {day for day, _ in run.stock.missing_of(*MADE_OF_EVENTS) - lost_events(run.stock)}
     scanned.ledger.gone.extend(scanned.ledger.replaced.values())
     refuse_foreign(run, scanned.listed, scanned.errors, scanned.ledger)
     return scanned
@@ -41,7 +44,7 @@ def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned)
     hours = run.engine.hours(table, since // DAY_MS * DAY_MS, -(-until // DAY_MS) * DAY_MS)
     known = {entry.path: entry for entry in entries}
     there = [hour for hour in hours if hour.at != UNDATED]
-    new = [hour for hour in there if not _is_known(known.get(table.hour(hour.at)), hour)]
+    new = [hour for hour in there if not _is_known(known.get(table.hour(hour.at)), hour, run.stock)]
     scanned.listed += len(there)
     scanned.errors += [_undated(table, hour) for hour in hours if hour.at == UNDATED]
     if not new:
@@ -55,15 +58,18 @@ def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned)
         by_hour[stats.path].append(stats)
     for hour in new:
         path = table.hour(hour.at)
-        scanned.ledger.added.append(_entry(path, table, hour, by_hour[path], reading.cluster))
+        entry = _entry(path, table, hour, by_hour[path], reading.cluster)
+        scanned.errors += [f"{path}: {error}" for error in entry.cells["errors"]]
+        scanned.ledger.added.append(entry)
         scanned.ledger.scanned.add(path)
         scanned.replaced = {**scanned.replaced, hour_id(path): 0}
         if path in known:
             scanned.ledger.replaced[path] = known[path]
 
 
-def _is_known(entry: Entry | None, hour: Hour) -> bool:
-    return entry is not None and entry.was_read_at(hour.etag)
+def _is_known(entry: Entry | None, hour: Hour, stock: Stock) -> bool:
+    lost = {day for day, _ in lost_events(stock)}
+    return entry is not None and entry.was_read_at(hour.etag) and entry.day not in lost
 
 
 def _undated(table: LogTable, hour: Hour) -> str:
@@ -104,6 +110,6 @@ def _entry(path: str, table: LogTable, hour: Hour, stats: Iterable[SplitStats], 
         "zone": "UTC",
         "first": moment(min((part.first for part in parts if part.first is not None), default=None)),
         "last": moment(max((part.last for part in parts if part.last is not None), default=None)),
-        "errors": [],
+        "errors": list(dict.fromkeys(error for part in parts for error in part.errors)),
     }
     return Entry(day=hour.at // DAY_MS, cluster=cluster, cells=cells)

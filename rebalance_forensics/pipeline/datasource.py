@@ -2,31 +2,35 @@
 
     spark.dataSource.register(RebalanceLogs)
 
-Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between several), `splitBytes`. Rows are the typed
-events; nothing else of a log leaves the Python workers.
+Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between several), `splitBytes`,
+`unpackRatio`. Rows are the typed events; nothing else of a log leaves the Python workers.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
+from rebalance_forensics.pipeline.planning import bundled
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, spark_schema
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.following import Offset, Part, Tails, part_batch, parts_between
-from rebalance_forensics.pipeline.tables.listing import Listing, list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here, look_tasks
+from rebalance_forensics.pipeline.tables.listing import Listed, Listing, list_inputs, refuse_missing_inputs
+from rebalance_forensics.pipeline.tables.looking import Look, look_here, look_tasks
 from rebalance_forensics.pipeline.tables.planning import reading_of
+from rebalance_forensics.pipeline.tables.sights import Sight, profiles_beside, read_as
 from rebalance_forensics.pipeline.tables.stores import open_location
-from rebalance_forensics.sources.opening import open_remote_with
+from rebalance_forensics.sources.archives import held_open
+from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
+from rebalance_forensics.sources.places import open_remote_with
 from rebalance_forensics.sources.splits import Split, plan
 
 COLUMNS = ("ts", "cluster", "group", "event", "pattern", "path", "line", "byte_offset", "payload")
@@ -91,6 +95,7 @@ class _Asked:
                 zones=zone_rules(_several(options.get("tz"))),
                 patterns=tuple(_several(options.get("patterns"))),
                 split_bytes=int(options.get("splitbytes", _WHOLE_FILES)),
+                limits=Limits.of(int(options.get("unpackratio", USUAL_RATIO))),
             ),
             counts=options.get("counts", "false") == "true",
             begin=options.get("begin", "{}"),
@@ -100,11 +105,9 @@ class _Asked:
         refuse_missing_inputs(self.paths)
         return list_inputs(self.paths)
 
-    def looked(self, listing: Listing, paths: Sequence[str]) -> Looked:
-        wanted = set(paths)
-        new = [file for file in listing.files if file.path in wanted]
-        known = [file for file in listing.files if file.path not in wanted]
-        return look_here(Look(tasks=look_tasks(new, known), zones=self.options.zones, prefixes=()))
+    def looked(self, files: Sequence[Listed]) -> list[Sight]:
+        """What each of these files shows by itself."""
+        return look_here(Look(tasks=look_tasks(files), limits=self.options.limits)).sights
 
 
 def _several(text: str | None) -> list[str]:
@@ -118,15 +121,13 @@ class LogReader(DataSourceReader):
         self._asked = asked
 
     def partitions(self) -> list[InputPartition]:
-        """One a file, or one a split where `splitBytes` cuts files."""
+        """One a file, or one a split where `splitBytes` cuts files; one for all that a packed archive holds."""
         listing, options = self._asked.listed(), self._asked.options
-        looked = self._asked.looked(listing, [file.path for file in listing.files])
-        reading = reading_of(options)
-        return [
-            Portion((split,), reading)
-            for file, profile in zip(looked.files, looked.profiles, strict=True)
-            for split in plan([file], [profile], options.split_bytes)
-        ]
+        sights = self._asked.looked(listing.files)
+        profiles, reading = profiles_beside(sights, options.zones), reading_of(options)
+        files = [sight.file for sight in sights]
+        splits = plan(files, [profiles[file.path] for file in files], options.split_bytes)
+        return [Portion(tuple(bundle), reading) for bundle in bundled(splits, workers=1)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The events of a partition; Spark asks for one even where there is nothing to read."""
@@ -139,6 +140,7 @@ class LogStream(DataSourceStreamReader):
     def __init__(self, asked: _Asked) -> None:
         self._asked = asked
         self._tails = Tails(whole_lines=not asked.counts)
+        self._seen: dict[str, tuple[str, list[Sight]]] = {}
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
         """Nothing is read, or what the job's tables hold."""
@@ -149,18 +151,34 @@ class LogStream(DataSourceStreamReader):
         return self._tails.offset(self._asked.listed())
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """What was added between two offsets, one partition a file."""
+        """What was added between two offsets, one partition a file; one for all that a packed archive holds."""
         listing, reading, asked = self._asked.listed(), reading_of(self._asked.options), self._asked
         parts = {part.path: part for part in parts_between(start, end, again=asked.counts)}
         found: list[InputPartition] = []
-        looked = asked.looked(listing, list(parts))
-        for file, profile in zip(looked.files, looked.profiles, strict=True):
+        together: dict[str, Portion] = {}
+        sights = self._beside(listing, parts)
+        profiles = profiles_beside(sights, asked.options.zones)
+        for sight in sights:
+            file, profile = sight.file, profiles[sight.file.path]
             part = parts.get(file.path.partition("!/")[0])
             if part:
-                part = part.of(file, profile)
+                part = replace(part.of(file, profile), read_as=read_as(profile, sight.look))
                 splits = part.splits(file, profile, asked.options.split_bytes)
-                found.append(Portion(splits, reading, part if asked.counts else None))
+                if file.in_packed and file.location in together:
+                    together[file.location].splits += splits
+                    continue
+                found.append(portion := Portion(splits, reading, part if asked.counts else None))
+                together[file.location] = portion
         return found
+
+    def _beside(self, listing: Listing, parts: Collection[str]) -> list[Sight]:
+        """The logs to read and those that lie beside them; what is as it was is not opened again."""
+        directories = {path.rpartition("/")[0] for path in parts}
+        near = [file for file in listing.files if file.directory in directories]
+        for file in near:
+            if self._seen.get(file.path, ("", []))[0] != file.etag:
+                self._seen[file.path] = file.etag, self._asked.looked([file])
+        return [sight for file in near for sight in self._seen[file.path][1]]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""
@@ -176,12 +194,13 @@ def _events(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
     open_remote_with(open_location)
     if partition.part is not None:
         yield part_batch(partition.part, COUNTED_ROWS)
-    for split in partition.splits:
-        for batch in read_portion([split], partition.reading):
-            if partition.part is not None:
-                yield batch.select(COUNTED_ROWS.names)
-            elif (events := batch.filter(pc.is_in(batch["kind"], EVENT_KINDS))).num_rows:
-                yield _row_batch(events, counted=split.start == 0)
+    with held_open():
+        for split in partition.splits:
+            for batch in read_portion([split], partition.reading):
+                if partition.part is not None:
+                    yield batch.select(COUNTED_ROWS.names)
+                elif (events := batch.filter(pc.is_in(batch["kind"], EVENT_KINDS))).num_rows:
+                    yield _row_batch(events, counted=split.start == 0)
 
 
 def _row_batch(events: pa.RecordBatch, *, counted: bool) -> pa.RecordBatch:

@@ -46,7 +46,7 @@ def _archive(java_home: str | None) -> Sequence[Check]:
 
 
 def _libraries() -> Sequence[Check]:
-    return [_package(name) for name in ("pyarrow", "pandas", "regex")]
+    return [_package(name) for name in ("pyarrow", "pandas", "regex", "google-re2")]
 
 
 def _accelerators() -> Sequence[Check]:

@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 OLDEST = 17
 NEWEST_BEFORE_SPARK_4_2 = 23
 """Java 24 took the security manager away, which Hadoop in Spark 4.0 and 4.1 still asks for."""
-_VERSION = re.compile(r'(?:version |JAVA_VERSION=)"(?:1\.)?(\d+)[^"]*"')
+_VERSION = re.compile(r'(?:version |JAVA_VERSION=)"(?:1\.)?(\d++)[^"\n]*"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

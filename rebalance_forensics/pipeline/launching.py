@@ -7,14 +7,15 @@ and ask for a Java module (jdk.incubator.vector) that small runtimes lack and no
 from __future__ import annotations
 
 import atexit
+import logging
 import os
-import shutil
 import signal
 import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,9 +23,11 @@ from typing import BinaryIO
 
 from rebalance_forensics.pipeline.java import Java
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.process import scratch, stop_signals
 
 SERVER = "org.apache.spark.api.python.PythonGatewayServer"
 START_SECONDS = 120
+GONE_SECONDS = 0.5
 ROOT = Path(__file__).resolve().parents[2]
 _OPENED = (
     "java.base/java.lang",
@@ -54,7 +57,6 @@ MODULE_OPTIONS = (
 )
 
 
-_directories: list[Path] = []
 _running: list[Booting] = []
 """Kept here, for a JVM ends when the pipe to it is collected."""
 
@@ -65,13 +67,15 @@ def end_all() -> None:
     for jvm in _running:
         jvm.end()
     _running.clear()
-    forget_directories()
 
 
-def forget_directories() -> None:
-    """Remove what the JVMs of this process left on disk."""
-    for directory in _directories:
-        shutil.rmtree(directory, ignore_errors=True)
+@stop_signals.at_once
+def kill_all() -> None:
+    """End the JVMs of this process without waiting for what they would tidy up: it all lies in our own directory."""
+    for jvm in _running:
+        jvm.process.kill()
+    for jvm in _running:
+        jvm.process.wait()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +97,29 @@ class Booting:
             if self.process.poll() is not None:
                 break
             time.sleep(0.01)
+        killed = self.ended_by is not None
         self.process.kill()
-        self.process.wait()
+        self.end()
+        if killed:
+            raise InputError(self.lost("before Spark was up"))
         raise InputError(
             f"Java {self.java.release} at {self.java.executable} ({self.java.source}) did not start Spark: "
             f"{last_words(self.log)}. Name another one with --java-home, or use --engine local: same report."
+        )
+
+    @property
+    def ended_by(self) -> int | None:
+        """The signal that killed the JVM."""
+        code = self.process.poll()
+        return -code if code is not None and code < 0 else None
+
+    def lost(self, when: str) -> str:
+        """What is said of a JVM that ended by itself or was killed."""
+        how = "ended" if self.ended_by is None else f"was killed by signal {self.ended_by}"
+        why = f": {last_words(self.log)}" if self.ended_by is None else ""
+        return (
+            f"Java {self.java.release} (process {self.process.pid}) {how} {when}{why}. See whether the system ran "
+            "out of memory and run it again, or use --engine local: same report."
         )
 
     def end(self) -> None:
@@ -105,6 +127,26 @@ class Booting:
         if self.process.stdin:
             self.process.stdin.close()
         self.process.wait()
+
+
+@contextmanager
+def telling_of_lost_java() -> Iterator[None]:
+    """Without its JVM Spark fails in many ways, none of which names it: the one sentence that does."""
+    try:
+        yield
+    except Exception as error:
+        if (lost := next(filter(_is_lost, _running), None)) is not None:
+            raise InputError(lost.lost("while Spark was at work")) from error
+        raise
+
+
+def _is_lost(jvm: Booting) -> bool:
+    """Whether a JVM is gone that we have not let go; the system may take a moment to say so."""
+    if jvm.process.stdin is None or jvm.process.stdin.closed:
+        return False
+    with suppress(subprocess.TimeoutExpired):
+        jvm.process.wait(GONE_SECONDS)
+    return jvm.process.poll() is not None
 
 
 def spark_jars() -> Path:
@@ -123,6 +165,11 @@ def command_line(java: Java, options: Sequence[str], *, heap: str) -> list[str]:
     return [str(java.executable), "-cp", class_path(), f"-Xmx{heap}", *module_options(), *options, SERVER]
 
 
+def places() -> tuple[str, ...]:
+    """Everything that Java and Spark put on disk goes where we remove it, whichever way they end."""
+    return f"-Djava.io.tmpdir={scratch.directory()}", "-XX:-UsePerfData"
+
+
 def class_path() -> str:
     """All jars of Spark."""
     return os.pathsep.join(sorted(str(jar) for jar in spark_jars().glob("*.jar")))
@@ -130,13 +177,15 @@ def class_path() -> str:
 
 def module_options() -> tuple[str, ...]:
     """What every JVM of ours is told: what Spark may open, and to log warnings nowhere near the terminal."""
-    return *MODULE_OPTIONS, f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
+    return *MODULE_OPTIONS, *places(), f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
 
 
 def surroundings() -> dict[str, str]:
     """The environment of a JVM and of the Python workers that it starts."""
+    local = os.environ.get("SPARK_LOCAL_DIRS")
     return {
         **os.environ,
+        **({"SPARK_LOCAL_DIRS": ",".join(str(scratch.directory(one)) for one in local.split(","))} if local else {}),
         "SPARK_CONNECT_MODE": "0",
         "SPARK_HOME": str(spark_jars().parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -149,8 +198,7 @@ def surroundings() -> dict[str, str]:
 
 def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Booting:
     """Start the JVM and go on."""
-    directory = Path(tempfile.mkdtemp(prefix="rebalance-forensics-"))
-    _directories.append(directory)
+    directory = Path(tempfile.mkdtemp(prefix="jvm-", dir=scratch.directory()))
     address, log = directory / "gateway", directory / "jvm.log"
     environment = {**surroundings(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
     with log.open("wb") as output:
@@ -165,7 +213,13 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Boot
         )
     booting = Booting(java=java, process=process, address=address, log=log)
     _running.append(booting)
+    logging.getLogger().addFilter(_is_no_trace_of_py4j)
     return booting
+
+
+def _is_no_trace_of_py4j(record: logging.LogRecord) -> bool:
+    """Py4J logs a trace through the root logger for each call to a JVM that is gone; one sentence of ours says it."""
+    return record.msg != "Exception while sending command."
 
 
 def _ignore_interrupts() -> None:

@@ -23,6 +23,8 @@ from rebalance_forensics.pipeline.tables.following import PART, Part
 from rebalance_forensics.pipeline.tables.listing import list_inputs
 from rebalance_forensics.pipeline.tables.looking import Look, look_here, look_tasks
 from rebalance_forensics.pipeline.tables.planning import reading_of
+from rebalance_forensics.pipeline.tables.sights import profiles_beside
+from rebalance_forensics.process import scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,7 +59,7 @@ def follow(
             live.take(batch.toArrow())
             show(live.analysis(keep_events=keep_events))
 
-    with tempfile.TemporaryDirectory(prefix="rebalance-forensics-") as checkpoint:
+    with tempfile.TemporaryDirectory(dir=scratch.directory()) as checkpoint:
         stream = log_stream(session, paths, options)
         wait_for(triggered(stream, on_batch, checkpoint, every_ms).start(), busy)
 
@@ -90,10 +92,11 @@ class Live:
     def _plan(self) -> ReadPlan:
         """The files as they are now."""
         listing = list_inputs(self._paths)
-        looked = look_here(Look(tasks=look_tasks(listing.files, ()), zones=self._options.zones, prefixes=()))
+        looked = look_here(Look(tasks=look_tasks(listing.files), limits=self._options.limits))
+        profiles = profiles_beside(looked.sights, self._options.zones)
         return ReadPlan(
-            files=tuple(looked.files),
-            profiles=tuple(looked.profiles),
+            files=tuple(sight.file for sight in looked.sights),
+            profiles=tuple(profiles[sight.file.path] for sight in looked.sights),
             errors=(*listing.errors, *looked.errors),
             portions=(),
             reading=reading_of(self._options),

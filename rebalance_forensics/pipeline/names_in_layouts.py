@@ -12,7 +12,8 @@ Named = tuple[str, str]
 
 KAFKA_LAYOUT = re.compile(r"\[[-\d]{10}[ T][\d:,.]{8,12}\] [A-Z]{4,5} ")
 MESSAGE = re.compile(
-    r"\[(?:\w*Consumer|Worker|Producer|Group\w*|AdminClient|Schema registry) ?\w*[=\] ]|stream-(?:thread|client) \["
+    r"\[(?:\w{0,60}Consumer|Worker|Producer|Group|AdminClient|Schema registry)\w*+(?: \w*+)?[=\] ]"
+    r"|stream-(?:thread|client) \["
 )
 """Where the messages of Kafka's clients begin."""
 MESSAGE_KEYS = frozenset({
@@ -20,7 +21,7 @@ MESSAGE_KEYS = frozenset({
     *("exception", "exc_info", "error.stack_trace", "thrown", "throwable", "error"),
 })  # fmt: skip
 STAMP = re.compile(r"\d{2,4}[-/]\d\d[-/]\d{2,4}[ T]?|\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
-WORD = re.compile(r"[^\s\[\]{}()<>\"',;=|]++(?!=)")
+WORD = re.compile(r"(?<![^\s\[\]{}()<>\"',;=|])[^\s\[\]{}()<>\"',;=|]++(?!=)")
 LEVELS = frozenset({
     *("trace", "debug", "info", "notice", "warn", "warning", "error", "err", "fatal", "severe", "config"),
     *("fine", "finer", "finest"),
@@ -41,7 +42,7 @@ KAFKA_THREAD = re.compile(
     r"|ForkJoinPool\S*|kafka-coordinator-heartbeat-thread|consumer_background_thread|vert\.x-eventloop-thread-\d+"
     r"|(?:data|control)-plane-kafka\S*|group-\S+-processor-\d+|group-metadata-manager-\d+|kafka-\d+-raft\S*"
     r"|ExpirationReaper\S*|[.\w]*ntainer#\d+-\d+-C-\d+|-?(?:Global)?StreamThread(?:-\d+)?|-?StateUpdater-\d+"
-    r"|DistributedHerder-connect-\d+-\d+|KafkaBasedLog|qtp\d+-\d+|broker-\d+\S*|controller-\S*)"
+    r"|DistributedHerder-connect-\d+-\d+|KafkaBasedLog|qtp\d+-\d+|broker-\d\S*|controller-\S*)"
 )
 PUBLIC = re.compile(r"(?:java|javax|jakarta|kafka|scala|org|io|ch|reactor|aiokafka|o|i|k|j)(?:\.[\w$]+)+(?::\d+)?")
 SIMPLE_CLASS = re.compile(r"\.?(?:[A-Z][a-z0-9]+){2,}(?::\d+|\.java:\d+)?")

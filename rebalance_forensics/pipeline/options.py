@@ -8,6 +8,7 @@ from typing import Literal
 
 from rebalance_forensics.pipeline.instants import Instant
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.sources.budgets import Limits
 from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules
 
 Engine = Literal["spark", "local"]
@@ -27,6 +28,8 @@ class AnalyzeOptions:
     cluster_per_directory: bool = False
     """Each directory right below the input is a cluster of its own."""
     patterns: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    """How far a packed file may unpack."""
     split_bytes: int = 64 << 20
     java_home: str | None = None
     keep_warm: bool = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,21 +13,21 @@ from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.tables.rows import Cells, finding_rows, generation_row, incident_row, pause_row
 from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES, Table
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.writing import OutputError
+from rebalance_forensics.report.writing import OutputError, replacing
 
 CLUSTER = pa.field("cluster", pa.string())
 
 
-def write_events(analysis: Analysis, directory: Path) -> None:
+def write_events(analysis: Analysis, directory: Path, mode: int | None = None) -> None:
     """One Parquet file of all events in the directory."""
-    _write(event_table(analysis).select(COLUMNS), directory / "events.parquet")
+    _write(event_table(analysis).select(COLUMNS), directory / "events.parquet", mode)
 
 
-def write_tables(report: Report, directory: Path) -> None:
+def write_tables(report: Report, directory: Path, mode: int | None = None) -> None:
     """Generations, pauses, incidents and findings, a Parquet file each, with the columns of docs/tables.md."""
     for table, rows in _tables(report):
         schema = pa.schema([CLUSTER, *table.schema])
-        _write(pa.Table.from_pylist(list(rows), schema=schema), directory / f"{table.name}.parquet")
+        _write(pa.Table.from_pylist(list(rows), schema=schema), directory / f"{table.name}.parquet", mode)
 
 
 def _tables(report: Report) -> Iterator[tuple[Table, Iterable[Cells]]]:
@@ -39,14 +38,11 @@ def _tables(report: Report) -> Iterator[tuple[Table, Iterable[Cells]]]:
     yield FINDINGS, ({"cluster": one.cluster, **row} for one in report.incidents for row in finding_rows(one))
 
 
-def _write(table: pa.Table, target: Path) -> None:
+def _write(table: pa.Table, target: Path, mode: int | None) -> None:
     """Write the file whole or not at all."""
-    unfinished = target.with_name(f".{target.name}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, unfinished, compression="zstd")
-        unfinished.replace(target)
+        with replacing(target, mode) as unfinished:
+            pq.write_table(table, unfinished, compression="zstd")
     except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink()
         raise OutputError.of(target, error) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapreplace
 from pathlib import Path
@@ -13,8 +13,10 @@ from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.shards import shard_keys
+from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.files import InputFile, discover
-from rebalance_forensics.sources.profile import FileProfile, profiles
+from rebalance_forensics.sources.neighbours import profiles
+from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.splits import Split, plan
 
 SMALL_BYTES = 8 << 20
@@ -47,9 +49,10 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
     """Find and sniff the files under `paths` and deal their splits to tasks."""
     refuse_missing(paths)
     refuse_patterns(options.patterns)
-    found = discover(paths)
-    files = tuple(replace(file, path=printable(file.path)) for file in found.files)
-    sniffed = profiles(files, options.zones)
+    with held_open():
+        found = discover(paths, options.limits)
+        files = tuple(replace(file, path=printable(file.path)) for file in found.files)
+        sniffed = profiles(files, options.zones)
     splits = plan(files, sniffed, options.split_bytes)
     small = sum(file.size for file in files) <= SMALL_BYTES
     shards = 1 if small else workers
@@ -57,7 +60,7 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
         files=files,
         profiles=sniffed,
         errors=tuple((printable(path), printable(sentence)) for path, sentence in found.errors),
-        portions=deal(splits, 1 if small else portions_of(splits, workers, options.split_bytes)),
+        portions=deal(splits, 1 if small else portions_of(splits, workers, options.split_bytes), workers=workers),
         reading=Reading(
             cluster=options.cluster or DEFAULT_CLUSTER,
             cluster_per_directory=options.cluster_per_directory,
@@ -78,8 +81,17 @@ def refuse_missing(paths: Sequence[str]) -> None:
     if not paths:
         raise InputError("no input: name at least one log file, directory or archive.")
     for path in paths:
-        if path != "-" and "://" not in path and not Path(path).exists():
+        if path != "-" and "://" not in path and not is_there(path):
             raise InputError(f"{path}: no such file or directory.")
+
+
+def is_there(path: str) -> bool:
+    """Whether there may be something; what may not be looked at is named with the files that cannot be read."""
+    try:
+        Path(path).stat()
+    except OSError as error:
+        return not isinstance(error, (FileNotFoundError, NotADirectoryError))
+    return True
 
 
 def refuse_patterns(patterns: tuple[str, ...]) -> None:
@@ -98,12 +110,41 @@ def portions_of(splits: Sequence[Split], workers: int, split_bytes: int) -> int:
     return max(usual, min(len(splits), workers * _TURNS))
 
 
-def deal(splits: Sequence[Split], portions: int) -> tuple[tuple[Split, ...], ...]:
-    """The heaviest split first, each to whoever has least; no portion is empty."""
-    hands: list[list[Split]] = [[] for _ in range(min(portions, len(splits)))]
+def deal(splits: Sequence[Split], portions: int, *, workers: int) -> tuple[tuple[Split, ...], ...]:
+    """The heaviest first, each to whoever has least; no portion is empty, and what lies together is read in one go."""
+    bundles = [(sum(map(weight, bundle)) + len(bundle), bundle) for bundle in bundled(splits, workers)]
+    hands: list[list[Split]] = [[] for _ in range(min(portions, len(bundles)))]
     loads = [(0, number) for number in range(len(hands))]
-    for split in sorted(splits, key=lambda s: (-weight(s), s.file.path, s.start)):
+    for heavy, bundle in sorted(bundles, key=lambda one: (-one[0], one[1][0].file.path, one[1][0].start)):
         load, least = loads[0]
-        hands[least].append(split)
-        heapreplace(loads, (load + weight(split) + 1, least))
+        hands[least].extend(bundle)
+        heapreplace(loads, (load + heavy, least))
     return tuple(tuple(hand) for hand in hands)
+
+
+def bundled(splits: Sequence[Split], workers: int) -> list[list[Split]]:
+    """Splits that one task should read: all that lie in one packed archive, for each task unpacks all of it.
+
+    An archive that holds more than a worker's share is unpacked by several side by side, by no more than there are.
+    """
+    alone = [[split] for split in splits if not split.file.in_packed]
+    together: dict[str, list[Split]] = {}
+    for split in splits:
+        if split.file.in_packed:
+            together.setdefault(split.file.location, []).append(split)
+    share = -(-sum(map(weight, splits)) // workers)
+    return [*alone, *(part for archive in together.values() for part in _parts(archive, share))]
+
+
+def _parts(archive: list[Split], share: int) -> Iterator[list[Split]]:
+    """An archive's splits in their order, cut where a share is full."""
+    part: list[Split] = []
+    load = 0
+    for split in archive:
+        part.append(split)
+        load += weight(split)
+        if load >= share:
+            yield part
+            part, load = [], 0
+    if part:
+        yield part

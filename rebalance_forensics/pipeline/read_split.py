@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from rebalance_forensics import defects
 from rebalance_forensics.catalog.assembling import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog, Match
@@ -54,13 +55,34 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[pa.
             shards = reading.shards if event.group is None else (shard_of(event.cluster, event.group, reading.shards),)
             rows.extend(row_of(event, shard=shard, split=split.index) for shard in shards)
             if len(rows) >= BATCH_ROWS:
-                yield batch_of(rows)
+                yield _sound(rows, counts)
                 rows = []
     except OSError as error:
         counts.errors.append(f"{split.file.path}: reading stopped: {error.strerror or error}.")
+    except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay
+        counts.complain(defects.sentence(f"reading stopped behind the record at byte {counts.reached:,}", error))
+    if rows:
+        yield _sound(rows, counts)
     stats = tally.stats(split, counts)
-    rows += _heard(stats, split, reading)
-    yield batch_of([*rows, Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=dumps(stats))])
+    told = Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=dumps(stats))
+    yield batch_of([*_heard(stats, split, reading), told])
+
+
+def _sound(rows: list[Row], counts: SplitCounts) -> pa.RecordBatch:
+    """The rows as Arrow; those that it cannot hold are noted."""
+    try:
+        return batch_of(rows)
+    except Exception:  # noqa: BLE001 - which of them it was shows one by one
+        return batch_of([row for row in rows if _is_sound(row, counts)])
+
+
+def _is_sound(row: Row, counts: SplitCounts) -> bool:
+    try:
+        batch_of([row])
+    except Exception as error:  # noqa: BLE001
+        counts.spoil(row.byte_offset or 0, error)
+        return False
+    return True
 
 
 def _heard(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
@@ -86,14 +108,18 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     profile, path = split.profile, split.file.path
     cluster, known = reading.cluster_of(path), _Remembered(catalog)
     for record in read_records(split, catalog.prefilter().hits, counts):
-        match = known.match(record)
-        component = profile.component_of(record.host)
-        match = match or exception_in(record, component)
-        if match is None:
-            if record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
-                tally.unknown(record)
+        try:
+            match = known.match(record)
+            component = profile.component_of(record.host)
+            match = match or exception_in(record, component)
+            if match is None:
+                if record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
+                    tally.unknown(record)
+                continue
+            event = event_of(match, record, cluster=cluster, host=record.host or profile.host, component=component)
+        except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
+            counts.spoil(record.origin.byte_offset, error)
             continue
-        event = event_of(match, record, cluster=cluster, host=record.host or profile.host, component=component)
         tally.known(record, event)
         if event is not None and not _is_between_brokers(event):
             yield event
@@ -170,7 +196,7 @@ class _Tally:
             last=counts.last,
             kafka_version=next(iter(self.version.values()), None),
             hosts=tuple(self._host(host) for host in sorted({*self.matched, *self.unmatched} - {None}, key=str)),
-            errors=tuple(counts.errors),
+            errors=counts.sentences(),
         )
 
     def _host(self, host: str | None) -> HostStats:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_forensics import __version__
+from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.across import related
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Gap, Incident
@@ -22,7 +22,6 @@ from rebalance_forensics.pipeline.schemas import Kind
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.caveats import NOT_INVESTIGATED
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading
 
@@ -32,10 +31,14 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
     stats = counts_of(results)
     reader = CaseReader(LinesBefore(stats).corrected)
     with seldom_collected():
-        cases = related(sorted(map(reader.read, payloads(results, Kind.CASE)), key=_name))
+        cases, defect = seen_together(sorted(map(reader.read, payloads(results, Kind.CASE)), key=_name))
     inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
     asked_for = [case for case in cases if options.group in (None, case.history.group)]
     gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in failures_of(results)}
+    gaps |= set(defect)
+    if not cases and not gaps:
+        gaps |= set(_no_group(inputs))
+    gaps |= {_late(file.path) for file, of in zip(plan.files, plan.profiles, strict=True) if of.late and not of.zone}
     return within(
         Report(
             tool_version=__version__,
@@ -46,6 +49,20 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
         ),
         options,
     )
+
+
+def seen_together(cases: Sequence[GroupCase]) -> tuple[Sequence[GroupCase], tuple[Gap, ...]]:
+    """The cases with what their incidents have to do with each other; where a defect of ours hides it, a gap."""
+    try:
+        return related(cases), ()
+    except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
+        gap = Gap(
+            what=f"What the incidents of different groups have in common could not be told: {defects.told(error)}",
+            started_at=None,
+            ended_at=None,
+            consequence=f"each incident is shown by itself; {defects.ASK}",
+        )
+        return cases, (gap,)
 
 
 def groups_in(results: pa.Table) -> list[str]:
@@ -63,22 +80,42 @@ def counts_of(rows: pa.Table) -> list[SplitStats]:
 def failures_of(rows: pa.Table) -> list[Failure]:
     """The groups that could not be investigated."""
     codec = Codec()
-    failures = (codec.loads(Failure, text) for text in payloads(rows, Kind.FAILURE))
-    return sorted(failures, key=lambda f: (f.cluster, f.group))
+    # What is no group's is told once by each shard.
+    failures = {codec.loads(Failure, text) for text in payloads(rows, Kind.FAILURE)}
+    return sorted(failures, key=lambda f: (f.cluster, f.group or "", f.error))
 
 
 def _missing(failure: Failure) -> Gap:
     return Gap(
-        what=f"group {failure.group} ({failure.cluster}) {NOT_INVESTIGATED}: {last_line(failure)}",
+        what=failure.what,
         started_at=None,
         ended_at=None,
-        consequence="nothing is said about this group; please report it as a bug",
+        consequence=failure.consequence,
+        kind="failed",
     )
 
 
-def last_line(failure: Failure) -> str:
-    """The error itself, without the way that led to it."""
-    return failure.what.strip().splitlines()[-1]
+def _late(path: str) -> Gap:
+    return Gap(
+        what=f"The time zone of {path} is not known: its lines were collected at times that no zone explains.",
+        started_at=None,
+        ended_at=None,
+        consequence="Its times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it.",
+    )
+
+
+def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
+    """Logs of Kafka without a word of any group are neither a healthy group nor a fault."""
+    told = [one for one in inputs if one.matched or one.unmatched_kafka]
+    if told:
+        yield Gap(
+            what=f"Too little to judge any group: no line of {'this log' if len(told) == 1 else 'these logs'} "
+            "mentions a consumer group.",
+            started_at=min((one.first for one in told if one.first is not None), default=None),
+            ended_at=last_of(told),
+            consequence="Whether a group is healthy is unknown: server.log of every broker (one of them is the "
+            "group's coordinator) and the clients' logs, all at INFO and from before the trouble began, would show it.",
+        )
 
 
 def without_cases(rows: pa.Table) -> pa.Table:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rebalance_forensics import defects
+from rebalance_forensics.pipeline.launching import telling_of_lost_java
 from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading, refuse_missing
@@ -17,6 +21,7 @@ from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_gro
 from rebalance_forensics.pipeline.reporting import counts_of, failures_of, groups_in, report_of, without_cases
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.sources.archives import held_open
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,9 +67,10 @@ def analyze_keeping(
     if options.engine == "spark":
         plan, rows = _on_spark(paths, options, session, keep_events=keep_events, progress=progress)
     else:
-        plan = plan_reading(paths, options, workers=1)
-        total = plan.total_bytes
-        rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, total))
+        with held_open():
+            plan = plan_reading(paths, options, workers=1)
+            total = plan.total_bytes
+            rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, total))
     refuse_foreign(plan, paths, rows)
     report, failures = report_of(plan, rows, options), tuple(failures_of(rows))
     if options.group is not None and not report.groups and options.group not in {one.group for one in failures}:
@@ -77,6 +83,8 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None
     stats = counts_of(rows)
     if any(s.matched or s.unmatched_kafka for s in stats):
         return
+    refuse_with_defect([*(s for _, s in plan.errors), *(d for p in plan.profiles for d in p.defects),
+                        *(error for s in stats for error in s.errors)])  # fmt: skip
     looked_at = ", ".join(paths)
     if not plan.files and not plan.errors:
         raise InputError(f"{looked_at}: no files here; name a directory, file or archive with Kafka logs.")
@@ -90,19 +98,35 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None
     )
 
 
+def refuse_with_defect(errors: Iterable[str]) -> None:
+    """Where a defect of ours hid what there was, "no Kafka line" would be a lie."""
+    if found := next((error for error in errors if error.endswith(defects.ASK)), None):
+        raise defects.DefectError(f"nothing could be analyzed: {found}.")
+
+
 def bytes_below(paths: Sequence[str]) -> int:
     """About how much there is to read, known in milliseconds; archives count as they are, URIs as large."""
     if any("://" in path for path in paths):
         return PAYS_TO_COMPILE
     roots = [Path(path) for path in paths if path != "-"]
-    files = (file for root in roots for file in (root.rglob("*") if root.is_dir() else [root]))
-    return sum(file.stat().st_size for file in files if file.is_file())
+    files = (file for root in roots for file in (root.rglob("*") if os.path.isdir(root) else [root]))  # noqa: PTH112
+    return sum(map(_size_of, files))
+
+
+def _size_of(path: Path) -> int:
+    """The size of a file; nothing of what is none, or may not even be looked at."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+@telling_of_lost_java()
 def _on_spark(
     paths: Sequence[str],
     options: AnalyzeOptions,

@@ -12,6 +12,7 @@ from rebalance_forensics.pipeline.archives import archive_for
 from rebalance_forensics.pipeline.java import find_java
 from rebalance_forensics.pipeline.launching import Booting, launch
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.process import stop_signals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,6 +64,8 @@ def start_session(java_home: str | None = None, workers: int | None = None, *, s
         try:
             return session_on(launch(java, (*jvm_options(small=small), *archive.options())), workers)
         except InputError:
+            if stop_signals.is_stopping():
+                raise
             # An archive that was cut short or is not for this machine must not stand in the way of Spark.
             archive.path.unlink(missing_ok=True)
     return session_on(launch(java, jvm_options(small=small)), workers)
@@ -91,7 +94,9 @@ def session_on(jvm: Booting, workers: int) -> SparkSession:
         builder = SparkSession.builder
         for name, value in local_settings(workers).items():
             builder = builder.config(name, value)
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    stop_signals.heed_again()
+    return session
 
 
 @contextmanager

@@ -72,7 +72,13 @@ def _reader(portions: tuple[tuple[Split, ...], ...], reading: Reading) -> Stage:
 
 def _whole(portions: tuple[tuple[Split, ...], ...], reading: Reading, *, keep_events: bool) -> Stage:
     def read_and_investigate(batches: Batches) -> Iterator[pa.RecordBatch]:
-        read = (batch for task in _numbers(batches) for batch in read_portion(portions[task], reading))
+        # Where there is nothing to read, there is no portion for the one task either.
+        read = (
+            batch
+            for task in _numbers(batches)
+            for portion in portions[task : task + 1]
+            for batch in read_portion(portion, reading)
+        )
         return investigate_rows(in_order(read), keep_events=keep_events)
 
     return read_and_investigate

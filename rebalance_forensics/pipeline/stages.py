@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
@@ -11,6 +10,7 @@ from operator import attrgetter
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import investigate
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.case_rows import payload_of
@@ -21,6 +21,7 @@ from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading, read_sp
 from rebalance_forensics.pipeline.rows import Codec, dumps
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_of, rows_of
 from rebalance_forensics.pipeline.stats import Failure
+from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
 from rebalance_forensics.timeline.surroundings import Surroundings
@@ -32,7 +33,9 @@ _SPANS = Codec()
 def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.RecordBatch]:
     """First stage: every event of some splits, and their counts."""
     catalog = catalog_of(reading.patterns)
-    return chain.from_iterable(read_split(split, catalog, reading) for split in splits)
+    with held_open():
+        for split in splits:
+            yield from read_split(split, catalog, reading)
 
 
 def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
@@ -67,7 +70,10 @@ def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
             known = list(known)
             yield from known
         if kind == Kind.SHARED:
-            shared[cluster] = Surroundings(map(event_of, known), logs.get(cluster, ()))
+            try:
+                shared[cluster] = Surroundings(map(event_of, known), logs.get(cluster, ()))
+            except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
+                yield _failed(first, error)
         else:
             yield _investigated(first, map(event_of, known), shared[cluster])
 
@@ -98,7 +104,12 @@ def _investigated(first: Row, events: Iterable[Event], shared: Surroundings) -> 
     assert first.group is not None
     try:
         case = investigate(first.cluster, first.group, events, shared)
-    except Exception:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
-        failure = Failure(cluster=first.cluster, group=first.group, what=traceback.format_exc())
-        return first._replace(kind=Kind.FAILURE, payload=dumps(failure))
-    return first._replace(kind=Kind.CASE, payload=payload_of(case))
+        return first._replace(kind=Kind.CASE, payload=payload_of(case))
+    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
+        return _failed(first, error)
+
+
+def _failed(first: Row, error: Exception) -> Row:
+    assert first.cluster is not None
+    failure = Failure(cluster=first.cluster, group=first.group, error=defects.told(error))
+    return first._replace(kind=Kind.FAILURE, payload=dumps(failure))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
 
 SAMPLES = 5
@@ -12,11 +13,24 @@ SAMPLES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A group whose investigation broke off; `what` is the traceback."""
+    """A group whose investigation broke off, and the error; without a group, the lines of a cluster that name none."""
 
     cluster: str
-    group: str
-    what: str
+    group: str | None
+    error: str
+
+    @property
+    def what(self) -> str:
+        """What could not be done, and why."""
+        if self.group is None:
+            return f"The lines of {self.cluster} that name no group could not be used: {self.error}"
+        return f"group {self.group} ({self.cluster}) could not be investigated: {self.error}"
+
+    @property
+    def consequence(self) -> str:
+        """What the report lacks, and what to do."""
+        lacks = "nothing is said about this group" if self.group else "what they show about its groups is missing"
+        return f"{lacks}; {defects.ASK}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

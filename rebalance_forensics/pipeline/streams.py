@@ -35,6 +35,7 @@ def log_stream(session: SparkSession, inputs: Sequence[str], reading: AnalyzeOpt
         "tz": ",".join([*filter(None, [zones.default]), *(f"{host}={zone}" for host, zone in zones.by_host)]),
         "patterns": ",".join(reading.patterns),
         "splitBytes": str(reading.split_bytes),
+        "unpackRatio": str(reading.limits.ratio),
         "counts": "true",
         "begin": begin,
     }

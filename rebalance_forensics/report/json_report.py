@@ -8,12 +8,17 @@ from rebalance_forensics.diagnosis.model import (
     Impact,
     Incident,
     RootCause,
+    RuledOut,
+    SearchedLog,
+    SignRow,
+    WouldDecide,
 )
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.json_reading import evidence_document, reading_document
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.report.times import iso
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Identity, Member, Pause
+from rebalance_forensics.report.wording import narrative
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Identity, Member, Pause, UnreadSpan
 
 SCHEMA_VERSION = 1
 
@@ -73,6 +78,7 @@ def _group(history: GroupHistory) -> Document:
         ],
         "generations": [_generation(generation) for generation in history.generations],
         "pauses": [_pause(pause) for pause in history.pauses],
+        "unread": [_unread(span) for span in history.unread],
         "identities": [_identity(identity) for identity in history.identities],
         "settings": dict(history.settings),
         "versions": [{"name": name, "version": version} for name, version in history.versions],
@@ -119,6 +125,19 @@ def _pause(pause: Pause) -> Document:
     }
 
 
+def _unread(span: UnreadSpan) -> Document:
+    return {
+        "partition": span.partition,
+        "from": iso(span.started_at),
+        "to": iso(span.ended_at),
+        "ms": None if span.ended_at is None else span.ended_at - span.started_at,
+        "client_id": span.client_id,
+        "why": span.why,
+        "certain": span.certain,
+        "from_earliest": iso(span.from_earliest),
+    }
+
+
 def _identity(identity: Identity) -> Document:
     return {
         "name": identity.name,
@@ -147,7 +166,8 @@ def _incident(incident: Incident) -> Document:
         "severity": incident.severity,
         "summary": incident.summary,
         "root_causes": [_root_cause(cause) for cause in incident.root_causes],
-        "ruled_out": [{"cause": other.cause, "why": other.why} for other in incident.ruled_out],
+        "ruled_out": [_ruled_out(other) for other in incident.ruled_out],
+        "would_decide": [_would_decide(one) for one in incident.would_decide],
         "followups": list(incident.followups),
         "generations": list(incident.generations),
         "impact": _impact(incident.impact),
@@ -164,7 +184,43 @@ def _incident(incident: Incident) -> Document:
             {"kind": one.kind, "incidents": list(one.ids), "groups": one.groups, "why": one.why}
             for one in incident.related
         ],
+        "signs": [_sign(row) for row in incident.signs],
     }
+
+
+def _ruled_out(other: RuledOut) -> Document:
+    return {
+        "cause": other.cause,
+        "why": other.why,
+        "sign": other.sign,
+        "evidence": [evidence_document(line) for line in other.evidence],
+        "looked_in": [_searched(log) for log in other.looked_in],
+    }
+
+
+def _would_decide(one: WouldDecide) -> Document:
+    return {
+        "needs": one.needs,
+        "who": one.who,
+        "from": iso(one.started_at),
+        "to": iso(one.ended_at),
+        "between": list(one.between),
+    }
+
+
+def _sign(row: SignRow) -> Document:
+    return {
+        "sign": row.sign,
+        "says": row.says,
+        "answer": row.answer,
+        "weighs": [{"cause": cause, "weight": weight} for cause, weight in row.weighs],
+        "evidence": [evidence_document(line) for line in row.evidence],
+        "looked_in": [_searched(log) for log in row.looked_in],
+    }
+
+
+def _searched(log: SearchedLog) -> Document:
+    return {"path": log.path, "from": iso(log.started_at), "to": iso(log.ended_at)}
 
 
 def _root_cause(cause: RootCause) -> Document:
@@ -174,12 +230,14 @@ def _root_cause(cause: RootCause) -> Document:
         "culprits": [
             {"kind": culprit.kind, "name": culprit.name, "names": list(culprit.names)} for culprit in cause.culprits
         ],
-        "narrative": cause.narrative,
+        "narrative": narrative(cause),
         "evidence": [evidence_document(line) for line in cause.evidence],
         "advice": [{"action": advice.action, "why": advice.why, "cost": advice.cost} for advice in cause.advice],
         "known_bugs": [{"jira": bug.jira, "title": bug.title, "fixed_in": bug.fixed_in} for bug in cause.known_bugs],
         "evidence_total": cause.evidence_total,
         "chain": [_chain_link(link) for link in cause.chain],
+        "occurrences": cause.occurrences,
+        "affected": list(cause.affected),
     }
 
 
@@ -193,13 +251,22 @@ def _chain_link(link: ChainLink) -> Document:
 
 def _impact(impact: Impact) -> Document:
     return {
+        "unread_partition_ms": impact.unread_partition_ms,
+        "longest_unread_ms": impact.longest_unread_ms,
+        "longest_unread_partition": impact.longest_unread_partition,
+        "stopped_ms": impact.stopped_ms,
         "pause_ms": impact.pause_ms,
         "members": impact.members,
         "partitions": impact.partitions,
         "rebalances": impact.rebalances,
-        "stop_the_world_ms": impact.stop_the_world_ms,
     }
 
 
 def _gap(gap: Gap) -> Json:
-    return {"what": gap.what, "from": iso(gap.started_at), "to": iso(gap.ended_at), "consequence": gap.consequence}
+    return {
+        "what": gap.what,
+        "from": iso(gap.started_at),
+        "to": iso(gap.ended_at),
+        "consequence": gap.consequence,
+        "kind": gap.kind,
+    }

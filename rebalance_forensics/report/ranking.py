@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from rebalance_forensics.diagnosis.model import Incident, Severity
 from rebalance_forensics.report.model import Report
 
+UNEXPLAINED = "unexplained"
+
 RANKS: dict[Severity, int] = {"critical": 0, "warning": 1, "info": 2}
 
 
@@ -33,4 +35,14 @@ def faults(report: Report) -> tuple[Incident, ...]:
 
 def planned(report: Report) -> tuple[Incident, ...]:
     """Pick what was planned or benign, in the order of the report."""
-    return tuple(one for one in report.incidents if one.severity == "info")
+    return tuple(one for one in report.incidents if one.severity == "info" and not is_unexplained(one))
+
+
+def unexplained(report: Report) -> tuple[Incident, ...]:
+    """Pick what has no known cause, though it did no harm: it may be anything, so it is not benign."""
+    return tuple(one for one in report.incidents if one.severity == "info" and is_unexplained(one))
+
+
+def is_unexplained(incident: Incident) -> bool:
+    """Whether the logs do not show its cause."""
+    return incident.root_causes[0].cause == UNEXPLAINED

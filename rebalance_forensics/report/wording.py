@@ -62,7 +62,25 @@ def size(number: int) -> str:
 
 def sureness(confidence: float) -> str:
     """`97 % sure`; never rounded up to certainty."""
-    return f"{int(confidence * 100 + 1e-9)} % sure"
+    return f"{share(confidence)} sure"
+
+
+def share(confidence: float) -> str:
+    """`20 %`."""
+    return f"{int(confidence * 100 + 1e-9)} %"
+
+
+def narrative(cause: RootCause) -> str:
+    """Tell what happened, how often, and to whom besides."""
+    others = cause.affected
+    told = [
+        cause.narrative,
+        f"It happened {thousands(cause.occurrences)} times." if cause.occurrences > len(others) + 1 else "",
+        f"{', '.join(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else "",
+    ]
+    if any(told[1:]) and not cause.narrative.endswith((".", "!", "?")):
+        told[0] += "."
+    return " ".join(filter(None, told))
 
 
 def culprit(culprit: Culprit) -> str:
@@ -85,16 +103,27 @@ def _several(kind: str, same: Sequence[Culprit]) -> str:
 
 
 def impact(impact: Impact) -> str:
-    """Tell the cost in numbers."""
+    """Tell the cost in numbers: partitions that nobody read first; what no log tells is not told."""
     parts = [
-        f"{duration(impact.pause_ms)} of pauses" if impact.pause_ms else "no pause seen",
-        f"{duration(impact.stop_the_world_ms)} with the whole group standing" if impact.stop_the_world_ms else "",
-        # Members and partitions are those that paused: without a pause their number is not zero but unknown.
+        unread(impact),
+        f"whole group stopped for {duration(impact.stopped_ms)}" if impact.stopped_ms else "",
+        f"{duration(impact.pause_ms)} of pauses" if impact.pause_ms else "",
         count(impact.members, "member") if impact.members else "",
-        count(impact.partitions, "partition") if impact.partitions else "",
         count(impact.rebalances, "rebalance") if impact.rebalances else "no rebalance",
     ]
     return ", ".join(filter(None, parts))
+
+
+def unread(impact: Impact) -> str:
+    """`2 of 6 partitions unread for up to 11.2 s`, or that the logs do not tell."""
+    if impact.unread_partition_ms is None or impact.longest_unread_ms is None:
+        return "how long partitions were unread is not in the logs"
+    if not impact.unread_partitions:
+        return "no partition was left unread"
+    longest = duration(impact.longest_unread_ms)
+    several = impact.unread_partition_ms != impact.longest_unread_ms * impact.unread_partitions
+    known = count(impact.known_partitions or 0, "partition")
+    return f"{impact.unread_partitions} of {known} unread for {'up to ' if several else ''}{longest}"
 
 
 def spared(other: WhatIf) -> str:

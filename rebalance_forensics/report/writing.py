@@ -1,10 +1,16 @@
-"""Output files: whole or not at all."""
+"""Output files: whole or not at all, and for their owner only, for they quote logs."""
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+PRIVATE = 0o600
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class OutputError(OSError):
@@ -15,38 +21,45 @@ class OutputError(OSError):
         """Name the file, what is wrong, and the remedy."""
         # Arrow puts its own words before those of the system.
         why = (os.strerror(error.errno) if error.errno else error.strerror or str(error)).lower()
-        return cls(f"cannot write {path}: {why}; choose another place or make this one writable")
+        return cls(f"cannot write {path}: {why}; {remedy(error)}")
 
 
-def write_whole(path: Path, text: str) -> None:
+def remedy(error: OSError) -> str:
+    """What to do about a place that takes no more bytes, or none at all."""
+    if error.errno in FULL:
+        return "free some space there or choose another place"
+    return "choose another place or make this one writable"
+
+
+def write_whole(path: Path, text: str, mode: int | None = None) -> None:
     """Replace a file by a new text in one step; raise OutputError and leave the old one where that fails."""
     try:
-        _replace(path, text)
+        if path.exists() and not path.is_file():
+            # A pipe or /dev/stdout has no half file to guard against, and a rename would replace it.
+            path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+            return
+        with replacing(path, mode) as unfinished:
+            unfinished.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         raise OutputError.of(path, error) from error
 
 
-def _replace(path: Path, text: str) -> None:
-    if path.exists() and not path.is_file():
-        # A pipe or /dev/stdout has no half file to guard against, and a rename would replace it.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-        return
+@contextmanager
+def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
+    """A file beside a path to write to; it takes the path's place when all went well, and else goes."""
     target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    os.close(handle)
+    unfinished = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-            stream.write(text)
-        Path(name).chmod(_permissions(target))
-        Path(name).replace(target)
+        yield unfinished
+        unfinished.chmod(_permissions(target) if mode is None else mode)
+        unfinished.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
         raise
 
 
 def _permissions(target: Path) -> int:
-    """Keep a replaced file's permissions; a new one gets those any program of this user would give it."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    """Keep a replaced file's permissions, for somebody chose them; a new file is its owner's alone."""
+    return target.stat().st_mode & 0o777 if target.exists() else PRIVATE

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 LONGEST_LINE = 8 << 20
 KEPT_OF_A_LONG_LINE = 1 << 20
+_NO_TEXT = b"\x00\r\n"
 
 
 class Block(NamedTuple):
-    """Whole lines from an offset on. `dropped` bytes of its last line were not kept."""
+    """Whole lines from an offset on. `dropped` bytes of its last line were not kept; `lost` if they held text."""
 
     offset: int
     data: bytes
     dropped: int = 0
+    lost: bool = False
 
     @property
     def end(self) -> int:
@@ -24,45 +27,51 @@ class Block(NamedTuple):
 
 def whole_lines(chunks: Iterator[bytes], offset: int = 0) -> Iterator[Block]:
     """Blocks that end with a newline; only the last of a file may not."""
-    rest = b""
+    held: list[bytes] = []
+    size = 0
     for chunk in chunks:
-        cut = chunk.rfind(b"\n") + 1
+        rest = chunk
+        if size + len(chunk) > LONGEST_LINE and size + (chunk.find(b"\n") + 1 or len(chunk)) > LONGEST_LINE:
+            block, rest = _long_line(b"".join((*held, chunk)), chunks, offset)
+            yield block
+            offset, held, size = block.end, [], 0
+        cut = rest.rfind(b"\n") + 1
         if cut:
-            data = b"".join((rest, memoryview(chunk)[:cut]))
+            data = b"".join((*held, memoryview(rest)[:cut]))
             yield Block(offset, data)
             offset += len(data)
-            rest = chunk[cut:]
-        else:
-            rest += chunk
-        if len(rest) > LONGEST_LINE:
-            block, rest = _long_line(rest, chunks, offset)
-            yield block
-            offset = block.end
-    if rest:
-        yield Block(offset, rest)
+            held, size = [], 0
+        held.append(rest[cut:] if cut else rest)
+        size += len(rest) - cut
+    if size:
+        yield Block(offset, b"".join(held))
 
 
 def _long_line(start: bytes, chunks: Iterator[bytes], offset: int) -> tuple[Block, bytes]:
     """Keep the beginning of a line that does not end, and skip to where it does."""
-    kept, length = start[:KEPT_OF_A_LONG_LINE] + b"\n", len(start)
-    for chunk in chunks:
+    kept, length, lost = start[:KEPT_OF_A_LONG_LINE] + b"\n", 0, False
+    for chunk in chain((start,), chunks):
         cut = chunk.find(b"\n") + 1
+        lost = lost or bool(chunk[max(0, len(kept) - 1 - length) : cut or len(chunk)].strip(_NO_TEXT))
+        length += cut or len(chunk)
         if cut:
-            return Block(offset, kept, length + cut - len(kept)), chunk[cut:]
-        length += len(chunk)
-    return Block(offset, kept, length - len(kept)), b""
+            kept = kept if lost else kept.rstrip(_NO_TEXT) + b"\n"
+            return Block(offset, kept, length - len(kept), lost), chunk[cut:]
+    return Block(offset, kept, length - len(kept), lost), b""
 
 
-def from_first_line(blocks: Iterator[Block], start: int) -> Iterator[Block]:
-    """The blocks from the first line that starts at or after `start`; they were read from the byte before it."""
-    searching = start > 0
-    for block in blocks:
-        if not searching:
-            yield block
-            continue
-        cut = block.data.find(b"\n") + 1
-        searching = cut == 0
-        if block.dropped and cut == len(block.data):
-            continue
-        if cut and cut < len(block.data):
-            yield Block(block.offset + cut, block.data[cut:], block.dropped)
+def from_first_line(chunks: Iterator[bytes], at: int, start: int, end: int | None) -> tuple[int, Iterator[bytes]]:
+    """Where the first line at or after `start` begins, and the bytes from there on; none if it is not before `end`.
+
+    The chunks were read from `at`, which is before `start` or begins a line.
+    """
+    if at >= start:
+        return at, chunks
+    for chunk in chunks:
+        cut = chunk.find(b"\n", max(0, start - 1 - at)) + 1
+        if cut:
+            return at + cut, chain((chunk[cut:],), chunks)
+        at += len(chunk)
+        if end is not None and at >= end:
+            break
+    return at, iter(())

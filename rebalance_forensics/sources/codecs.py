@@ -1,4 +1,4 @@
-"""Compressed streams, told by their first bytes: gz, bz2, xz, zst and lz4, whole, truncated or padded; UTF-16."""
+"""Compressed streams, told by their first bytes: gz, bz2, xz, zst and lz4, whole, cut or padded; UTF-16, UTF-32."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import bz2
 import codecs
 import importlib
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import ModuleType
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 import lz4.frame
 import zstandard
@@ -19,11 +20,15 @@ inflating: ModuleType = zlib
 with suppress(ImportError):  # an optional extra, faster than zlib
     inflating = importlib.import_module("isal.isal_zlib")
 
-PIECE = 1 << 20
+PIECE = 256 << 10
 """No more than this is inflated at once, so that a bomb is noticed before it fills the memory."""
 
-_READ = 64 << 10
-_ZST_PIECE = 2 << 10
+_STEP = 16 << 10
+"""So much is given to a decompressor at once: when it fails, what it made of this step is lost."""
+_ZST_STEP = 2 << 10
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)
+_SKIPPABLE_HEAD = 8
+_PADDING = re.compile(rb"\x00*")
 _TELLING = 16
 _MOSTLY = 0.9
 
@@ -34,6 +39,8 @@ _MAGIC = (
     ("zst", b"\x28\xb5\x2f\xfd"),
     ("lz4", b"\x04\x22\x4d\x18"),
 )
+_IN_FRAMES = ("zst", "lz4")
+"""They share the frames that are skipped."""
 ERRORS: tuple[type[Exception], ...] = (
     zlib.error,
     inflating.error,
@@ -108,10 +115,10 @@ class _Zst:
         self._after = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        for at in range(0, len(data), _ZST_PIECE):
-            yield self._inflater.decompress(data[at : at + _ZST_PIECE])
+        for at in range(0, len(data), _ZST_STEP):
+            yield self._inflater.decompress(data[at : at + _ZST_STEP])
             if self._inflater.eof:
-                self._after = data[at + _ZST_PIECE :]
+                self._after = data[at + _ZST_STEP :]
                 return
 
     @property
@@ -134,11 +141,21 @@ _MEMBERS: dict[str, Callable[[], _Member]] = {
 
 def codec_of(head: bytes) -> str | None:
     """The codec of a stream that begins with these bytes; None for plain bytes."""
-    return next((name for name, magic in _MAGIC if head.startswith(magic)), None) or _wide(head)
+    return _framed(head) or _wide(head)
+
+
+def _framed(head: bytes) -> str | None:
+    """The codec whose magic number stands in front, or behind a frame that zstd and lz4 skip."""
+    if _SKIPPABLE.match(head):
+        behind = _SKIPPABLE_HEAD + int.from_bytes(head[4:8], "little")
+        return _framed(head[behind:]) or "zst"
+    return next((name for name, magic in _MAGIC if head.startswith(magic)), None)
 
 
 def _wide(head: bytes) -> str | None:
-    """Which UTF-16 these bytes are, by their mark or because every second byte is zero (PowerShell's `>` writes it)."""
+    """Which UTF-16 or UTF-32 these bytes are, by their mark or by where they are zero (PowerShell's `>` writes it)."""
+    if codec := _widest(head):
+        return codec
     low, high = head[::2], head[1::2]
     # A mark alone may be two stray bytes at the head of a torn log; Kafka's lines are ASCII for the most part.
     if head.startswith(codecs.BOM_UTF16_LE) and high.count(0) * 4 > len(high):
@@ -152,39 +169,108 @@ def _wide(head: bytes) -> str | None:
     return "utf-16-be" if low.count(0) > _MOSTLY * len(low) and not high.count(0) else None
 
 
-def _narrowed(stream: BinaryIO, codec: str) -> Iterator[bytes]:
-    """UTF-16 as UTF-8."""
+def _widest(head: bytes) -> str | None:
+    """Which UTF-32: three of each four bytes are zero, whether a mark stands before them or not."""
+    zeros = [head[place::4].count(0) for place in range(4)]
+    whole = len(head) // 4
+    if whole < _TELLING // 2 and not head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return None
+    low, high = zeros[0], zeros[3]
+    if min(zeros[2:]) >= whole > 0 and zeros[1] > _MOSTLY * whole and low <= whole // 10:
+        return "utf-32-le"
+    return "utf-32-be" if min(zeros[:2]) >= whole > 0 and zeros[2] > _MOSTLY * whole and high <= whole // 10 else None
+
+
+def _narrowed(chunks: Iterator[bytes], codec: str) -> Iterator[bytes]:
+    """UTF-16 or UTF-32 as UTF-8."""
     decoder = codecs.getincrementaldecoder(codec)("replace")
-    while chunk := stream.read(_READ):
+    for chunk in chunks:
         yield decoder.decode(chunk).encode("utf-8", "replace")
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
-def decompressed(stream: BinaryIO, codec: str) -> Iterator[bytes]:
+class _Packed:
+    """Compressed bytes, taken step by step; what a decompressor did not want comes again."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = filter(None, chunks)
+        self._held, self._at = b"", 0
+
+    def step(self) -> bytes:
+        """The next few bytes; none at the end."""
+        if self._at >= len(self._held):
+            self._held, self._at = next(self._chunks, b""), 0
+        data = self._held[self._at : self._at + _STEP]
+        self._at += len(data)
+        return data
+
+    def back(self, size: int) -> None:
+        """The last bytes of the last step come next."""
+        self._at -= size
+
+    def head(self) -> bytes:
+        """What comes next, enough to tell a magic number by; NULs between members are padding."""
+        while True:
+            padding = _PADDING.match(self._held, self._at)
+            self._at = padding.end() if padding else self._at
+            if len(self._held) - self._at >= _SKIPPABLE_HEAD:
+                return self._held[self._at : self._at + _SKIPPABLE_HEAD]
+            more = next(self._chunks, b"")
+            if not more:
+                return self._held[self._at :]
+            self._held, self._at = self._held[self._at :] + more, 0
+
+    def skip(self, size: int) -> bool:
+        """Leave bytes out; false when there are not so many."""
+        while size > len(self._held) - self._at:
+            size -= len(self._held) - self._at
+            self._held, self._at = next(self._chunks, b""), 0
+            if not self._held:
+                return False
+        self._at += size
+        return True
+
+
+def decompressed(chunks: Iterator[bytes], codec: str) -> Iterator[bytes]:
     """The bytes inside, one member after another; raises Damage when the rest cannot be read."""
     if codec not in _MEMBERS:
-        yield from _narrowed(stream, codec)
+        yield from _narrowed(chunks, codec)
         return
-    pending, produced = b"", 0
-    member: _Member | None = None
-    while chunk := pending or stream.read(_READ):
-        pending = b""
-        if member is None:
-            chunk = chunk.lstrip(b"\x00")
-            if not chunk:
-                continue
-            member = _MEMBERS[codec]()
+    packed, produced = _Packed(chunks), 0
+    while head := packed.head():
+        if codec in _IN_FRAMES and _SKIPPABLE.match(head):
+            if not packed.skip(_SKIPPABLE_HEAD + int.from_bytes(head[4:8], "little")):
+                raise Damage(_truncated(codec, produced))
+            continue
+        found = _framed(head)
+        if produced and found != codec and not (codec in _IN_FRAMES and found in _IN_FRAMES):
+            raise Damage(f"what follows the first {produced:,} bytes is no {codec} data; those were read")
+        for data in _member(packed, found or codec, produced):
+            produced += len(data)
+            yield data
+
+
+def _member(packed: _Packed, codec: str, before: int) -> Iterator[bytes]:
+    """What is in one member; `before` bytes came out of those before it."""
+    member, produced = _MEMBERS[codec](), before
+    while not member.ended:
+        step = packed.step()
+        if not step:
+            raise Damage(_truncated(codec, produced))
         try:
-            for data in member.feed(chunk):
+            for data in member.feed(step):
                 produced += len(data)
                 if data:
                     yield data
         except ERRORS as error:
             raise Damage(_sentence(codec, error, produced)) from error
-        if member.ended:
-            pending, member = member.rest, None
-    if member is not None:
-        raise Damage(f"the {codec} stream is truncated; the {produced:,} bytes before that were read")
+    packed.back(len(member.rest))
+
+
+def _truncated(codec: str, produced: int) -> str:
+    if not produced:
+        return f"the {codec} stream is truncated, and nothing of it can be read; copy it again from its source"
+    return f"the {codec} stream is truncated; the {produced:,} bytes before that were read"
 
 
 def _sentence(codec: str, error: BaseException, produced: int) -> str:

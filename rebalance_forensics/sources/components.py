@@ -37,13 +37,13 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
             r"\[Schema registry clientId=|kafka\.schemaregistry|SchemaRegistryConfig values|SchemaRegistryCoordinator",
         ),
         ("share", 5, r"\[ShareConsumer |ShareMembershipManager|ShareConsumerImpl"),
-        ("librdkafka", 6, r"rdkafka|\[thrd:[^\]]*\]: |#consumer-\d+[\]|]|confluent_kafka"),
+        ("librdkafka", 6, r"rdkafka|\[thrd:[^\[\]\n]*\]: |#consumer-\d+[\]|]|confluent_kafka"),
         (
             "kafka-python",
             4,
             (
                 r"kafka\.coordinator\.(?:consumer|base|heartbeat|assignors)|\bkafka\.(?:conn|client"
-                r"|cluster)\b.*kafka-python|kafka\.coordinator - |:kafka\.coordinator"
+                r"|cluster)\b.{0,400}kafka-python|kafka\.coordinator - |:kafka\.coordinator"
             ),
         ),
         ("aiokafka", 5, r"aiokafka"),
@@ -51,7 +51,7 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         ("sarama", 5, r"\[?[Ss]arama\]?|consumergroup/[\w.-]+"),
         ("kafkajs", 5, r"kafkajs|\[ConsumerGroup\] |\[Runner\] "),
         ("kafka-go", 3, r"selected as leader for group, |joinGroup succeeded for response"),
-        ("brod", 5, r"Group member \([^)]*coor=#PID|brod_group"),
+        ("brod", 5, r"Group member \([^()]*coor=#PID|brod_group"),
         (
             "consumer",
             1,
@@ -83,14 +83,14 @@ _FIRST_SEEN: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "4.1",
             (
-                r"with metadata hash|streams group|\[GroupId [^\]]+\]\[MemberId|Loaded share group"
+                r"with metadata hash|streams group|\[GroupId [^\[\]]+\]\[MemberId|Loaded share group"
                 r"|StreamsMembershipManager|stopped completely and transitioned to the terminal"
             ),
         ),
         (
             "4.0",
             (
-                r"Converted the [\w ]*group to a|for member leaving\.|ConsumerMembershipManager"
+                r"Converted the [\w ]{0,80}group to a|for member leaving\.|ConsumerMembershipManager"
                 r"|ConsumerGroupHeartbeatRequest|Completed leaving the group"
                 r"|org\.apache\.kafka\.coordinator\.common\.runtime"
             ),
@@ -107,7 +107,10 @@ _FIRST_SEEN: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("2.8", r"in generation \d+ \(__consumer_offsets-\d+\) with \d+ members|Elected as the group coordinator"),
         ("2.7", r"Sent generation was|isDisconnected|per-consumer assignment"),
         ("2.6", r"Successfully joined group with generation Generation\{|Finished (?:un)?stable assignment"),
-        ("2.4", r"sending LeaveGroup request to coordinator .* due to|Lost previously assigned|Kafka Streams version"),
+        (
+            "2.4",
+            r"sending LeaveGroup request to coordinator .{0,400} due to|Lost previously assigned|Kafka Streams version",
+        ),
         ("2.3", r"Kafka startTimeMs|\[Consumer instanceId="),
         ("2.2", r"Member \S+ sending LeaveGroup"),
         ("2.1", r"\(reason: "),

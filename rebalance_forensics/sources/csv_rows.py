@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rebalance_forensics.sources.layouts.json_fields import Fields
 from rebalance_forensics.sources.leaves import TEXTS, TIMES, is_called
@@ -16,13 +16,18 @@ _LONGEST_NAME = 80
 csv.field_size_limit(2 * _MAX_ROW)
 
 
+def cells_of(row: Iterable[str], delimiter: str = ",") -> list[str]:
+    """The cells of one row, whose lines these are; none where it is no CSV."""
+    try:
+        return next(csv.reader(row, delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
 def _names(line: str) -> tuple[list[str], str]:
     """The columns that a line names, and what separates them."""
     delimiter = max(_DELIMITERS, key=line.count)
-    try:
-        return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])], delimiter
-    except csv.Error:
-        return [], delimiter
+    return [cell.strip() for cell in cells_of([line], delimiter)], delimiter
 
 
 def has_header(text: str) -> bool:
@@ -56,6 +61,8 @@ def rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None
     header = next(logical, (0, 1, ""))[2]
     names, delimiter = _names(header.rstrip("\r\n"))
     for offset, line, text in logical:
-        cells = next(csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), delimiter=delimiter), [])
-        if cells:
+        row = text.rstrip("\r\n")
+        if cells := cells_of(io.StringIO(row, newline=""), delimiter):
             yield offset, line, text, {"_row": "csv", **dict(zip(names, cells, strict=False))}
+        elif row.strip():
+            yield offset, line, row, None

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -35,48 +36,120 @@ def _stamps(sample: Sample) -> Iterator[tuple[Sampled, Stamp]]:
             yield line, line.parsed.stamp
 
 
-def range_of(sample: Sample) -> Range | None:
-    """The first and last time seen in a sample."""
-    times = [EpochMs(stamp.utc_ms) for _, stamp in _stamps(sample) if stamp.form == "full" and len(stamp.readings) < 2]
-    return (min(times), max(times)) if times else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dates:
+    """What a file shows of its dates by itself, and so of those of its neighbours. All in epoch ms, zones left out."""
+
+    own: Range | None = None
+    """The first and last time of a log with dates."""
+    tied: Range | None = None
+    """The same of one without, where an epoch value shows its day."""
+    begin: int | None = None
+    """The first time that it prints, be it a mere time of day."""
+    started: EpochMs | None = None
+    order: DateOrder | None = None
+    """That of dates of three numbers, as an unmistakable one shows."""
+    readings: tuple[tuple[DateOrder, int], ...] = ()
+    """How the first of them can be read otherwise."""
+    clocks: tuple[int, int, int] | None = None
+    """The first and last time of day of a log without dates, and how many midnights pass between them."""
+    midnight: tuple[int, int] | None = None
+    """The local midnight before the first of them and the minutes east of UTC, where an epoch value shows both."""
+    at: EpochMs | None = None
+    """The first time that somebody else printed around its lines."""
+    yearless: tuple[int, int] | None = None
+    """The first and last date without a year."""
+
+    @classmethod
+    def of(cls, sample: Sample) -> Dates:
+        """All of it."""
+        stamps = [stamp for _, stamp in _stamps(sample)]
+        times = [EpochMs(stamp.utc_ms) for stamp in stamps if stamp.form == "full" and len(stamp.readings) < 2]
+        own = (min(times), max(times)) if times else None
+        clocks = [stamp.local_ms for stamp in stamps if stamp.form == "time-only"]
+        midnight = _tied_midnight(sample, clocks) if clocks else None
+        started = _STARTED.search(sample.text)
+        order, readings = _orders(stamps)
+        yearless = [stamp.local_ms for stamp in stamps if stamp.form == "no-year"]
+        return cls(
+            own=own,
+            tied=None if own or midnight is None else _tied_range(clocks, midnight),
+            begin=stamps[0].local_ms if stamps else None,
+            started=EpochMs(int(started[1])) if started else None,
+            order=order,
+            readings=readings,
+            clocks=(clocks[0], clocks[-1], _rollovers(clocks)) if clocks else None,
+            midnight=midnight,
+            at=next((line.line.at for line, _ in _stamps(sample) if line.line.at is not None), None),
+            yearless=(yearless[0], yearless[-1]) if yearless else None,
+        )
+
+    @property
+    def first(self) -> int | None:
+        """What tells its place among the files of its log."""
+        return self.own[0] if self.own else self.begin
 
 
-def first_clock(sample: Sample) -> int | None:
-    """The first time of day in a sample without dates."""
-    return next((stamp.local_ms for _, stamp in _stamps(sample)), None)
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """When the logs beside a file were written: `begin` is that of the first.
+
+    Each of them lies within one of the `ranges`; the `instants` are on all days on which one begins, ends, or is half
+    over.
+    """
+
+    begin: EpochMs | None
+    ranges: tuple[Range, ...]
+    instants: tuple[int, ...]
+
+    @classmethod
+    def of(cls, known: Sequence[Range]) -> Neighbours:
+        """No more of them than make a difference: a hundred thousand files tell of as many files without dates."""
+        by_day: dict[int, tuple[int, int]] = {}
+        for start, end in known:
+            for instant in (start, (start + end) // 2, end):
+                low, high = by_day.get(instant // DAY_MS, (instant, instant))
+                by_day[instant // DAY_MS] = min(low, instant), max(high, instant)
+        outer: list[Range] = []
+        for one in sorted(set(known), key=lambda each: (each[0], -each[1])):
+            if not outer or one[1] > outer[-1][1]:
+                outer.append(one)
+        instants = tuple(sorted({instant for pair in by_day.values() for instant in pair}))
+        return cls(known[0][0] if known else None, tuple(outer), instants)
 
 
-def enough_of(sample: Sample) -> Sample:
-    """As much of a sample with dates as `order_of` and `near_to` look at."""
-    started = _STARTED.search(sample.text)
-    return Sample(
-        lines=[line for line, stamp in _stamps(sample) if stamp.readings],
-        text=started[0] if started else "",
-    )
-
-
-def order_of(sample: Sample, near: EpochMs) -> DateOrder | None:
-    """The order of the parts in dates of three numbers: as an unmistakable one shows, else what brings them near."""
-    stamps = [stamp for _, stamp in _stamps(sample) if stamp.readings]
-    sure = Counter(stamp.readings[0][0] for stamp in stamps if len(stamp.readings) == 1)
+def _orders(stamps: Sequence[Stamp]) -> tuple[DateOrder | None, tuple[tuple[DateOrder, int], ...]]:
+    readings = [stamp.readings for stamp in stamps if stamp.readings]
+    sure = Counter(each[0][0] for each in readings if len(each) == 1)
     if sure:
-        return sure.most_common(1)[0][0]
-    if not stamps:
-        return None
-    return min(stamps[0].readings, key=lambda reading: abs(reading[1] - near) // DAY_MS)[0]
+        return sure.most_common(1)[0][0], ()
+    return None, tuple(readings[0]) if readings else ()
 
 
-def near_to(file: InputFile, sample: Sample, neighbours: Sequence[Range]) -> EpochMs:
+def order_of(dates: Dates, near: EpochMs) -> DateOrder | None:
+    """The order of the parts in dates of three numbers: as an unmistakable one shows, else what brings them near."""
+    if dates.order or not dates.readings:
+        return dates.order
+    return min(dates.readings, key=lambda reading: abs(reading[1] - near) // DAY_MS)[0]
+
+
+def near_to(file: InputFile, dates: Dates, neighbours: Neighbours) -> EpochMs:
     """An instant not far from what a file tells of: from its text, its neighbours, its name, its age."""
-    if started := _STARTED.search(sample.text):
-        return EpochMs(int(started[1]))
-    if neighbours:
-        return neighbours[0][0]
-    if match := _NAME_DATE.search(file.path):
+    if dates.started is not None:
+        return dates.started
+    if neighbours.begin is not None:
+        return neighbours.begin
+    midnight = _midnight_in(file.path)
+    return EpochMs(file.mtime_ms if midnight is None else midnight)
+
+
+def _midnight_in(path: str) -> int | None:
+    """The midnight of the date in a file's name; None where there is none, as in `app-20260231.log`."""
+    if match := _NAME_DATE.search(path):
         year, month, day = (int(part) for part in match.groups())
         with suppress(ValueError):
-            return EpochMs(int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000))
-    return EpochMs(file.mtime_ms)
+            return int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000)
+    return None
 
 
 Tie = tuple[str | None, int, int, bool]
@@ -134,10 +207,6 @@ def tied_offsets(sample: Sample) -> dict[str | None, int]:
     return {host: agreed[0] for host in hosts if (agreed := _agreed(sample, host))}
 
 
-def _clocks(sample: Sample) -> list[int]:
-    return [stamp.local_ms for _, stamp in _stamps(sample) if stamp.form == "time-only"]
-
-
 def _tied_midnight(sample: Sample, times: Sequence[int]) -> tuple[int, int] | None:
     """The local midnight before the first of some times of day, where an epoch value printed with one shows it."""
     agreed = _agreed(sample, sample.lines[0].line.host)
@@ -149,48 +218,38 @@ def _tied_midnight(sample: Sample, times: Sequence[int]) -> tuple[int, int] | No
     return at_local - at_local % DAY_MS - days_before * DAY_MS, offset
 
 
-def tied_range(sample: Sample) -> Range | None:
+def _tied_range(clocks: Sequence[int], tied: tuple[int, int]) -> Range:
     """The first and last time of a sample without dates, where an epoch value shows its day."""
-    times = _clocks(sample)
-    tied = _tied_midnight(sample, times) if times else None
-    if tied is None:
-        return None
     midnight = tied[0] - tied[1] * 60_000
-    return EpochMs(midnight + times[0]), EpochMs(midnight + times[-1] + _rollovers(times) * DAY_MS)
+    return EpochMs(midnight + clocks[0]), EpochMs(midnight + clocks[-1] + _rollovers(clocks) * DAY_MS)
 
 
-def midnight_of(file: InputFile, sample: Sample, neighbours: Sequence[Range]) -> tuple[int | None, int | None]:
+def midnight_of(file: InputFile, dates: Dates, neighbours: Neighbours) -> tuple[int | None, int | None]:
     """The local midnight before the first record of a file without dates, and its zone's offset where that is tied."""
-    times = _clocks(sample)
-    if not times:
+    if dates.clocks is None:
         return None, None
-    if tied := _tied_midnight(sample, times):
-        return tied
-    if (at := next((line.line.at for line, _ in _stamps(sample) if line.line.at is not None), None)) is not None:
-        return _nearest_midnight(times[0], at), None
-    near = [
-        _nearest_midnight(times[0], instant)
-        for start, end in neighbours
-        for instant in (start, (start + end) // 2, end)
-    ]
-    if near:
-        return _best(times, near, neighbours), None
-    if match := _NAME_DATE.search(file.path):
-        year, month, day = (int(part) for part in match.groups())
-        return int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000), None
-    return _nearest_midnight(times[-1], file.mtime_ms) - _rollovers(times) * DAY_MS, None
+    first, last, midnights = dates.clocks
+    if dates.midnight:
+        return dates.midnight
+    if dates.at is not None:
+        return _nearest_midnight(first, dates.at), None
+    if neighbours.instants:
+        return _best(first, last, neighbours), None
+    if (midnight := _midnight_in(file.path)) is not None:
+        return midnight, None
+    return _nearest_midnight(last, file.mtime_ms) - midnights * DAY_MS, None
 
 
-def _best(times: Sequence[int], midnights: Sequence[int], neighbours: Sequence[Range]) -> int:
+def _best(first: int, last: int, neighbours: Neighbours) -> int:
     """The midnight under which the times fall into, or nearest to, what the neighbours cover."""
 
     def distance(midnight: int) -> int:
         return min(
-            sum(max(start - (midnight + time), midnight + time - end, 0) for time in (times[0], times[-1]))
-            for start, end in neighbours
+            sum(max(start - (midnight + time), midnight + time - end, 0) for time in (first, last))
+            for start, end in neighbours.ranges
         )
 
-    return min(sorted(set(midnights)), key=distance)
+    return min(sorted({_nearest_midnight(first, instant) for instant in neighbours.instants}), key=distance)
 
 
 def _rollovers(times: Sequence[int]) -> int:

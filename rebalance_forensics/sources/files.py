@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from rebalance_forensics.sources.codecs import Damage, codec_of
-from rebalance_forensics.sources.containers import UNREADABLE, container_of, members
-from rebalance_forensics.sources.opening import MAX_DEPTH, head_of, layers, opened, spooled
-from rebalance_forensics.sources.own_outputs import is_own_output
-from rebalance_forensics.sources.text import is_binary
+from rebalance_forensics.process import scratch
+from rebalance_forensics.sources.archives import held_open
+from rebalance_forensics.sources.budgets import Limits
+from rebalance_forensics.sources.contents import Findings, InputFile, look_into
+from rebalance_forensics.sources.file_kinds import special, streams
 
-_SNIFFED = 64 << 10
-_spools: list[Path] = []
+__all__ = ["Discovery", "InputFile", "discover", "discover_stored"]
+
+_OF_THIS_PROCESS = (("/", "dev"), ("/", "proc"))
+"""What /dev/stdin is to this process, it is to no other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputFile:
-    """One stream of log lines: a file, or a member of an archive.
-
-    `path` is its name in the report, `location` the outermost file; `members` leads through archives
-    inside it. `size` counts the bytes as they lie on disk, packed if they are.
-    """
-
-    path: str
-    location: str
-    members: tuple[str, ...] = ()
-    codec: str | None = None
-    size: int = 0
-    mtime_ms: int = 0
+class NoRoom(OSError):  # noqa: N818 - it is about the temporary directory, not about what is read
+    """What comes once cannot be kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,42 +38,37 @@ class Discovery:
     reports: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Search:
-    files: list[InputFile] = field(default_factory=list)
-    errors: list[tuple[str, str]] = field(default_factory=list)
-    reports: list[str] = field(default_factory=list)
-
-
-def discover(paths: Sequence[str]) -> Discovery:
+def discover(paths: Sequence[str], limits: Limits | None = None) -> Discovery:
     """Walk what was given; nothing is skipped without a word."""
-    search = _Search()
+    search = _Search(limits or Limits())
     names = _root_names(paths)
-    for given, name in dict(zip(paths, names, strict=True)).items():
-        if given == "-":
-            _look_into(_standard_input(), "-", search)
-        else:
-            _walk(Path(given), name, search)
-    if search.reports and not search.files and not search.errors:
-        search.errors.append((search.reports[0], f"{search.reports[0]} was written by this program; name the logs"))
-    unique = {(file.path, file.location, file.members): file for file in search.files}
+    with held_open():
+        for given, name in dict(zip(paths, names, strict=True)).items():
+            if given == "-":
+                search.stream(sys.stdin.buffer, "-")
+            else:
+                search.root(Path(given), name)
+    found = search.found
+    if found.reports and not found.files and not found.errors:
+        found.errors.append((found.reports[0], f"{found.reports[0]} was written by this program; name the logs"))
+    unique = {(file.path, file.location, file.members): file for file in found.files}
     return Discovery(
         files=tuple(sorted(unique.values(), key=lambda file: (file.path, file.location))),
-        errors=tuple(sorted(set(search.errors))),
-        reports=tuple(sorted(set(search.reports))),
+        errors=tuple(sorted(set(found.errors))),
+        reports=tuple(sorted(set(found.reports))),
     )
 
 
-def discover_stored(location: str, name: str, *, size: int, mtime_ms: int) -> Discovery:
+def discover_stored(location: str, name: str, *, size: int, mtime_ms: int, limits: Limits | None = None) -> Discovery:
     """What one file of a store holds; `location` is its URI, `name` what the report calls it."""
-    search = _Search()
+    found = Findings()
     try:
-        with opened(location, ()) as stream:
-            _sort_out(InputFile(path=name, location=location, size=size, mtime_ms=mtime_ms), stream, 0, search)
+        file = InputFile(path=name, location=location, size=size, mtime_ms=mtime_ms)
+        look_into(file, limits or Limits(), found)
     except OSError as error:
         why = (error.strerror or str(error)).strip().splitlines()[0]
-        search.errors.append((name, f"{location} cannot be read ({why}); check its permissions and that it is whole"))
-    return Discovery(files=tuple(search.files), errors=tuple(search.errors))
+        found.errors.append((name, f"{location} cannot be read ({why}); check its permissions and that it is whole"))
+    return Discovery(files=tuple(found.files), errors=tuple(found.errors))
 
 
 def _root_names(paths: Sequence[str]) -> list[str]:
@@ -99,180 +83,115 @@ def _root_names(paths: Sequence[str]) -> list[str]:
     return ["/".join(parts[path][-depth:]).lstrip("/") for path in paths]
 
 
-def _walk(root: Path, name: str, search: _Search) -> None:
-    """Take a root: a file as it is, a directory with all below it."""
-    if not root.exists():
-        search.errors.append(
-            (name or str(root), f"{root} does not exist; check the spelling, or quote a path with blanks")
-        )
-        return
-    if not root.is_dir():
-        _look_into(root, name or root.name, search)
-        return
-    found = False
-    for path in _files_below(root, name, search):
-        found = True
-        _look_into(path, "/".join(filter(None, (name, path.relative_to(root).as_posix()))), search)
-    if not found and not search.errors:
-        search.errors.append(
-            (name or str(root), f"{root} is a directory without any file; give the directory that holds the logs")
-        )
+@dataclass(slots=True)
+class _Search:
+    """A walk over what was given."""
+
+    limits: Limits
+    found: Findings = field(default_factory=Findings)
+
+    def root(self, root: Path, name: str) -> None:
+        """Take a root: a file as it is, a directory with all below it."""
+        try:
+            mode = root.stat().st_mode
+            if kind := special(mode):
+                if stat.S_ISDIR(mode):
+                    self._directory(root, name)
+                    return
+                if not streams(root):
+                    remedy = "name a file, a directory or an archive, or - for standard input"
+                    self._complain(name or str(root), f"{root} is {kind}, not a log; {remedy}")
+                    return
+            if kind or root.parts[:2] in _OF_THIS_PROCESS:
+                with root.open("rb") as stream:
+                    self.stream(stream, name or str(root))
+                return
+        except NoRoom:
+            raise
+        except FileNotFoundError:
+            self._complain(name or str(root), f"{root} does not exist; check the spelling, or quote a path with blanks")
+        except OSError as error:
+            self._complain(name or str(root), _unreadable(root, error))
+        else:
+            self._file(root, name or root.name)
+
+    def stream(self, stream: BinaryIO, name: str) -> None:
+        """Take what comes once, kept in a temporary file, for it is read more than once."""
+        self._file(_kept(stream), name, mtime_ms=int(time.time() * 1000))
+
+    def _directory(self, root: Path, name: str) -> None:
+        before = len(self.found.errors)
+        found = False
+        for path in self._files_below(root, name):
+            found = True
+            self._file(path, _below(root, path, name))
+        if not found and len(self.found.errors) == before:
+            sentence = f"{root} is a directory without any file; give the directory that holds the logs"
+            self._complain(name or str(root), sentence)
+
+    def _files_below(self, root: Path, name: str) -> Iterator[Path]:
+        """The files of a tree in the order of their names; links to directories are followed once."""
+
+        def unlisted(error: OSError) -> None:
+            path = Path(error.filename)
+            where = str(path) if path == root and not name else _below(root, path, name)
+            self._complain(where, f"{path} cannot be listed ({error.strerror}); check its permissions")
+
+        seen: set[str] = set()
+        for directory, below, names in os.walk(root, onerror=unlisted, followlinks=True):
+            real = os.path.realpath(directory)
+            if real in seen:
+                below.clear()
+                continue
+            seen.add(real)
+            below.sort()
+            for path in (Path(directory, file) for file in sorted(names)):
+                if why := _no_file(path):
+                    self._complain(_below(root, path, name), f"{path} {why}; it was left out")
+                else:
+                    yield path
+
+    def _file(self, path: Path, name: str, *, mtime_ms: int | None = None) -> None:
+        """Take one file, or the members of the archive it is."""
+        try:
+            status = path.stat()
+            changed = status.st_mtime_ns // 1_000_000 if mtime_ms is None else mtime_ms
+            file = InputFile(path=name, location=str(path.absolute()), size=status.st_size, mtime_ms=changed)
+            look_into(file, self.limits, self.found)
+        except OSError as error:
+            self._complain(name, _unreadable(path, error))
+
+    def _complain(self, path: str, sentence: str) -> None:
+        self.found.errors.append((path, sentence))
 
 
-def _files_below(root: Path, name: str, search: _Search) -> Iterator[Path]:
-    """The files of a tree in the order of their names; links to directories are followed once."""
-
-    def complain(error: OSError) -> None:
-        search.errors.append(
-            (
-                name or str(error.filename),
-                f"{error.filename} cannot be listed ({error.strerror}); check its permissions",
-            )
-        )
-
-    seen: set[str] = set()
-    for directory, below, names in os.walk(root, onerror=complain, followlinks=True):
-        real = os.path.realpath(directory)
-        if real in seen:
-            below.clear()
-            continue
-        seen.add(real)
-        below.sort()
-        for file in sorted(names):
-            path = Path(directory, file)
-            if path.is_file():
-                yield path
-            else:
-                search.errors.append(
-                    (path.relative_to(root).as_posix(), f"{path} is no regular file or a broken link; it was left out")
-                )
+def _below(root: Path, path: Path, name: str) -> str:
+    return "/".join(filter(None, (name, path.relative_to(root).as_posix())))
 
 
-def _standard_input() -> Path:
-    """Standard input kept in a temporary file, for it is read more than once."""
-    with tempfile.NamedTemporaryFile(prefix="rebalance-forensics-", suffix=".stdin", delete=False) as spool:
-        _spools.append(Path(spool.name))
-        shutil.copyfileobj(sys.stdin.buffer, spool)
-    return Path(spool.name)
-
-
-@atexit.register
-def forget_standard_input() -> None:
-    """Remove what was kept of standard input: nobody's logs stay behind when the process ends."""
-    while _spools:
-        _spools.pop().unlink(missing_ok=True)
-
-
-def _look_into(path: Path, name: str, search: _Search) -> None:
-    """Take one file, or the members of the archive it is."""
+def _no_file(path: Path) -> str | None:
+    """Why a path of a directory is no file to read; None when it may be one."""
     try:
-        status = path.stat()
-        with opened(str(path), ()) as stream:
-            mtime_ms = int(time.time() * 1000) if name == "-" else status.st_mtime_ns // 1_000_000
-            file = InputFile(path=name, location=str(path.absolute()), size=status.st_size, mtime_ms=mtime_ms)
-            _sort_out(file, stream, 0, search)
-    except PermissionError:
-        search.errors.append(
-            (name, f"{path} cannot be read: permission denied; run as a user who may read it, or chmod it")
-        )
+        kind = special(path.stat().st_mode)
+    except FileNotFoundError:
+        return "is a link that leads nowhere, or is gone already"
     except OSError as error:
-        search.errors.append(
-            (name, f"{path} cannot be read ({error.strerror or error}); copy it to a local disk and try again")
-        )
+        return f"cannot be looked at ({(error.strerror or str(error)).lower()})"
+    return f"is {kind}, not a file" if kind else None
 
 
-def _sort_out(file: InputFile, stream: BinaryIO, depth: int, search: _Search) -> None:
-    """Decide what a stream is: an archive, a log, or neither."""
-    if not (head := head_of(stream)):
-        search.files.append(file)
-        return
-    kind = container_of(head)
-    codecs: list[str] = []
-    if kind is None and codec_of(head):
-        codecs, chunks = layers(stream)
-        start, problem = _beginning(chunks)
-        kind = container_of(start)
-        if kind is None and problem and not start:
-            search.errors.append((file.path, f"{file.path}: {problem}"))
-            return
-    else:
-        start, chunks = stream.read(_SNIFFED), iter(())
-    if kind:
-        _descend(file, stream, depth, search)
-    elif is_own_output(file.path, start):
-        search.reports.append(file.path)
-    elif is_binary(start):
-        search.errors.append(
-            (file.path, f"{file.path} is a binary file, not a log; leave it out, or export it as text")
-        )
-    else:
-        codec = "+".join(codecs) or None
-        search.files.append(
-            InputFile(
-                path=file.path,
-                location=file.location,
-                members=file.members,
-                codec=codec,
-                size=file.size,
-                mtime_ms=file.mtime_ms,
-            )
-        )
+def _unreadable(path: Path, error: OSError) -> str:
+    if isinstance(error, PermissionError):
+        return f"{path} cannot be read: permission denied; run as a user who may read it, or chmod it"
+    return f"{path} cannot be read ({error.strerror or error}); copy it to a local disk and try again"
 
 
-def _beginning(chunks: Iterator[bytes]) -> tuple[bytes, str | None]:
-    """The first bytes inside the wrappings, and why there are no more."""
-    start = b""
-    try:
-        for chunk in chunks:
-            start += chunk[: _SNIFFED - len(start)]
-            if len(start) >= _SNIFFED:
-                break
-    except Damage as damage:
-        return start, str(damage)
-    return start, None
-
-
-def _descend(file: InputFile, stream: BinaryIO, depth: int, search: _Search) -> None:
-    """Take the members of an archive; what cannot be read is named and the rest is taken."""
-    if depth >= MAX_DEPTH:
-        sentence = f"archives are nested more than {MAX_DEPTH} deep here; unpack the outer ones and give the directory"
-        search.errors.append((file.path, f"{file.path}: {sentence}"))
-        return
-    with ExitStack() as stack:
-        archive = stream
-        if codec_of(head_of(stream)):
-            archive, problem = spooled(layers(stream)[1])
-            stack.enter_context(archive)
-            if problem:
-                search.errors.append((file.path, f"{file.path}: {problem}"))
-        _take_members(file, archive, depth, search)
-
-
-def _take_members(file: InputFile, archive: BinaryIO, depth: int, search: _Search) -> None:
-    kind = container_of(head_of(archive))
-    if kind is None:
-        return
-    try:
-        for member in members(archive, kind):
-            inner = InputFile(
-                path=f"{file.path}!/{member.name}",
-                location=file.location,
-                members=(*file.members, member.key),
-                size=member.size,
-                mtime_ms=member.mtime_ms,
-            )
-            _take_member(inner, member.problem, depth, search)
-    except UNREADABLE as error:
-        sentence = f"the {kind} archive is damaged ({error}); the members before that were read"
-        search.errors.append((file.path, f"{file.path}: {sentence}"))
-
-
-def _take_member(inner: InputFile, problem: str | None, depth: int, search: _Search) -> None:
-    if problem:
-        search.errors.append((inner.path, f"{inner.path} {problem}"))
-        return
-    try:
-        with opened(inner.location, inner.members) as stream:
-            _sort_out(inner, stream, depth + 1, search)
-    except UNREADABLE as error:
-        search.errors.append((inner.path, f"{inner.path} cannot be read ({error}); the other members were"))
+def _kept(stream: BinaryIO) -> Path:
+    """A stream kept in a temporary file."""
+    with tempfile.NamedTemporaryFile(dir=scratch.directory(), suffix=".stdin", delete=False) as spool:
+        try:
+            shutil.copyfileobj(stream, spool)
+        except OSError as error:
+            why = f"{(error.strerror or str(error)).lower()}; standard input is kept there: set TMPDIR to another place"
+            raise NoRoom(error.errno, why, tempfile.gettempdir()) from error
+    return Path(spool.name)

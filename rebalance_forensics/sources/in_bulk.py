@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.blocks import Block
@@ -20,9 +21,13 @@ from rebalance_forensics.sources.text import text_of
 Relevant = Callable[[bytes], Sequence[int]]
 
 _NEWLINE = 0x0A
+_SEPARATOR = 0x1E
 # No line that goes on with another begins with a date and a time: such a line need not be parsed to be told.
 _DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _PROBES = 16
+_HEADER_BYTES = 4096
+"""No header is longer."""
+_BLANK = b" \t\r\n\x0b\x0c\x00"
 _SUSPICIOUS = 20
 """Fewer headers than one in so many lines: the layout may have changed, look closer."""
 
@@ -51,24 +56,28 @@ class BulkFramer:
     def frame(self, blocks: Iterator[Block]) -> Iterator[Framed]:
         """The hit records that start in this split; each block is completed by the lines that lead the next."""
         held: Block | None = None
+        tail: list[bytes] = []
         for block in blocks:
-            if held is None:
-                held = block
+            lead = self._lead(block.data) if held is not None else 0
+            whole = lead == len(block.data)
+            if whole and not block.dropped and sum(map(len, tail)) < MAX_BYTES:
+                tail.append(block.data)
                 continue
-            lead = 0 if held.dropped else self._lead(block.data)
-            if lead == len(block.data):
-                held = Block(held.offset, held.data + block.data, block.dropped)
-                continue
-            data = held.data + block.data[:lead] if lead else held.data
-            yield from self._block(held.offset, data, held.dropped)
-            if self.end is not None and held.offset + len(data) > self.end:
-                return
-            held = Block(block.offset + lead, block.data[lead:], block.dropped) if lead else block
+            if held is not None:
+                end = held.end + sum(map(len, tail)) + lead
+                yield from self._block(held, b"".join((*tail, block.data[:lead])))
+                if whole:
+                    self._drop(block)
+                if self.end is not None and end > self.end:
+                    return
+            tail = []
+            held = block._replace(offset=block.offset + lead, data=block.data[lead:]) if lead else block
+            held = None if whole else held
         if held is not None:
-            yield from self._block(held.offset, held.data, held.dropped)
+            yield from self._block(held, b"".join(tail))
 
     def _lead(self, data: bytes, at: int = 0) -> int:
-        """Where the first record from a line on starts; the line itself when that is out of reach."""
+        """Where the first record from a line on starts, or how far the lines of one record may reach."""
         start = at
         for _ in range(MAX_LINES):
             stop = data.find(b"\n", at) + 1 or len(data)
@@ -77,15 +86,15 @@ class BulkFramer:
             at = stop
             if at - start > MAX_BYTES:
                 break
-        return start
+        return at
 
     def _is_header(self, data: bytes, at: int, stop: int) -> bool:
         """Whether a record starts with this line, in the file's layout or in any other."""
         if _DATED.match(data, at):
             return True
-        if data[at : at + 1] in (b" ", b"\t", b"\n", b"\r", b""):
+        if at == stop or data[at] not in _may_begin():
             return False
-        text = text_of(data[at:stop][:4096])
+        text = text_of(data[at : min(stop, at + _HEADER_BYTES)])
         if data.startswith(self._starts, at):
             names = (self.profile.layout, *self.profile.layouts)
             known = layouts.by_name()
@@ -103,19 +112,24 @@ class BulkFramer:
             stop, lines = at, lines + 1
         return end
 
-    def _block(self, offset: int, data: bytes, dropped: int) -> Iterator[Framed]:
-        """Count the lines of a block that are this split's, and frame the hit records that start in them."""
+    def _block(self, block: Block, tail: bytes) -> Iterator[Framed]:
+        """Count the lines of a block, and of those that go on with it, that are this split's; frame the hit records."""
+        offset, data = block.offset, block.data + tail if tail else block.data
         owned, stop = len(data), len(data)
-        if self.end is not None and offset + len(data) > self.end:
-            owned = 0 if self.end <= offset else data.find(b"\n", self.end - offset - 1) + 1 or len(data)
+        # Where the block ends in a line that was not kept whole, the tail stands further on in the file.
+        end = None if self.end is None else self.end - offset
+        if end is not None and end > len(block.data):
+            end = max(len(block.data), end - block.dropped)
+        if end is not None and len(data) > end:
+            owned = 0 if end <= 0 else data.find(b"\n", end - 1) + 1 or len(data)
             stop = self._lead(data, owned)
         if not owned:
             return
         self._line_starts = LineStarts(data)
         lines = self._line_starts.newlines_before(owned) + (data[owned - 1] != _NEWLINE)
         self.counts.lines += lines
-        self.counts.bytes += owned + dropped
-        first = self._first_header(data, owned, lines)
+        self.counts.bytes += owned
+        first = self._first_header(data, owned)
         last = self._last_header(data, owned) if first < owned else owned
         self.counts.records += self._headers(data, owned, lines)
         if first < owned:
@@ -125,9 +139,16 @@ class BulkFramer:
         if last < owned:
             self.edge(self._framed(offset, data, last, 0))
         self._lines += lines
-        if dropped:
-            length = dropped + len(data) - data.rfind(b"\n", 0, len(data) - 1) - 1
-            self.counts.complain(long_line(self._lines, length))
+        if owned >= len(block.data):
+            self._drop(block, tail.count(b"\n"))
+
+    def _drop(self, block: Block, following: int = 0) -> None:
+        """Count what was not kept of a block's last line; so many lines after it are counted already."""
+        if self.end is None or block.offset < self.end:
+            self.counts.bytes += block.dropped
+        if block.lost:
+            length = len(block.data) - block.data.rfind(b"\n", 0, -1) - 1 + block.dropped
+            self.counts.complain(long_line(self._lines - following, length))
 
     def _headers(self, data: bytes, owned: int, lines: int) -> int:
         """How many records start in a block, by how headers begin; other layouts are looked for on the way."""
@@ -135,7 +156,7 @@ class BulkFramer:
         probes = _PROBES if found * _SUSPICIOUS >= lines else 16 * _PROBES
         before = self._starts
         for probe in range(probes):
-            at = data.rfind(b"\n", 0, owned * probe // probes) + 1
+            at = self._line_starts.line_around(owned * probe // probes)
             if not data.startswith(self._starts, at) and self._is_header(
                 data, at, data.find(b"\n", at) + 1 or len(data)
             ):
@@ -154,21 +175,19 @@ class BulkFramer:
         """Count lines by their first bytes."""
         return self._line_starts.beginning_with(self._starts, owned)
 
-    def _first_header(self, data: bytes, owned: int, lines: int) -> int:
-        """Where the first record starts; lines before the first of the file, and blocks without any, are unparsed."""
-        at = skipped = 0
+    def _first_header(self, data: bytes, owned: int) -> int:
+        """Where the first record starts; lines before all others, and after one without end, are unparsed."""
+        at = tested = 0
         while at < owned:
             stop = data.find(b"\n", at) + 1 or len(data)
             if self._is_header(data, at, stop):
                 break
-            skipped += bool(data[at:stop].strip())
-            at = stop
-            if skipped > MAX_LINES and not self._count(owned):
-                at, skipped = owned, lines
-        if (not self._headed and self.start == 0 and not self.profile.continued) or (
-            at >= owned and skipped > MAX_LINES
-        ):
-            self.counts.unparsed += skipped
+            tested += 1
+            # Tens of thousands of lines are not tested one by one.
+            at = stop if tested <= MAX_LINES else self._line_starts.next_beginning_with(self._starts, stop, owned)
+        first_of_all = self.start == 0 and not self.profile.continued
+        if self._headed or first_of_all or tested > MAX_LINES:
+            self.counts.unparsed += sum(bool(line.strip(_BLANK)) for line in data[:at].split(b"\n"))
         return at
 
     def _framed(self, offset: int, data: bytes, start: int, number: int) -> Framed:
@@ -209,6 +228,20 @@ class BulkFramer:
                 self.counts.complain(
                     f"the record at byte {framed.offset:,} has no end; it was cut after {len(framed.more):,} lines"
                 )
-                break
+                return self._behind(data, at, end)
             at = stop
         return at
+
+    def _behind(self, data: bytes, at: int, end: int) -> int:
+        """The next record behind one that was cut; the lines between belong to none."""
+        start = at
+        while at < end and not self._is_header(data, at, data.find(b"\n", at) + 1 or len(data)):
+            at = self._line_starts.next_beginning_with(self._starts, data.find(b"\n", at) + 1 or len(data), end)
+        self.counts.unparsed += sum(bool(line.strip(_BLANK)) for line in data[start:at].split(b"\n"))
+        return at
+
+
+@cache
+def _may_begin() -> frozenset[int]:
+    """The bytes with which a record may begin in any layout."""
+    return frozenset(start[0] for layout in layouts.by_name().values() for start in layout.starts) | {_SEPARATOR}

@@ -97,10 +97,11 @@ class EnvelopeFramer:
             return
         lines = block.data.count(b"\n", 0, owned) + (not block.data.endswith(b"\n", 0, owned))
         self.counts.lines += lines
-        self.counts.bytes += owned + block.dropped
+        whole = owned == len(block.data)
+        self.counts.bytes += owned + (block.dropped if whole else 0)
         window.owned = block.data[:owned] if owned < len(block.data) else block.data
         self.counts.records += sum(map(window.owned.count, self._marks)) if self._marks else lines
-        if block.dropped:
+        if block.lost and whole:
             size = len(window.lines[-1]) + 1 + block.dropped
             self.counts.complain(long_line(window.first_number + len(window.lines) - 1, size))
 

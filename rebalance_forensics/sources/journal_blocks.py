@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
-_EXPORT = re.compile(r"(?:__?[A-Z_]+=[^\n]*\n)*__REALTIME_TIMESTAMP=\d+\n")
+_EXPORT = re.compile(r"(?:_[A-Z_]+=[^\n]*\n)*__REALTIME_TIMESTAMP=\d+\n")
 _VERBOSE = re.compile(r"(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\[\n]*\[s=[0-9a-f]+;[^\n]*\n +[A-Z_]+=")
 _FIELD = re.compile(rb"(?P<blanks> *)(?P<key>_*[A-Z][A-Z0-9_]*)=(?P<value>.*)", re.DOTALL)
 _KEY = re.compile(rb"_*[A-Z][A-Z0-9_]*\Z")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rebalance_forensics.sources.codecs import Damage
 from rebalance_forensics.sources.json_entries import around, entries_in, entry_of, is_wrapping, named_columns
 from rebalance_forensics.sources.layouts.json_fields import Fields
+from rebalance_forensics.sources.text import whole_characters
 
 MAX_VALUE = 512 << 20
 _LONGEST_ENTRY = 1 << 20
@@ -148,7 +149,10 @@ class _Text:
         while True:
             with suppress(ValueError, RecursionError):
                 value, end = _DECODER.raw_decode(self.buffer, self.at)
-                found = value, self.buffer[self.at : end], self.offset, self.line
+                text = self.buffer[self.at : end]
+                if (whole := whole_characters(text)) is not text:
+                    value = _DECODER.decode(whole)
+                found = value, text, self.offset, self.line
                 if take:
                     self.take(end - self.at)
                 return found

@@ -13,7 +13,8 @@ from itertools import islice
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.hosts import is_generic
 from rebalance_forensics.sources.layouts.base import LEVEL
-from rebalance_forensics.sources.stamps import Stamp, read_stamp
+from rebalance_forensics.sources.stamps import Stamp, read_stamp, stamp_at
+from rebalance_forensics.sources.text import whole_characters
 
 Leaf = tuple[str, str]
 """Where a text or number stands, as words with a dot between them, and what it says."""
@@ -25,7 +26,7 @@ _KEYS = ("key", "field", "name", "k")
 _VALUES = ("value", "v")
 _TAG = re.compile(r"(?P<key>[A-Za-z][\w./-]*):(?P<value>\S.*)")
 _HOST = re.compile(r"/?[A-Za-z0-9_][\w.:@/\[\]$-]*(?<!\.log)\Z")
-_LABEL = re.compile(r'([\w.]+)="((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'(?<![\w.])([\w.]++)="((?:[^"\\]|\\.)*)"')
 _LEVEL = re.compile(rf"(?:{LEVEL}|[A-Za-z]+ormation(?:al)?)\Z", re.IGNORECASE)
 _CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)+[\w$]+\Z|[A-Z][a-z0-9]+[A-Z][\w$]*\Z")
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d")
@@ -34,6 +35,7 @@ _NEAR_THE_FRONT = 80
 _WHOLE_NAME = 2
 """So short a name is not looked for at the end of another."""
 _SURE_LOGGERS = 4
+_LONGEST_COUNT = 19
 
 # The most telling first; a name also ends a longer path (`kubernetes.pod_name`, `resource.labels.pod_name`).
 TEXTS = (
@@ -123,7 +125,7 @@ def _leaves(path: str, value: object, deep: int) -> Iterator[Leaf]:
 def _written(text: str) -> object:
     """The object that a text spells: JSON, or Loki's and Prometheus's labels."""
     with suppress(ValueError, RecursionError):
-        return json.loads(text)
+        return json.loads(whole_characters(text))
     return dict(_LABEL.findall(text))
 
 
@@ -161,6 +163,10 @@ def told(leaves: Leaves, names: Sequence[str], fits: Callable[[str], bool] = boo
     return None
 
 
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) <= _LONGEST_COUNT
+
+
 def stamp_in(leaves: Leaves, names: Sequence[str] = TIMES) -> Stamp | None:
     """The time that an object gives."""
     read: list[Stamp] = []
@@ -171,11 +177,11 @@ def stamp_in(leaves: Leaves, names: Sequence[str] = TIMES) -> Stamp | None:
 
     if told(leaves, names, is_full) is not None:
         return read[0]
-    seconds = told(leaves, ("timestampseconds", "epochsecond"), str.isdigit)
+    seconds = told(leaves, ("timestampseconds", "epochsecond"), _is_count)
     if seconds is None:
         return None
-    nanos = told(leaves, ("timestampnanos", "nanoofsecond"), str.isdigit)
-    return Stamp(int(seconds) * 1000 + int(nanos or 0) // 1_000_000, 0)
+    nanos = told(leaves, ("timestampnanos", "nanoofsecond"), _is_count)
+    return stamp_at(int(seconds), int(nanos or 0))
 
 
 def instant_in(leaves: Leaves, names: Sequence[str] = TIMES) -> EpochMs | None:

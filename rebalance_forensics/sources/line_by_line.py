@@ -119,7 +119,7 @@ def _joined(parts: list[Placed]) -> Placed:
 
 def placed_lines(blocks: Iterable[Block], counts: SplitCounts, framer: Framer) -> Iterator[Placed]:
     """Every line with its place; lines before the framer's end are counted."""
-    number = 0
+    number = size = 0
     for block in blocks:
         end = framer.end
         at = block.offset
@@ -134,9 +134,10 @@ def placed_lines(blocks: Iterable[Block], counts: SplitCounts, framer: Framer) -
                 counts.bytes += size
             yield at, number, Line(text=text_of(raw))
             at += size
-        if block.dropped:
+        if block.dropped and (end is None or at - size < end):
             counts.bytes += block.dropped
-            counts.complain(long_line(number, len(lines[-1]) + 1 + block.dropped))
+            if block.lost:
+                counts.complain(long_line(number, len(lines[-1]) + 1 + block.dropped))
 
 
 def long_line(number: int, size: int) -> str:

@@ -22,11 +22,27 @@ class LineStarts:
     def __init__(self, data: bytes) -> None:
         self._data = data
         # `bytes.count` begins anew after each newline; for lines of usual length this takes half as long.
+        self._found: dict[tuple[bytes, ...], Places] = {}
         self._newlines: Places = np.concatenate(list(_newlines(np.frombuffer(data, dtype=np.uint8))))
 
     def newlines_before(self, end: int) -> int:
         """How many lines end before a place."""
         return int(self._newlines.searchsorted(end))
+
+    def line_around(self, place: int) -> int:
+        """Where the line starts in which a place is."""
+        index = self.newlines_before(place)
+        return int(self._newlines[index - 1]) + 1 if index else 0
+
+    def next_beginning_with(self, beginnings: tuple[bytes, ...], start: int, end: int) -> int:
+        """The first line from a line start on that begins like one of these; the end when none does before it."""
+        if beginnings not in self._found:
+            places = self._newlines + 1
+            like = [self._data.startswith(beginnings, place) for place in places.tolist()]
+            self._found = {beginnings: places[like]}
+        found = self._found[beginnings]
+        index = int(found.searchsorted(start))
+        return min(int(found[index]), end) if index < len(found) else end
 
     def beginning_with(self, beginnings: Sequence[bytes], end: int) -> int:
         """How many lines that start before a place begin like one of these."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import pairwise
 
+from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.sources import dates, layouts, rotation, suffixes, zones
+from rebalance_forensics.sources import dates, layouts, suffixes, zones
 from rebalance_forensics.sources.components import component_of, release_of
+from rebalance_forensics.sources.dates import Dates
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
 from rebalance_forensics.sources.layouts.base import Layout
 from rebalance_forensics.sources.marking import marks_of
-from rebalance_forensics.sources.sample import Sample, Sampled, sample_of
+from rebalance_forensics.sources.sample import Sample, Sampled, has_line_end, sample_of
 from rebalance_forensics.sources.stamps import DateOrder
-from rebalance_forensics.sources.zones import ZoneRules
+from rebalance_forensics.sources.text import text_of
+from rebalance_forensics.sources.torn_lines import ends_with_logger
 
 _UNTIMED = range(80, 90)
 """The ranks of layouts without a time."""
@@ -30,11 +34,15 @@ class FileProfile:
     header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
     local times in this file, None when nothing tells it; `zones` and `components` say the same for each host of a
     stream of several, as far as the sample shows.
+    The times around the lines of a `late` file are so far from those in them that they tell no zone.
+    A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
-    not one record or event a line; of `suffixed` logs each message ends with a context. A rolled file may begin in
-    the middle of a record (`continued`), and its last record go on in the files that were written after it.
+    not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
+    record with its logger in parentheses. A rolled file may begin in the middle of a record (`continued`), and its last
+    record go on in the files that were written after it, with what `followed_by` knows by hashes; of a log that is
+    `cut_by_size` it goes on in mid-line.
     """
 
     layout: str = layouts.UNKNOWN
@@ -56,8 +64,14 @@ class FileProfile:
     dated: bool = True
     partly_dated: bool = False
     suffixed: bool = False
+    late: bool = False
+    readable: bool = True
+    defects: tuple[str, ...] = ()
+    closed: bool = False
     continued: bool = False
+    cut_by_size: bool = False
     continues_in: tuple[InputFile, ...] = ()
+    followed_by: tuple[str, ...] = ()
 
     def component_of(self, host: str | None) -> str | None:
         """What a host runs; in a stream of several a host that the sample does not show may run anything."""
@@ -86,87 +100,71 @@ class FileProfile:
         return self.document is None and not self.newest_first and self.dated and not self.partly_dated
 
 
-def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
-    """Tell what one file is; a file without dates is dated by itself, its name and its age."""
-    return profiles([file], tz)[0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one file shows by itself, whatever lies beside it and whatever zones the user gives.
 
-
-def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:
-    """Tell what each file is; files without dates are dated by their neighbours too."""
-    looks = [_look(file, tz or ZoneRules()) for file in files]
-    times = [look.first for look in looks], [look.own for look in looks]
-    found = _chained(files, [look.found for look in looks], rotation.chains(files, *times))
-    known = [each for look in looks if (each := look.own)] + [each for look in looks if (each := look.tied)]
-    return tuple(
-        _dated(file, look.sample, each, [look.own] if look.own and each.partly_dated else known)
-        for file, look, each in zip(files, looks, found, strict=True)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What one file shows by itself: the times of a log with dates (`own`) or without (`tied`), the first of them."""
+    `line` is what its first line is known by, `head` its first lines; `lead` is what its bytes before the first header
+    are, which belong to a record of the file before it: None where it begins with a header. All are empty where the
+    file is. Its own last line has an end (`ended`), or may go on elsewhere; of a packed file nobody knows. Of a hundred
+    thousand files not all samples fit into memory; this does.
+    """
 
     found: FileProfile
-    sample: Sample
-    own: dates.Range | None
-    tied: dates.Range | None
-    first: int | None
+    dates: Dates
+    line: str = ""
+    lead: str | None = ""
+    head: str = ""
+    ended: bool | None = False
 
 
-def _look(file: InputFile, tz: ZoneRules) -> _Look:
+def look(file: InputFile) -> Look:
+    """Open one file, and tell what it shows by itself; one that cannot be told must not take the others with it."""
+    try:
+        return _look(file)
+    except Exception as error:  # noqa: BLE001
+        return unreadable("its layout could not be told", error)
+
+
+def _look(file: InputFile) -> Look:
     sample = sample_of(file)
-    found, own = _profile(file, sample, tz), dates.range_of(sample)
-    return _Look(
-        found=found,
-        # Of a hundred thousand files not all samples fit into memory.
-        sample=dates.enough_of(sample) if found.dated else sample,
-        own=own,
-        tied=None if own else dates.tied_range(sample),
-        first=own[0] if own else dates.first_clock(sample),
+    return Look(
+        found=_profile(file, sample),
+        dates=Dates.of(sample),
+        line=_hash(b"".join(sample.head.partition(b"\n")[:2])),
+        lead=_lead(sample),
+        head=_hash(sample.head),
+        ended=has_line_end(file),
     )
 
 
-def _chained(
-    files: Sequence[InputFile], found: list[FileProfile], chains: Sequence[Sequence[int]]
-) -> list[FileProfile]:
-    """Let the files of one rolled log tell of each other: layout, zone, release, and where a record goes on."""
-    done = list(found)
-    for chain in chains:
-        members = [found[index] for index in chain]
-        told = next((each for each in members if each.layout != layouts.UNKNOWN), members[0])
-        for position, index in enumerate(chain):
-            own = done[index] if done[index].layout != layouts.UNKNOWN else replace(told, near_ms=done[index].near_ms)
-            done[index] = replace(
-                own,
-                zone=own.zone or next((each.zone for each in members if each.zone), None),
-                kafka_version=_release(own, members),
-                component=_component(members) or own.component,
-                host=own.host or told.host,
-                continued=position > 0,
-                continues_in=tuple(files[later] for later in chain[position + 1 :]),
-            )
-    return done
+def unreadable(what: str, error: Exception, found: FileProfile | None = None) -> Look:
+    """All that is left of a file that a defect of ours keeps from being read."""
+    return Look(found=replace(with_defect(found or FileProfile(), what, error), readable=False), dates=Dates())
 
 
-def _release(own: FileProfile, chain: Sequence[FileProfile]) -> str | None:
-    """The release that one of them names, else the best bound."""
-    said = [each.kafka_version for each in chain if each.kafka_version]
-    exact = [release for release in said if not release.startswith(">")]
-    return (
-        own.kafka_version
-        if own.kafka_version in exact
-        else next(iter(exact), own.kafka_version or next(iter(said), None))
-    )
+def with_defect(found: FileProfile, what: str, error: Exception) -> FileProfile:
+    """The same file, of which a defect of ours hides something."""
+    return replace(found, defects=(*found.defects, defects.sentence(what, error)))
 
 
-def _component(chain: Sequence[FileProfile]) -> str | None:
-    """What one of them shows beyond being a consumer; a Streams log may hold only its consumers' lines."""
-    said = [each.component for each in chain if each.component]
-    return next((component for component in said if component != "consumer"), next(iter(said), None))
+def _lead(sample: Sample) -> str | None:
+    """What tells the part of a file that belongs to the record before it; its whole beginning where no header shows."""
+    first = next((line.raw for line in sample.lines if line.parsed and not line.late), None)
+    at = 0
+    for line in sample.head.split(b"\n") if first is not None else ():
+        if text_of(line[: 64 << 10]) == first:
+            break
+        at += len(line) + 1
+    lead = sample.head[:at] if first is not None else sample.head
+    return _hash(lead) if lead or not sample.head else None
 
 
-def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
+def _hash(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16] if data else ""
+
+
+def _profile(file: InputFile, sample: Sample) -> FileProfile:
     headers = [line for line in sample.lines if line.parsed is not None]
     seen = Counter(line.layout for line in headers)
     chain = Counter(line.line.envelopes for line in headers).most_common(1)
@@ -182,14 +180,16 @@ def _profile(file: InputFile, sample: Sample, tz: ZoneRules) -> FileProfile:
         components=_components(sample),
         kafka_version=release_of(sample.text),
         host=host or (headers[0].line.host if headers else None) or host_of(file.path),
-        zone=tz.zone_of(host or host_of(file.path), file.path) or _zone(headers, by_host),
-        zones=tuple(sorted((name, tz.zone_of(name, file.path) or zone) for name, zone in by_host.items() if name)),
+        zone=_zone(headers, by_host),
+        zones=tuple(sorted((name, zone) for name, zone in by_host.items() if name)),
         newest_first=_newest_first(sample, headers),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
+        late=_is_late(headers),
         starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
         partly_dated=_is_partly_dated(headers),
+        closed=_is_closed(sample),
         suffixed=suffixes.are_appended([line.parsed.message for line in headers if line.parsed]),
     )
 
@@ -234,6 +234,14 @@ def _is_dated(headers: Sequence[Sampled]) -> bool:
     return undated * 2 <= len(stamps) or not stamps
 
 
+def _is_closed(sample: Sample) -> bool:
+    """Whether records end with their loggers; some go on in further lines, and the last one may be torn."""
+    first = sample.lines[: sample.head_lines]
+    whole = first if sample.head.endswith(b"\n") else first[:-1]
+    ends = [ends_with_logger(line.line.text, line.parsed) for line in whole if line.parsed]
+    return sum(ends) * 4 > len(ends) * 3
+
+
 def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
     """Whether some records show no date of their own and no time around them, as one service of a stream may."""
     return any(
@@ -244,19 +252,31 @@ def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
 
 def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
     """By host, the zone that envelope times, or epoch values in the text, give to naive local times."""
-    votes: dict[str | None, Counter[int]] = {}
+    tied = dates.tied_offsets(sample)
+    for host, counter in _votes(headers).items():
+        offset, count = counter.most_common(1)[0]
+        if offset is None:
+            continue
+        seasons = max(counter[offset + 60], counter[offset - 60])
+        if (count + seasons) * 10 >= counter.total() * 9:
+            tied[host] = offset
+    return {host: zones.named(offset) for host, offset in tied.items()}
+
+
+def _votes(headers: Sequence[Sampled]) -> dict[str | None, Counter[int | None]]:
+    """By host, how often the time around a local one puts it so many minutes east; None for what no zone explains."""
+    votes: dict[str | None, Counter[int | None]] = {}
     for line in headers:
         stamp = line.parsed.stamp if line.parsed else None
         if stamp and line.line.at is not None and stamp.form == "full" and stamp.offset_minutes is None:
             offset = zones.offset_between(stamp.local_ms, line.line.at)
             votes.setdefault(line.line.host, Counter())[offset] += 1
-    tied = dates.tied_offsets(sample)
-    for host, counter in votes.items():
-        offset, count = counter.most_common(1)[0]
-        seasons = max(counter[offset + 60], counter[offset - 60])
-        if (count + seasons) * 10 >= counter.total() * 9:
-            tied[host] = offset
-    return {host: zones.named(offset) for host, offset in tied.items()}
+    return votes
+
+
+def _is_late(headers: Sequence[Sampled]) -> bool:
+    """Whether the lines of a host came so much later or earlier than they were written that it hides the zone."""
+    return any(counter[None] * 2 > counter.total() for counter in _votes(headers).values())
 
 
 def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | None:
@@ -293,16 +313,3 @@ def _time(line: Sampled) -> EpochMs | None:
         return line.line.at
     stamp = line.parsed.stamp if line.parsed else None
     return EpochMs(stamp.utc_ms) if stamp and stamp.form == "full" else None
-
-
-def _dated(
-    file: InputFile, sample: Sample, found: FileProfile, neighbours: Sequence[tuple[EpochMs, EpochMs]]
-) -> FileProfile:
-    """Tell how to complete the dates of a file; one without any gets the midnight before its first record."""
-    near = dates.near_to(file, sample, neighbours)
-    found = replace(found, near_ms=near, date_order=dates.order_of(sample, near))
-    if found.dated:
-        return found
-    midnight, offset = dates.midnight_of(file, sample, neighbours)
-    zone = found.zone or (None if offset is None else zones.named(offset))
-    return replace(found, midnight_ms=midnight, zone=zone)

@@ -14,21 +14,22 @@ from rebalance_forensics.sources.codecs import Damage
 from rebalance_forensics.sources.containers import UNREADABLE
 from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.file_ends import FileEnd
 from rebalance_forensics.sources.in_bulk import BulkFramer
 from rebalance_forensics.sources.in_envelopes import EnvelopeFramer
 from rebalance_forensics.sources.line_by_line import Framer, Placed, placed_lines
+from rebalance_forensics.sources.line_ends import LOOK_BEHIND, after_padding, line_feeds
 from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.peeling import opened, parse_fields
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.recording import Framed, Recorder
-from rebalance_forensics.sources.sample import beginning
+from rebalance_forensics.sources.seams import Seam
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.sources.stamps import Stamp
 
 Relevant = Callable[[bytes], Sequence[int]]
 
 _BATCH_BYTES = 1 << 20
-_CONTINUATION_BYTES = 256 << 10
 
 __all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
 
@@ -38,65 +39,51 @@ def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -
     recorder = Recorder(split.file.path, split.profile, counts)
     framed = _framed(split, relevant, counts, recorder)
     in_bulk = split.profile.plain or split.profile.one_to_one
-    yield from map(recorder.record, framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
+    yield from recorder.records(framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
 
 
 def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Framed]:
     """The lines of a split joined to records: only the hit ones where that can be told from the bytes."""
-    chunks = _readable(split, counts)
     if split.profile.document:
-        return _frame_document(split, chunks, counts)
+        return _frame_document(split, _readable(split, counts, 0), counts)
+    to_the_end = FileEnd(split, counts, relevant)
     if relevant is not None and (split.profile.one_to_one or split.profile.plain):
         kind = EnvelopeFramer if split.profile.one_to_one else BulkFramer
         bulk = kind(split.profile, counts, relevant, recorder.see, split.start, split.end)
-        return bulk.frame(_with_next_file(split, _blocks(split, chunks), bulk))
+        return bulk.frame(to_the_end.blocks(_blocks(split, counts), bulk))
     framer = Framer(split.profile, counts, split.start, split.end)
-    return framer.frame(placed_lines(_with_next_file(split, _blocks(split, chunks), framer), counts, framer))
+    return framer.frame(placed_lines(to_the_end.blocks(_blocks(split, counts), framer), counts, framer))
 
 
-def _blocks(split: Split, chunks: Iterator[bytes]) -> Iterator[Block]:
-    return from_first_line(whole_lines(chunks, max(0, split.start - 1)), split.start)
+def _blocks(split: Split, counts: SplitCounts) -> Iterator[Block]:
+    """The lines that start in a split, and those after it; padding before the first of a file is no line."""
+    at = max(0, split.start - 1 - LOOK_BEHIND)
+    chunks = _readable(split, counts, at)
+    if at == 0:
+        at, chunks = after_padding(chunks)
+        counts.bytes += at if split.start == 0 else 0
+    chunks = line_feeds(chunks)
+    if split.start == 0 and not split.profile.newest_first:
+        chunks = _whole_header(split.profile, chunks)
+    at, chunks = from_first_line(chunks, at, split.start, split.end)
+    yield from whole_lines(chunks, at)
 
 
-def _with_next_file(
-    split: Split, blocks: Iterator[Block], framer: BulkFramer | EnvelopeFramer | Framer
-) -> Iterator[Block]:
-    """A split's blocks, and behind the end of a rolled file what its last record may go on with in the next ones."""
-    block: Block | None = None
-    for following in blocks:
-        if block is not None:
-            yield block
-        block = following
-    if block is None:
-        return
-    if split.end is not None or split.profile.newest_first:
-        yield block
-        return
-    for file in split.profile.continues_in:
-        head = beginning(file, _CONTINUATION_BYTES)
-        if block.data.endswith(b"\n") and head[:1] not in (b" ", b"\t"):
-            break
-        framer.end = block.end if framer.end is None else framer.end
-        if not block.data.endswith(b"\n"):
-            cut = head.find(b"\n") + 1 or len(head)
-            block, head = Block(block.offset, block.data + head[:cut], block.dropped), head[cut:]
-            framer.counts.bytes -= cut  # the line is whole now, but these bytes are the next file's
-        yield block
-        block = Block(block.end, head)
-        if len(head) == _CONTINUATION_BYTES:
-            break
-    if block.data:
-        yield block
+def _whole_header(profile: FileProfile, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """A first line that lacks the beginning of its header goes on with what is in no file or in the one before."""
+    first = next(chunks, b"")
+    yield b"\t" + first[1:] if first and Seam(profile).is_severed(first) else first
+    yield from chunks
 
 
-def _readable(split: Split, counts: SplitCounts) -> Iterator[bytes]:
-    """The bytes of a split and beyond; when the rest cannot be read, that is noted and what came before stays."""
+def _readable(split: Split, counts: SplitCounts, start: int) -> Iterator[bytes]:
+    """The bytes from a place on; when the rest cannot be read, that is noted and what came before stays."""
     try:
-        yield from chunks_of(split.file.location, split.file.members, max(0, split.start - 1))
+        yield from chunks_of(split.file.place, start)
     except Damage as damage:
-        counts.complain(str(damage))
+        counts.stop(str(damage))
     except UNREADABLE as error:
-        counts.complain(f"cannot be read further ({error}); what came before was")
+        counts.stop(f"cannot be read further ({error}); what came before was")
 
 
 def _frame_document(split: Split, chunks: Iterator[bytes], counts: SplitCounts) -> Iterator[Framed]:
@@ -131,7 +118,7 @@ def _hit(framed: Iterable[Framed], relevant: Relevant, recorder: Recorder) -> It
         hit = {bisect_right(ends, at) for at in relevant(b"\n".join(texts))}
         for index, each in enumerate(batch):
             if index in hit:
-                yield recorder.record(each)
+                yield from recorder.records([each])
             else:
                 recorder.see(each)
 

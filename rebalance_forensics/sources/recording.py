@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from rebalance_forensics.records import LogRecord, Origin
@@ -60,6 +61,17 @@ class Recorder:
     def __post_init__(self) -> None:  # noqa: D105
         self._clock = Clock(self.profile)
 
+    def records(self, framed: Iterable[Framed]) -> Iterator[LogRecord]:
+        """Take framed records apart; one that a defect of ours spoils is noted, and the others are read."""
+        for each in framed:
+            self.counts.reached = each.offset
+            try:
+                record = self.record(each)
+            except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
+                self.counts.spoil(each.offset, error)
+            else:
+                yield record
+
     def record(self, framed: Framed) -> LogRecord:
         """Take a framed record apart."""
         line = framed.line
@@ -82,9 +94,13 @@ class Recorder:
 
     def see(self, framed: Framed) -> None:
         """Note the time of a record that nobody needs."""
-        parsed = self._parsed(framed.line, framed.line.text)
-        host = framed.line.host if self.profile.document or self.profile.envelopes else None
-        self.counts.saw(self._clock.time_of(parsed.stamp, framed.line.at, host, framed.line.local)[0])
+        self.counts.reached = framed.offset
+        try:
+            parsed = self._parsed(framed.line, framed.line.text)
+            host = framed.line.host if self.profile.document or self.profile.envelopes else None
+            self.counts.saw(self._clock.time_of(parsed.stamp, framed.line.at, host, framed.line.local)[0])
+        except Exception as error:  # noqa: BLE001
+            self.counts.spoil(framed.offset, error)
 
     def _parsed(self, line: Line, text: str) -> Parsed:
         found = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 from rebalance_forensics.sources.files import InputFile
 
@@ -68,6 +70,16 @@ def chains(
     return [_ordered(group, first_times) for group in logs]
 
 
+def are_cut_by_size(chain: Sequence[InputFile]) -> bool:
+    """Whether the files of a log, oldest first, were cut by their size wherever that was: to the byte, that is.
+
+    Whoever waits for the end of a line, or copies and truncates, leaves files of different sizes.
+    """
+    sizes = [file.size for file in chain[:-1]]
+    packed = any(file.codec for file in chain)
+    return len(sizes) > 1 and not packed and sizes[0] > 0 and len(set(sizes)) == 1
+
+
 def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tuple[int, int] | None]) -> bool:
     """Whether any two of these files were written at the same time for most of the shorter one."""
     told = sorted(known for _, _, index in group if (known := ranges[index]) is not None)
@@ -79,18 +91,11 @@ def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tup
 
 def _ordered(group: list[tuple[str, int | None, int]], first_times: Sequence[int | None]) -> list[int]:
     """Dates go up; numbers go down to the file without one, unless the times in the files say that they go up."""
-    timed = [
-        (date, number, time)
-        for date, number, index in group
-        if number is not None and (time := first_times[index]) is not None
-    ]
-    pairs = [
-        (one[1] < other[1]) == (one[2] < other[2])
-        for one in timed
-        for other in timed
-        if one[0] == other[0] and one[1] != other[1] and one[2] != other[2]
-    ]
-    rising = bool(pairs) and sum(pairs) * 2 > len(pairs)
+    timed: dict[str, list[tuple[int, int]]] = {}
+    for date, number, index in group:
+        if number is not None and (time := first_times[index]) is not None:
+            timed.setdefault(date, []).append((number, time))
+    rising = sum(map(_rising, timed.values())) > 0
 
     def place(entry: tuple[str, int | None, int]) -> tuple[bool, str, int, int]:
         date, number, index = entry
@@ -104,3 +109,16 @@ def _ordered(group: list[tuple[str, int | None, int]], first_times: Sequence[int
         )
 
     return [index for _, _, index in sorted(group, key=place)]
+
+
+def _rising(timed: Sequence[tuple[int, int]]) -> int:
+    """How many more pairs of files go up in number and time alike than against each other."""
+    times: list[int] = []
+    balance = 0
+    for _, same in groupby(sorted(timed), key=itemgetter(0)):
+        added = [time for _, time in same]
+        for time in added:
+            balance += bisect_left(times, time) - (len(times) - bisect_right(times, time))
+        for time in added:
+            insort(times, time)
+    return balance

@@ -15,9 +15,11 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.dated_message import end_of_time
+from rebalance_forensics.sources.line_ends import after_padding, line_feeds
 from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.peeling import opened, parse_fields
 from rebalance_forensics.sources.text import text_of
+from rebalance_forensics.sources.torn_lines import is_severed
 
 _HEAD = 256 << 10
 _ELSEWHERE = 32 << 10
@@ -63,13 +65,13 @@ class Sample:
 
 def sample_of(file: InputFile) -> Sample:
     """Look at a file's beginning, and at its middle and end when they can be reached without reading all of it."""
-    head = _bytes_at(file, 0, _HEAD)
+    head = _lines_at(file, 0, _HEAD)
     sample = Sample(head=head, document=documents.kind_of(head))
     if sample.document:
         lines = _entries(file, sample.document)
     else:
         lines = list(_lines(head, whole=len(head) < _HEAD))
-        sample.elsewhere = [] if file.codec else [_bytes_at(file, at, _ELSEWHERE) for at in _places(file.size)]
+        sample.elsewhere = [] if file.codec else [_lines_at(file, at, _ELSEWHERE) for at in _places(file.size)]
     sample.text = b"\n".join((head, *sample.elsewhere)).decode("utf-8", "replace")
     first = _parsed(lines, _HEAD_RECORDS)
     chain, layout = _usual(first)
@@ -77,11 +79,27 @@ def sample_of(file: InputFile) -> Sample:
         chain, layout = (*chain, _TIMES_IN_FRONT), None
     if chain or not any(line.parsed for line in first):
         first = _parsed(lines, _HEAD_RECORDS, chain or _PASTED, layout)
+    first = _without_severed(first)
     sample.lines, sample.head_lines = first, len(first)
     for part in sample.elsewhere:
         late = _parsed(list(_lines(part, whole=False))[1:], _LATE_RECORDS, chain, layout)
         sample.lines.extend(replace(line, late=True) for line in late)
     return sample
+
+
+def _without_severed(first: list[Sampled]) -> list[Sampled]:
+    """The first lines but for one that lacks the beginning of its header: its time would be another year's."""
+    if not first or not first[0].parsed or first[0].line.fields is not None:
+        return first
+    other = next((line for line in first[1:] if line.parsed and line.layout != first[0].layout), first[0])
+    layout = layouts.by_name()[other.layout]
+
+    def is_usual(raw: bytes) -> bool:
+        return layout.is_header(text_of(raw))
+
+    untimed = other.parsed and other.parsed.stamp and not first[0].parsed.stamp
+    severed = untimed or is_severed(first[0].raw.encode(), other.raw.encode(), is_usual, continued=True)
+    return first[1:] if severed else first
 
 
 def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:
@@ -101,7 +119,7 @@ def _entries(file: InputFile, kind: str) -> list[Line]:
     """The first entries of a document, as far as they can be read."""
     lines: list[Line] = []
     with suppress(*UNREADABLE, Damage):
-        rows = documents.rows(chunks_of(file.location, file.members, 0), kind)
+        rows = documents.rows(chunks_of(file.place), kind)
         lines.extend(Line(text=row.text, fields=row.fields, host=row.host) for row in islice(rows, _HEAD_RECORDS))
     return lines
 
@@ -112,20 +130,41 @@ def _places(size: int) -> tuple[int, ...]:
 
 def beginning(file: InputFile, size: int) -> bytes:
     """The first bytes of a file, as far as they can be read."""
-    return _bytes_at(file, 0, size)
+    return _taken(chunks_of(file.place), size)
 
 
-def _bytes_at(file: InputFile, start: int, size: int) -> bytes:
-    """Some bytes of a file; what cannot be read is said when the file is read."""
-    data = b""
+def has_line_end(file: InputFile) -> bool | None:
+    """Whether a file's last line is whole; None of a packed one, for all of it had to be read."""
+    return None if file.codec or file.members else _taken(chunks_of(file.place, max(0, file.size - 1)), 1) == b"\n"
+
+
+def first_lines(file: InputFile, size: int) -> tuple[int, bytes]:
+    """How many bytes of padding a file begins with, and the first after them; every line ends with LF."""
+    chunks = chunks_of(file.place)
     try:
-        for chunk in chunks_of(file.location, file.members, start):
-            data += chunk[: size - len(data)]
-            if len(data) >= size:
+        skipped, chunks = after_padding(chunks)
+    except UNREADABLE:
+        return 0, b""
+    return skipped, _taken(line_feeds(chunks), size)
+
+
+def _lines_at(file: InputFile, start: int, size: int) -> bytes:
+    """Some bytes of a file; what cannot be read is said when the file is read."""
+    if start == 0:
+        return first_lines(file, size)[1]
+    return _taken(line_feeds(chunks_of(file.place, start)), size)
+
+
+def _taken(chunks: Iterator[bytes], size: int) -> bytes:
+    taken = bytearray()
+    try:
+        for chunk in chunks:
+            taken += chunk[: size - len(taken)]
+            if len(taken) >= size:
                 break
     except UNREADABLE:
-        return data
-    return data
+        return bytes(taken)
+    return bytes(taken)
 
 
 def _lines(data: bytes, *, whole: bool) -> Iterator[Line]:

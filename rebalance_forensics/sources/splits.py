@@ -32,6 +32,8 @@ def plan(
 
 
 def _cut(file: InputFile, profile: FileProfile, split_bytes: int) -> list[Split]:
+    if not profile.readable:
+        return []
     if file.codec or not profile.splittable or file.size <= split_bytes:
         return [Split(file=file, profile=profile, index=0)]
     starts = range(0, file.size, split_bytes)

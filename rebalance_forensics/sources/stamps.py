@@ -16,6 +16,8 @@ DateOrder = Literal["ymd", "mdy", "dmy"]
 DAY_MS = 86_400_000
 _MONTHS_A_YEAR = 12
 _KAFKAS_FIRST_YEAR = 2011
+_YEARS = range(2, 9999)
+"""Of the calendar, so that no zone moves a time out of it."""
 _MONTHS = {
     name: number
     for number, name in enumerate(
@@ -84,12 +86,21 @@ class Stamp:
         return self if local_ms == self.local_ms else replace(self, local_ms=local_ms)
 
 
+_EARLIEST_MS, _LATEST_MS = (timegm((year, 1, 1, 0, 0, 0)) * 1000 for year in (_YEARS.start, _YEARS.stop))
+
+
 @lru_cache(maxsize=4096)
 def _midnight_ms(year: int, month: int, day: int) -> int | None:
-    """Midnight of a date; None for the 31st of February."""
-    if year < 1 or not (1 <= month <= _MONTHS_A_YEAR and 1 <= day <= monthrange(year, month)[1]):
+    """Midnight of a date; None for the 31st of February and at both ends of the calendar."""
+    if year not in _YEARS or not (1 <= month <= _MONTHS_A_YEAR and 1 <= day <= monthrange(year, month)[1]):
         return None
     return timegm((year, month, day, 0, 0, 0)) * 1000
+
+
+def stamp_at(seconds: int, nanos: int) -> Stamp | None:
+    """The time of an epoch value in two parts; None beyond the calendar."""
+    at_ms = seconds * 1000 + nanos // 1_000_000
+    return Stamp(at_ms, 0) if _EARLIEST_MS <= at_ms < _LATEST_MS else None
 
 
 def _milliseconds(fraction: str | None) -> int:

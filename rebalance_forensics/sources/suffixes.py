@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 
 _SUFFIX = re.compile(
-    r"[ \t]+(?:\{(?:[\w.@-]+=[^{}\n]*)?\}|\[(?:[\w.-]*(?:trace|span|correlation|request|tenant)[\w.-]*[=:][^\]\n]*)\]"
-    r"|(?:[\w.-]*(?:[tT]race|[sS]pan|correlation|request|tenant)[\w.-]*=\S*[ \t]*)+)[ \t]*$",
+    r"(?<![ \t])[ \t]++(?:\{(?:[\w.@-]+=[^{}\n]*)?\}"
+    r"|\[(?:[\w.-]{0,80}?(?:trace|span|correlation|request|tenant)[\w.-]{0,80}?[=:][^\[\]\n]*)\]"
+    r"|(?:[\w.-]{0,80}?(?:[tT]race|[sS]pan|correlation|request|tenant)[\w.-]{0,80}?="
+    r"\S*+[ \t]*+){1,8}+)[ \t]*+$",
     re.MULTILINE,
 )
 _FEWEST = 5

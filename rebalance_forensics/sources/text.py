@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b\x08")) + b"\x7f"
+# What PowerShell's `>>` appends to a log in plain ASCII.
+_UTF_16 = re.compile(rb"(?:[\t\n\r -~]\x00){8,}|(?:\x00[\t\n\r -~]){8,}")
 _BINARY_SHARE = 0.05
 _UNDECODABLE_SHARE = 0.3
 _SAMPLE = 1 << 16
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether this cannot be the beginning of a log; runs of NUL do not count, a truncated and regrown log has them."""
+    """Whether this cannot be the beginning of a log.
+
+    Runs of NUL do not count, a truncated and regrown log has them; nor do lines in UTF-16 between others.
+    """
     sample = head[:_SAMPLE].replace(b"\x00\x00", b"").lstrip(b"\x00")
+    if b"\x00" in sample:
+        sample = _UTF_16.sub(b"", sample)
     if not sample:
         return False
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
@@ -24,10 +32,25 @@ def is_binary(head: bytes) -> bool:
 
 def text_of(line: bytes) -> str:
     """A line as text, without its end, NULs and the mark in front; bytes that are not UTF-8 become U+FFFD."""
-    text = line.decode("utf-8", "replace").rstrip("\r\n")
+    text = line.decode("utf-8", "replace")
     if "\x00" in text:
         text = text.replace("\x00", "")
+    text = text.rstrip("\r\n")
     return text[1:] if text[:1] in ("\ufeff", "\x1e") else text
+
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape of JSON; `half` are those of half a character beyond U+FFFF, without the other half."""
+
+
+def whole_characters(text: str) -> str:
+    """JSON in which each escape of half a character is one of U+FFFD: shippers cut texts, and no UTF-8 can hold it."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return text
+    return _ESCAPE.sub(lambda escape: "\\ufffd" if escape["half"] else escape[0], text)
 
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -94,12 +94,16 @@ class Clock:
 
     def _with_year(self, local_ms: int, beside: int | None) -> int | None:
         """The year that brings a date nearest to its envelope's time, or to what else is known of the file."""
-        near = beside if beside is not None else self.profile.near_ms
-        if near is None:
-            return None
-        year = datetime.fromtimestamp(near / 1000, UTC).year
-        found = (_in_year(local_ms, each) for each in (year - 1, year, year + 1))
-        return min((each for each in found if each is not None), key=lambda each: abs(each - near), default=None)
+        return with_year(local_ms, beside if beside is not None else self.profile.near_ms)
+
+
+def with_year(local_ms: int, near: int | None) -> int | None:
+    """A time of 1972 in the year that brings it nearest to another time."""
+    if near is None:
+        return None
+    year = datetime.fromtimestamp(near / 1000, UTC).year
+    found = (_in_year(local_ms, each) for each in (year - 1, year, year + 1))
+    return min((each for each in found if each is not None), key=lambda each: abs(each - near), default=None)
 
 
 def _in_season(at: EpochMs, envelope_at: EpochMs | None) -> EpochMs:

@@ -37,7 +37,7 @@ def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | N
 def _entry(start: int, first: int, lines: list[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:
     try:
         value = yaml.load(b"".join(lines), _LOADER)  # noqa: S506 - the base loader makes nothing but texts
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return
     if isinstance(value, dict):
         yield start, first, "", value

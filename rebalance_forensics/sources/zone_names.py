@@ -10,12 +10,14 @@ _NAMED = {
     "PKT": 300, "SGT": 480, "HKT": 480, "JST": 540, "KST": 540, "AWST": 480, "ACST": 570, "AEST": 600, "AEDT": 660,
     "NZST": 720, "NZDT": 780,
 }  # fmt: skip
+_MOST_HOURS, _MINUTES_AN_HOUR = 18, 60
+"""What Java takes for an offset."""
 ZONE = r"(?:(?:UTC|GMT)?[+-]\d\d(?::?\d\d)?(?:\[[\w/+-]+\])?|Z|[A-Z]{2,4}T|UTC|MSK|MESZ|MEZ)(?![\w:])"
 """An offset, perhaps with the name behind it (`+01:00[Europe/Berlin]`), or a name."""
 
 
 def offset_of(zone: str | None) -> int | None:
-    """Minutes east of UTC of `Z`, `UTC`, `CEST`, `+02:00`, `+0200` or `+02`; None for nothing and for names of many."""
+    """Minutes east of UTC of `Z`, `UTC`, `CEST`, `+02:00`, `+0200` or `+02`; None for names of many and `+99:99`."""
     if not zone:
         return None
     if zone in _NAMED:
@@ -24,5 +26,7 @@ def offset_of(zone: str | None) -> int | None:
     digits = offset[1:].replace(":", "")
     if offset[:1] not in ("+", "-") or not digits.isdigit():
         return None
-    minutes = int(digits[:2]) * 60 + int(digits[2:] or 0)
-    return -minutes if offset[0] == "-" else minutes
+    hours, minutes = int(digits[:2]), int(digits[2:] or 0)
+    if hours > _MOST_HOURS or minutes >= _MINUTES_AN_HOUR:
+        return None
+    return (-1 if offset[0] == "-" else 1) * (hours * 60 + minutes)

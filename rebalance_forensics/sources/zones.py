@@ -15,6 +15,12 @@ from rebalance_forensics.sources.zone_names import offset_of
 QUARTER_MS = 15 * 60_000
 _FARTHEST = 14 * 60
 """Minutes that any zone is away from UTC at most (Kiribati)."""
+_WESTERNMOST = -12 * 60
+_PAST_THE_HOUR = frozenset({
+    *(-570, -270, -210, -150),  # the Marquesas, Venezuela until 2016, Newfoundland
+    *(210, 270, 330, 345, 390, 510, 525, 570, 630, 765, 825),  # Iran to Burma, North Korea, Australia, Chatham
+})  # fmt: skip
+"""The zones between full hours since there is Kafka, summer time with them."""
 _OFFSET = re.compile(r"(?:UTC|GMT)?(?P<offset>[+-]\d\d?(?::?\d\d)?)\Z")
 
 
@@ -68,9 +74,11 @@ def named(offset_minutes: int) -> str:
     return f"{sign}{abs(offset_minutes) // 60:02d}:{abs(offset_minutes) % 60:02d}"
 
 
-def offset_between(local_ms: int, utc_ms: int) -> int:
-    """How far a local clock is east of UTC, in minutes, to the nearest quarter of an hour."""
-    return round((local_ms - utc_ms) / QUARTER_MS) * 15
+def offset_between(local_ms: int, utc_ms: int) -> int | None:
+    """How far a local clock is east of UTC, in minutes; None where no zone is so far: lines that were shipped late."""
+    minutes = round((local_ms - utc_ms) / QUARTER_MS) * 15
+    in_use = minutes in _PAST_THE_HOUR or (minutes % 60 == 0 and _WESTERNMOST <= minutes <= _FARTHEST)
+    return minutes if in_use else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,9 @@ class Cast:
         self.kind = kind
         self.actors: list[Actor] = []
         self._by_key: dict[tuple[str, str], Actor] = {}
+        self._place_of: dict[Actor, int] = {}
+        self._named_so: dict[str, Actor] = {}
+        self._first_of_client: dict[str, Actor] = {}
         self._by_member: dict[str, Actor] = {}
         self._by_client: dict[str, list[Actor]] = defaultdict(list)
         self._by_instance: dict[str, Actor] = {}
@@ -103,7 +106,8 @@ class Cast:
             return None
         if member_id.startswith("?"):
             name = member_id[1:]
-            return next((a for a in self.actors if a.name == name or name in a.client_ids), None)
+            found = [who for first in (self._named_so, self._first_of_client) if (who := first.get(name)) is not None]
+            return min(found, key=self._place_of.__getitem__, default=None)
         known = self._by_member.get(member_id)
         return known or self._met_by_member_id(member_id)
 
@@ -175,7 +179,7 @@ class Cast:
             actor.threads.add(thread)
             client = streams_client(thread)
             if client:
-                actor.client_ids.add(client)
+                self._goes_by(actor, client)
                 process = process_of_streams_client(client)
                 if process:
                     actor.processes.add(process)
@@ -208,15 +212,24 @@ class Cast:
         if actor is None:
             actor = Actor(kind=kind, name=name)
             self._by_key[key] = actor
+            self._place_of[actor] = len(self.actors)
             self.actors.append(actor)
+            self._named_so.setdefault(name, actor)
             if place is not None:
                 self._by_place[place].append(actor)
         return actor
 
     def _owns_client(self, actor: Actor, client_id: str) -> None:
-        actor.client_ids.add(client_id)
+        self._goes_by(actor, client_id)
         if actor not in self._by_client[client_id]:
             self._by_client[client_id].append(actor)
+
+    def _goes_by(self, actor: Actor, client_id: str) -> None:
+        """Take in a client id of an actor; whoever was met first is found by it."""
+        actor.client_ids.add(client_id)
+        first = self._first_of_client.setdefault(client_id, actor)
+        if self._place_of[actor] < self._place_of[first]:
+            self._first_of_client[client_id] = actor
 
     def _owns_member(self, actor: Actor, member_id: str) -> None:
         actor.member_ids.add(member_id)
@@ -247,11 +260,10 @@ class Cast:
         return actor
 
     def _by_streams_client(self, client: str) -> Actor:
-        for actor in self.actors:
-            if client in actor.client_ids:
-                return actor
+        if (known := self._first_of_client.get(client)) is not None:
+            return known
         actor = self._add(("streams-client", client), "instance", client)
-        actor.client_ids.add(client)
+        self._goes_by(actor, client)
         return actor
 
     def seat(self, client_id: str, member_ids: Sequence[str]) -> None:
@@ -279,6 +291,11 @@ class Cast:
                 for actor, place in zip(namesakes, places, strict=True):
                     actor.has_namesakes = True
                     actor.name = next(iter(place)) if apart else min(actor.member_ids, default=actor.name)
+        self._name_anew()
+
+    def _name_anew(self) -> None:
+        """Find everybody by the name that they have now."""
+        self._named_so = {actor.name: actor for actor in reversed(self.actors)}
 
     def link(self, event: Event) -> None:
         """Take in what the coordinator tells of a member: its client id, host and instance."""
@@ -297,7 +314,15 @@ class Cast:
                 if actor is not None and event.client_id and is_bare_member_id(event.member or ""):
                     self._owns_client(actor, event.client_id)
                     if actor.name == event.member:
-                        actor.name = event.client_id
+                        self._rename(actor, event.client_id)
+
+    def _rename(self, actor: Actor, name: str) -> None:
+        if self._named_so.get(actor.name) is actor:
+            del self._named_so[actor.name]
+        actor.name = name
+        first = self._named_so.setdefault(name, actor)
+        if self._place_of[actor] < self._place_of[first]:
+            self._named_so[name] = actor
 
     def _described(self, event: MemberDescribed) -> None:
         """The member ids of KIP-1071 name nobody; the coordinator says once whose stream thread is behind each."""

@@ -19,6 +19,7 @@ from rebalance_forensics.timeline.clocks import FileClock, on_one_clock, read_cl
 from rebalance_forensics.timeline.coordinators import coordinators_of
 from rebalance_forensics.timeline.coverage import Coverage, coverage_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.failed_joins import without_failed_joins
 from rebalance_forensics.timeline.generations import Generations, generation_of, rebalance_of
 from rebalance_forensics.timeline.group_epochs import GroupEpochs, generations_of, rebalances_of
 from rebalance_forensics.timeline.in_time import NOTHING, InTime, Lasting
@@ -164,7 +165,7 @@ class Timeline:
 def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event] | Surroundings) -> Timeline:
     """Rebuild one group's history from its own events and those that name no group, sorted or not."""
     around = shared if isinstance(shared, Surroundings) else Surroundings(shared)
-    spoken = distinct(own)
+    spoken = without_failed_joins(distinct(own))
     unknown = [e for e in spoken if e.speaker.role == "unknown"]
     mine = with_roles(spoken, around.in_logs_of(unknown))
     beside = with_roles(around.beside(group, spoken), spoken)

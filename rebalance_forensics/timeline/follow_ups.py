@@ -23,6 +23,7 @@ REJOINS = ("member-rejoined", "leader-rejoined")
 def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event], mode: RebalanceMode = "unknown") -> None:
     """Write into each rebalance which kind of follow-up it is, if any."""
     told: InTime[Event] = InTime(e for e in events if e.at is not None and isinstance(e, TELLING))
+    assigned = InTime(e for e in told if isinstance(e, WorkerAssigned))
     previous: Rebalance | None = None
     for rebalance in rebalances:
         if previous is None and _opened_before(told, rebalance):
@@ -30,23 +31,24 @@ def mark_follow_ups(rebalances: Sequence[Rebalance], events: Sequence[Event], mo
             continue
         since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
         until = rebalance.started_at + 100
-        rebalance.followup = rebalance.followup or _kind(told, min(since, rebalance.started_at - 50), until)
+        rebalance.followup = rebalance.followup or _kind(told, assigned, min(since, rebalance.started_at - 50), until)
         if rebalance.followup is None and previous is not None and mode != "eager":
-            rebalance.followup = _hand_over(told, previous, rebalance)
+            rebalance.followup = _hand_over(assigned, previous, rebalance)
         previous = rebalance
 
 
 def _opened_before(told: InTime[Event], rebalance: Rebalance) -> bool:
     """Whether the coordinator's log begins after it was opened, so that what is told near it asks for the next."""
+    if any(isinstance(e, RebalanceStarted) for e in rebalance.events):
+        return False
     later = told.between(rebalance.started_at, rebalance.started_at + RECENT_MS)
-    opened = any(isinstance(e, RebalanceStarted) for e in rebalance.events)
-    return not opened and any(isinstance(e, RebalanceStarted) for e in later)
+    return any(isinstance(e, RebalanceStarted) for e in later)
 
 
-def _hand_over(told: InTime[Event], previous: Rebalance, rebalance: Rebalance) -> str | None:
+def _hand_over(assigned: InTime[WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
     """What was revoked is handed over; of Connect, workers' logs show whether anything was."""
-    given = told.between(rebalance.started_at - STOPS_WORK_MS, rebalance.started_at + AT_ONCE_MS)
-    given = [e for e in given if isinstance(e, WorkerAssigned) and e.generation == previous.generation]
+    given = assigned.between(rebalance.started_at - STOPS_WORK_MS, rebalance.started_at + AT_ONCE_MS)
+    given = [e for e in given if e.generation == previous.generation]
     return _after_revocation(given, rebalance) if given else _wordless_hand_over(previous, rebalance)
 
 
@@ -82,7 +84,7 @@ TELLING = (
 )
 
 
-def _kind(told: InTime[Event], since: int, until: int) -> str | None:
+def _kind(told: InTime[Event], assigned: InTime[WorkerAssigned], since: int, until: int) -> str | None:
     """The follow-up that began between `since` and `until`."""
     now = told.between(since - 50, until + 50)
     before = told.between(since - RECENT_MS, until)
@@ -102,7 +104,7 @@ def _kind(told: InTime[Event], since: int, until: int) -> str | None:
                     return kind
             case DelayedRebalance(phase="reached" | "expired"):
                 return "connect-delayed"
-    return _connect_delay(before, until)
+    return _connect_delay(assigned.between(since - RECENT_MS, until), until)
 
 
 def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
@@ -129,9 +131,9 @@ def _immediate(before: Sequence[Event], otherwise: str = "cooperative") -> str:
     return otherwise
 
 
-def _connect_delay(before: Sequence[Event], until: int) -> str | None:
+def _connect_delay(before: Sequence[WorkerAssigned], until: int) -> str | None:
     for event in before:
-        if not isinstance(event, WorkerAssigned) or not event.delay_ms or event.at is None:
+        if not event.delay_ms or event.at is None:
             continue
         if abs(event.at + event.delay_ms - until) <= NEAR_MS:
             return "connect-delayed"

@@ -9,6 +9,7 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.lanes import lanes_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity
 from rebalance_forensics.timeline.names import streams_client
+from rebalance_forensics.timeline.ownership import ownership_of
 
 SHOWN_SETTINGS = (
     "group.protocol", "session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records",
@@ -30,6 +31,7 @@ def history_of(timeline: Timeline) -> GroupHistory:
         coordinators=timeline.coordinators,
         generations=tuple(timeline.generations),
         pauses=tuple(timeline.pauses),
+        unread=tuple(ownership_of(timeline).spans),
         identities=tuple(_identity(timeline, a) for a in sorted(timeline.actors(), key=lambda a: (a.kind, a.name))),
         lanes=lanes_of(timeline),
         settings=tuple((k, timeline.settings[k]) for k in SHOWN_SETTINGS if k in timeline.settings),

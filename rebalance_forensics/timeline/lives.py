@@ -15,7 +15,6 @@ from rebalance_forensics.events.membership import (
     MemberIdIssued,
     MemberJoined,
     MemberLeft,
-    MemberLoaded,
     PendingMemberRemoved,
     PollTimeoutExpired,
     StaticMemberReplaced,
@@ -40,6 +39,7 @@ from rebalance_forensics.timeline.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.headcount import Headcount
 from rebalance_forensics.timeline.leaving import sent_before, why_left
+from rebalance_forensics.timeline.loaded_members import LoadedMembers
 from rebalance_forensics.timeline.names import name_in_member_id
 from rebalance_forensics.timeline.register import FUSE_MS, Register
 
@@ -62,6 +62,7 @@ class Lives(Register):
         self._away: dict[Actor, tuple[str, Event]] = {}
         self._epoch = 0
         self._headcount = Headcount()
+        self._loaded = LoadedMembers()
 
     def miss(self, missed: Missed) -> None:
         """Write off a member that did not take part, if nothing else has told that it went."""
@@ -95,11 +96,11 @@ class Lives(Register):
         if start is not None:
             self._started_anew(start, event)
         self._counted(event)
+        for loaded in self._loaded.hear(event, self._gone):
+            self._is_in(loaded.member, loaded)
         match event:
             case MemberIdIssued() | MemberJoined():
                 self._coordinator_took_in(event, event.member)
-            case MemberLoaded():
-                self._is_in(event.member, event)
             case RebalanceStarted():
                 self._rebalance_named(event)
             case MemberLeft():

@@ -72,6 +72,28 @@ class Pause:
     kind: PauseKind
 
 
+WhyUnread = Literal[
+    "revoked", "stopped", "dead", "frozen", "stuck", "cut-off", "fenced", "assignment-failed", "unassigned", "unknown"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadSpan:
+    """Nobody could read a partition: no owner, or one that was dead, frozen, stuck, cut off or evicted.
+
+    `client_id` is whose it was before, `ended_at` None while nobody has it. Where the begin is only known to lie
+    within a span, `certain` is False and `from_earliest` its begin.
+    """
+
+    partition: str
+    started_at: EpochMs
+    ended_at: EpochMs | None
+    client_id: str | None
+    why: WhyUnread
+    certain: bool = True
+    from_earliest: EpochMs | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorTerm:
     """A broker coordinated the group for a while."""
@@ -249,6 +271,7 @@ class GroupHistory:
     coordinators: tuple[CoordinatorTerm, ...]
     generations: tuple[Generation, ...]
     pauses: tuple[Pause, ...]
+    unread: tuple[UnreadSpan, ...] = ()
     identities: tuple[Identity, ...] = ()
     lanes: tuple[Lane, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()

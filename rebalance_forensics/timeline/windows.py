@@ -66,3 +66,145 @@ ARRIVED_MS = 1_000
 """A member that joined is counted this much later: its JoinGroup is answered first."""
 CLOSING_MS = 500
 """A member is on its way out this long before its departure is logged."""
+SHORTEST_UNREAD_MS = 100
+"""Spans without a reader that are shorter are not told (contract)."""
+BARRIER_MS = 6_000
+"""A member that polls hears of a rebalance at its next heartbeat (3 s unless set) and rejoins at its next poll."""
+HEARTBEAT_MS = 3_000
+"""heartbeat.interval.ms of the Java client unless set; others have the same or a little more."""
+AFTERMATH_MS = 1_500
+"""Members are given their partitions a little after the last line that an incident rests on."""
+REJECTED_AWAY_MS = 60_000
+"""A client that is turned away for good closes, is missed and perhaps started again by its supervisor within this."""
+REJECTED_STOP_MS = 1_000
+"""The thread that closes the client may log that just before the line which names the error."""
+DENIED_BEFORE_MS = 10_000
+"""A principal that may join but not read is a member for a few heartbeats before its first denial."""
+FENCED_AROUND_MS = 20_000
+"""A fenced member is missed, and its rival joins, within two sessions of kafka-python's or sarama's 10 s; those of
+Java are told of at once."""
+METADATA_AGE_MS = 330_000
+"""Clients see new topics up to metadata.max.age.ms (300 s by default) later, and rejoin at their next poll()."""
+PATTERN_MATCHED_MS = 60_000
+"""Where a member says that its subscription changed, a topic made within this is taken for the reason: a wider window
+would hold too many topics."""
+HANDED_OVER_MS = 3_000
+"""A cooperative member that revoked partitions rejoins at its next poll(): the second half of the same rebalance."""
+ASKED_AT_ONCE_MS = 1_000
+"""JoinGroup follows the line that gives its reason within a poll() of the loop, and its rebalance within a request."""
+SUBSCRIBED_BEFORE_MS = 30_000
+"""A topic that a member asked for is given to it in the rebalance that its JoinGroup starts: a loop that processes for
+half a minute between subscribe() and poll() is slow, but usual."""
+RESUBSCRIBED_MS = 10_000
+"""subscribe() is followed by the rejoin at the next poll(), and by the rebalance once all members have polled."""
+SETTLED_MS = 200
+"""Lines of one moment that reach the logs of several hosts one after the other."""
+ONE_METADATA_CHANGE_MS = 120_000
+"""Topics that are made by one script, and partitions added to several topics, are noticed within a few refreshes."""
+SAME_REJOIN_MS = 5_000
+"""A member's own line and its coordinator's line about one rejoin are apart by no more than the clocks of the hosts."""
+METADATA_NOTICED_MS = 10_000
+"""The coordinator of a KIP-848 group sees a changed topic at the next heartbeat of any member (5 s by default)."""
+COMMIT_REFUSED_MS = 10_000
+"""A broker that has just started does not know its partitions for a moment; its members' commits are refused too."""
+COMMIT_REPEATED_MS = 2_000
+"""A refused commit is repeated after retry.backoff.ms, at most a second (retry.backoff.max.ms)."""
+ONE_DELETION_MS = 60_000
+"""Commits of a deleted topic that are refused within a minute of each other (default.api.timeout.ms) are one story."""
+HELD_UP_MS = 30_000
+"""Members that stand still for longer than request.timeout.ms of every Java client are no longer a planned change."""
+ONE_CONFIG_CHANGE_MS = 60_000
+"""A script that submits connectors one after the other waits for a rebalance (a few seconds) between two requests."""
+CONFIG_NOTICED_MS = 3_000
+"""Workers read the config topic at once and rejoin at their next tick; all of them within this."""
+CONFIG_BEFORE_MS = 500
+"""The coordinator's line of a rebalance may be earlier than the worker's line that gives the reason: another clock."""
+ONE_REQUEST_MS = 2_999
+"""A member that moves or rejoins less than a KIP-848 heartbeat (3 s where it is set low) from a new epoch made it."""
+SOON_AFTER_MS = 5_000
+"""What a line announces, or an exception leads to, follows within this: one JoinGroup and its SyncGroup."""
+MOMENTS_BEFORE_MS = 2_000
+"""A request travels in a JoinGroup: the rebalance may begin on the broker before the line that tells of it is written,
+and clocks of hosts differ."""
+AROUND_MS = 15_000
+"""A dying thread, its consumer's LeaveGroup, its successor's join and the rebalance of both lie within this: closing a
+consumer and its tasks takes seconds, a join two requests."""
+TAKING_OVER_MS = 30_000
+"""What members ask for once they learn of a new endpoint comes within a request timeout."""
+STOPPING_MS = 20_000
+"""How long before its next start a Streams instance begins to stop: its tasks are closed and their state flushed."""
+THREAD_SWAP_MS = 2_000
+"""An uncaught exception handler adds the successor in the same call that ends the thread."""
+THREADS_BY_HAND_MS = 10_000
+"""removeStreamThread() says `removing`, and returns when the thread has stopped: within this of its end."""
+EXPIRY_SLACK_MS = 5_000
+"""A coordinator removes a member up to a heartbeat interval and its own tick after the session is over."""
+PROBING_INTERVAL_MS = 600_000
+"""probing.rebalance.interval.ms unless set (KIP-441)."""
+PROBING_REQUEST_MS = 60_000
+"""probing.rebalance.interval.ms may be set as low as this (its minimum), so who asked for the first probing rebalance
+did so no later before it."""
+SHUTTING_DOWN_MS = 120_000
+"""All instances of an application that was asked to stop are gone within this: each learns of it in the next rebalance
+and closes its tasks."""
+TOPICS_MISSED_MS = 60_000
+"""A leader that misses source topics tells the members in the next assignment, of which there is one a minute or so."""
+OBEYED_MS = 10_000
+"""A thread that receives the error code, or waited in vain, stops at once."""
+EXCEPTION_MS = 15_000
+"""An exception that ends a poll loop precedes the close by what the application takes to commit and clean up."""
+LONG_STOP_MS = 30_000
+"""A rebalance that lasts longer than a request timeout is felt by whoever waits for records, whatever caused it."""
+STEADY_MS = QUIET_MS
+"""Lines of a group over this long, without a rebalance among them, show that it is stable: heartbeats fail sooner."""
+CLOCK_SLACK_MS = 1_000
+"""Two lines about one step, one by the broker and one by a client, are written within this of each other: a round trip
+and what the clocks of two hosts differ by once they are set by each other."""
+SAME_STEP_MS = 200
+"""Two lines about one step that the same broker writes."""
+
+# The join barrier
+HEARTBEAT_INTERVAL_MS = 3_000
+"""heartbeat.interval.ms of every Java client unless set; others have the same or less."""
+INITIAL_DELAY_MS = 3_000
+"""group.initial.rebalance.delay.ms of every broker unless set."""
+BARRIER_ALLOWED_MS = 3_000
+"""Contract: a barrier is long when it stands this much longer than heartbeats and the initial delay explain."""
+START_UP_BARRIER_MS = 60_000
+"""While processes start, each newcomer prolongs the barrier: containers of one deployment come up within a minute."""
+LAST_JOIN_MS = 1_500
+"""The coordinator ends the barrier when the last JoinGroup arrives: whoever joined earlier was not waited for."""
+
+# The coordinator
+ALL_AT_ONCE_MS = 5_000
+"""Members notice a coordinator that died by their broken connections, and by their next heartbeat at the latest."""
+ONE_LOSS_MS = 15_000
+"""Losses of one coordinator follow each other within this: with its host gone, the connection set-up of a client times
+out after 10 s (socket.connection.setup.timeout.ms), and it asks again."""
+HAND_OVER_MS = 60_000
+"""What a broker logs of its stop and another of loading the group belongs to one move: from the stop to the fencing of
+a broker pass 9 s (broker.session.timeout.ms) or 18 s (zookeeper.session.timeout.ms), and large partitions load long."""
+STOP_TO_LOAD_MS = 30_000
+"""A move begins with the broker's stop when no more than a ZooKeeper session lies between it and the loading."""
+DENIED_MS = 10_000
+"""A client that is refused a group gives its coordinator up, and asks again after at most ten back-offs of 1 s."""
+AFTER_MOVE_MS = 20_000
+"""Members find a new coordinator and join again within this: a metadata refresh and a few back-offs."""
+WHOLE_CLUSTER_MS = 60_000
+"""Whoever shuts a cluster down tells all of its brokers to stop within this."""
+SESSION_END_MS = 1_500
+"""A session that restarts when its group is loaded ends exactly one session later, but for the time from the line about
+the group to the last of its members and for the tick of the coordinator's timer (200 ms)."""
+
+# The offsets topic
+OFFSETS_WRITE_MS = 5_000
+"""offsets.commit.timeout.ms of every broker unless set: how long a coordinator waits for a write to be replicated."""
+
+# The assignment
+ASSIGNED_LATE_MS = 1_500
+"""An assignor that ends this much before its session does has all but used it up; the heartbeat before it is not
+logged."""
+TOPICS_LATE_MS = 10_000
+"""Topics that are created along with an application appear within this; a group that waits longer was not meant to."""
+ONE_WAIT_MS = 60_000
+"""Members are told of missing topics at every heartbeat; a longer silence ends the wait."""

@@ -20,12 +20,7 @@ PACKAGE = ROOT / "rebalance_forensics"
 SOURCES = sorted(
     path for folder in ("rebalance_forensics", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
 )
-CAUSES = sorted(
-    path.stem
-    for room in ("causes", "rules")
-    for path in (PACKAGE / "diagnosis" / room).glob("*.py")
-    if path.stem != "__init__"
-)
+CAUSES = sorted(path.stem for path in (PACKAGE / "diagnosis" / "causes").glob("*.py") if path.stem != "__init__")
 CANNOT_BE_SHOWN_ALONE = {"unexplained"}
 """A cause without evidence of its own: no log is a sample of it."""
 

@@ -10,6 +10,7 @@ from tests.browser.conftest import Opener
 from tests.browser.looking import FIRST_PICTURE, on_mark, point, row_named, view_of
 from tests.report.building import crash_report, empty_report, healthy_report
 from tests.report.extremes import hostile_report, many_events, many_groups
+from tests.report.weighed import weighed_report
 
 pytestmark = pytest.mark.browser
 
@@ -242,6 +243,16 @@ def test_on_paper_everything_is_unfolded_and_nothing_asks_for_a_click(opened: Op
     assert one.page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_why_a_cause_was_found_is_folded_away_and_fits_when_it_is_unfolded(opened: Opener, width: int) -> None:
+    one = opened(weighed_report(), width=width)
+    table = one.page.locator("table.signs").first
+    assert table.is_hidden()
+    one.page.get_by_text("Why: 3 causes against 4 signs").first.click()
+    assert table.is_visible()
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 @pytest.mark.parametrize(
     ("name", "width", "scheme"), [("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 390, "light")]
 )
@@ -252,7 +263,9 @@ def test_the_page_fits_its_window(opened: Opener, name: str, width: int, scheme:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("report", [crash_report(), many_groups(12)], ids=["crash", "many-groups"])
+@pytest.mark.parametrize(
+    "report", [crash_report(), many_groups(12), weighed_report()], ids=["crash", "many-groups", "weighed"]
+)
 def test_axe_finds_nothing(opened: Opener, report: Report, scheme: str) -> None:
     assert violations(opened(report, color_scheme=scheme).page) == []
 

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.engine.discovery import all_causes
 from rebalance_forensics.diagnosis.follow_ups import FOLLOW_UPS
 from rebalance_forensics.diagnosis.kafka_settings import SETTINGS
 from rebalance_forensics.diagnosis.kips import KIPS
-from tests.conftest import Command
+from tests.conftest import SAMPLES, Command
 
 LINE = (
     "[2026-03-01 10:05:00,000] INFO [Consumer instanceId=i-1, clientId=c-1, groupId=payments] (Re-)joining group "
@@ -69,3 +69,25 @@ def test_an_empty_line_is_refused(command: Command) -> None:
 def test_what_a_line_means_fits_the_terminal(command: Command) -> None:
     text = command("explain", "--line", LINE).stdout
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_one_incident_is_explained_by_its_signs_and_their_lines(command: Command) -> None:
+    paused = SAMPLES / "process-pause"
+    done = command("explain", f"{paused}#d0192a85", "--engine", "local")
+    assert done.returncode == 0
+    assert done.stdout.startswith("WARNING  billing-v2  incident d0192a85")
+    assert "  process-  network-   process-\n  pause     partition  crash     sign\n" in done.stdout
+    assert "    node-3/app.log:113\n" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_an_incident_that_there_is_not_is_refused_with_those_there_are(command: Command) -> None:
+    done = command("explain", f"{SAMPLES / 'process-pause'}#nope", "--engine", "local")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has no incident 'nope'; its incidents: b62d5b1cd27e442b, d0192a8593e4517a" in done.stderr
+
+
+def test_why_an_incident_was_judged_so_is_printed_when_asked_for(command: Command) -> None:
+    done = command("analyze", SAMPLES / "process-pause", "--engine", "local", "--quiet", "--why")
+    assert "Why process-pause in billing-v2, incident d0192a8593e4517a\n" in done.stdout
+    assert "---       no new process started" in done.stdout

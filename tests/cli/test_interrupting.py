@@ -1,4 +1,4 @@
-"""Ctrl-C: one sentence, exit code 130, no traceback and no half file."""
+"""Ctrl-C and its like: one sentence, the exit code of the signal, no traceback and nothing left behind."""
 
 from __future__ import annotations
 
@@ -7,33 +7,94 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, SHORT_LOG, Command
 
+SAID = {
+    signal.SIGINT: "interrupted",
+    signal.SIGTERM: "told to end (SIGTERM)",
+    signal.SIGHUP: "its terminal is gone (SIGHUP)",
+}
+posix = pytest.mark.skipif(os.name != "posix", reason="no signals to send")
 
-@pytest.mark.skipif(os.name != "posix", reason="no signals to send")
-def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path: Path) -> None:
-    """It waits for the lines of standard input, which never end."""
-    target = tmp_path / "report.json"
-    running = subprocess.Popen(
-        [sys.executable, "-m", "rebalance_forensics", "analyze", "-", "--engine", "local", "--json", str(target)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+
+@contextmanager
+def waiting(spools: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A run that waits for the lines of standard input, which never end."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "rebalance_forensics", "analyze", "-", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(spools)},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         # A shell in the background has it ignored, and children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
-    )  # fmt: skip
-    until = time.monotonic() + 60
-    while not list(tmp_path.glob("*.stdin")) and time.monotonic() < until:
-        time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    ) as running:  # fmt: skip
+        assert running.stdin
+        running.stdin.write(SHORT_LOG)
+        running.stdin.flush()
+        until = time.monotonic() + 60
+        while not list(spools.rglob("*.stdin")) and time.monotonic() < until:
+            time.sleep(0.05)
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+@posix
+@pytest.mark.parametrize("number", SAID)
+def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    with waiting(tmp_path, "--engine", "local", "--json", str(tmp_path / "report.json")) as running:
+        running.send_signal(number)
+        out, err = running.communicate(timeout=60)
     assert out == ""
-    assert err == "rebalance-forensics: interrupted; run it again for a whole result.\n"
-    assert running.returncode in (130, -signal.SIGINT)
+    assert err == f"rebalance-forensics: {SAID[number]}; run it again for a whole result.\n"
+    assert running.returncode == 128 + number
     assert list(tmp_path.iterdir()) == []
+
+
+@posix
+@pytest.mark.spark
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_spark_ends_with_the_command_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    with waiting(tmp_path, "--engine", "spark") as running:
+        until = time.monotonic() + 60
+        while not list(tmp_path.rglob("jvm.log")) and time.monotonic() < until:
+            time.sleep(0.05)
+        running.send_signal(number)
+        out, err = running.communicate(timeout=60)
+    assert (out, running.returncode) == ("", 128 + number)
+    assert err == f"rebalance-forensics: {SAID[number]}; run it again for a whole result.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@posix
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system tells nothing of its processes")
+def test_what_a_killed_run_left_goes_with_the_next(command: Command, tmp_path: Path) -> None:
+    spools = tmp_path / "spools"
+    (spools / "rebalance-forensics-of-somebody").mkdir(parents=True)
+    with waiting(spools, "--engine", "local") as running:
+        running.kill()
+    assert list(spools.rglob("*.stdin"))
+    done = command("analyze", "-", "--engine", "local", input=SHORT_LOG, env={**os.environ, "TMPDIR": str(spools)})
+    assert done.returncode == 0
+    assert [left.name for left in spools.iterdir()] == ["rebalance-forensics-of-somebody"]
+
+
+@posix
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    """As nohup asks for it."""
+    asked = "import signal; from rebalance_forensics.process.stop_signals import heeded\n"
+    asked += "with heeded():\n    print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)"
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )  # fmt: skip
+    assert done.stdout == "True\n"
 
 
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
@@ -42,4 +103,4 @@ def test_standard_input_is_not_kept(command: Command, tmp_path: Path, engine: st
     spools.mkdir()
     done = command("analyze", "-", "--engine", engine, input=SHORT_LOG, env={**os.environ, "TMPDIR": str(spools)})
     assert done.returncode == 0
-    assert list(spools.glob("*.stdin")) == []
+    assert list(spools.iterdir()) == []

@@ -30,7 +30,7 @@ STEPS = list(steps())
 
 def test_the_tour_has_its_steps() -> None:
     named = [line.split()[1] for line, _ in STEPS]
-    assert named == ["analyze", "explain", "timeline", "whois", "compare", "analyze", "analyze"]
+    assert named == ["analyze", "analyze", "explain", "timeline", "whois", "compare", "analyze", "analyze"]
 
 
 @pytest.mark.parametrize(("line", "shown"), STEPS, ids=[line for line, _ in STEPS])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,8 +26,30 @@ def test_a_disk_that_is_full(command: Command, logs: Path, option: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "rebalance-forensics: cannot write /dev/full: no space left on device; "
-        "choose another place or make this one writable\n"
+        "free some space there or choose another place\n"
     )
+
+
+def no_file_beyond(size: int) -> Callable[[], None]:
+    """A limit as a full disk sets it: the first bytes of a file are written, the rest is not."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.mark.parametrize("option", ["--json={}/new", "--html={}/old", "--export=markdown={}/new", "--events={}/e"])
+def test_a_file_that_does_not_fit_is_not_left_half(logs: Path, tmp_path: Path, option: str) -> None:
+    outputs = tmp_path / "outputs"
+    outputs.mkdir()
+    (outputs / "old").write_text("of yesterday")
+    (tmp_path / "cache").mkdir()
+    done = subprocess.run(
+        [*PROGRAM, "analyze", str(logs), "--engine", "local", option.format(outputs)], capture_output=True, text=True,
+        check=False, preexec_fn=no_file_beyond(100), env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"rebalance-forensics: cannot write {outputs}/")
+    assert done.stderr.endswith("; free some space there or choose another place\n")
+    assert [path.name for path in outputs.rglob("*") if path.is_file()] == ["old"]
+    assert (outputs / "old").read_text() == "of yesterday"
 
 
 @needs_full
@@ -69,10 +93,13 @@ def test_events_are_written_whole_or_not_at_all(command: Command, logs: Path, tm
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_without_permission_is_named_before_anything_is_read(command: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--html={}/report.html", "--events={}/deep/er", "--tables={}"])
+def test_a_directory_without_permission_is_named_before_anything_is_read(
+    command: Command, tmp_path: Path, option: str
+) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o555)
-    done = command("analyze", "nowhere/", "--engine", "local", "--html", closed / "report.html")
+    done = command("analyze", "nowhere/", "--engine", "local", option.format(closed))
     assert done.returncode == 2
     assert "permission denied" in done.stderr
 

@@ -121,3 +121,27 @@ def test_before_2_5_only_the_application_tells_that_the_assignor_threw() -> None
     story.says("01:10:09.000", expired)
     assert story.causes() == ["assignment-failure"]
     assert story.blamed() == ["c-1"]
+
+
+def stuck(until: str) -> Story:
+    """The leader joins generation 3 and never delivers its assignment; the coordinator's log goes on."""
+    story = comes(Story(seen="brokers").formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    story.broker("01:20:00.000", story.words.preparing(2, story.words.adding(member_id("c-4"))))
+    story.broker("01:20:03.000", story.words.stabilized(3, 4))
+    return story.broker(until, story.words.introduced(member_id("c-5")))
+
+
+def test_one_generation_that_never_gets_its_assignment_is_no_scale_out_but_a_fault_that_goes_on() -> None:
+    found = next(i for i in stuck("01:25:00.000").incidents() if i.root_causes[0].cause == "assignment-failure")
+    assert found.severity == "critical"
+    assert found.ongoing
+
+
+def test_a_generation_without_an_assignment_for_less_than_a_session_is_on_its_way() -> None:
+    assert "assignment-failure" not in stuck("01:20:20.000").causes()
+
+
+def test_an_assignor_that_throws_once_and_ends_all_reading_is_critical_and_goes_on() -> None:
+    found = next(i for i in throws(1).incidents() if i.root_causes[0].cause == "assignment-failure")
+    assert found.severity == "critical"
+    assert found.ongoing

@@ -50,3 +50,9 @@ def test_the_denial_of_another_group_in_the_same_process_is_not_this_groups() ->
     thrown = "Stopping\norg.apache.kafka.common.errors.GroupAuthorizationException: " + DENIED_GROUP
     story.line("c-1/app.log", "01:10:00.000", thrown.replace("payments", "reports"), level="ERROR", logger="com.acme.W")
     assert story.causes() == []
+
+
+def test_the_advice_names_what_find_coordinator_needs_first() -> None:
+    story = Story().formed("c-1", "c-2").started("c-3", "01:10:00.000")
+    story.client("c-3", "01:10:00.500", DENIED, level="ERROR", logger="org.apache.kafka.clients.Metadata")
+    assert "DESCRIBE and READ on the group" in story.the_incident().root_causes[0].advice[0].action

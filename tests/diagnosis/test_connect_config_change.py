@@ -81,3 +81,8 @@ def test_a_rejoin_for_which_nothing_was_revoked_is_unexplained_and_says_who_rejo
     story = revoking("")
     assert story.causes() == ["scale-out", "unexplained"]
     assert f"its leader {member_id('connect-1', 1)} rejoined" in story.incidents()[1].summary
+
+
+def test_the_advice_asks_for_no_batch_that_connects_rest_interface_does_not_have() -> None:
+    (advice,) = cluster("sink-a").the_incident().root_causes[0].advice
+    assert advice.action == "Submit changes together, or stop the loop that rewrites configurations."

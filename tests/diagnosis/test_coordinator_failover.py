@@ -114,3 +114,31 @@ def test_a_frozen_coordinator_that_wakes_up_and_cannot_write_has_lost_the_group_
     lost = "Failed to write empty metadata for group payments: This is not the correct coordinator."
     story.broker("01:10:40.000", f"[GroupCoordinator 2]: {lost}", 2, GC)
     assert story.causes() == ["coordinator-failover"]
+
+
+def lost_in_the_move(expired_at: str) -> Story:
+    """The group's broker stopped, another loaded the group, and c-2 sends that one no heartbeat: session 10 s."""
+    story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
+    for client in ("c-1", "c-2"):
+        member = f"memberId={story.id_of(client)}, groupInstanceId=None, clientId={client}, clientHost=/10.0.0.7"
+        timeouts = "sessionTimeoutMs=10000, rebalanceTimeoutMs=20000, supportedProtocols=List(range)"
+        loaded = f"Loaded member MemberMetadata({member}, {timeouts}) in group payments with generation 1"
+        story.broker("01:10:05.000", f"{loaded}.", 3, "kafka.coordinator.group.GroupMetadata$")
+    story.broker("01:10:05.020", "[GroupCoordinator 3]: Loading group metadata for payments with generation 1", 3, GC)
+    story.coordinator = 3
+    gone = story.id_of("c-2")
+    story.says(expired_at, f"Member {gone} in group payments has failed, removing it from the group")
+    story.broker(expired_at, story.words.preparing(1, f"removing member {gone} on heartbeat expiration"))
+    story.generation = 2
+    story.broker(expired_at.replace(".100", ".900"), story.words.stabilized(2, 1))
+    return story.goes_on("01:12:00.000")
+
+
+def test_a_member_that_expires_one_session_after_the_group_was_loaded_was_lost_in_the_move() -> None:
+    story = lost_in_the_move("01:10:15.100")
+    assert story.causes() == ["coordinator-failover"]
+    assert 2 in story.the_incident().generations
+
+
+def test_a_member_that_expires_at_another_time_has_its_own_cause() -> None:
+    assert "process-crash" in lost_in_the_move("01:10:50.100").causes()

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from tests.story import Story
+import pytest
+
+from tests.epochs import HEARTBEAT, EpochStory
+from tests.story import Side, Story
 
 REFUSED = (
     "JoinGroup failed due to fatal error: The group member's supported protocols are incompatible with those of "
@@ -24,3 +27,46 @@ def test_it_needed_no_rebalance() -> None:
 
 def test_members_that_agree_are_not_suspected() -> None:
     assert Story().formed("c-1", "c-2").causes() == []
+
+
+NOT_ALLOWED = "Cannot upgrade classic group payments to consumer group because online upgrade is disabled."
+NO_CONSUMER_GROUP = (
+    "ConsumerGroupHeartbeatRequest failed due to unexpected error GROUP_ID_NOT_FOUND: Group payments is not a consumer "
+    "group."
+)
+
+
+def migration_refused(seen: Side) -> EpochStory:
+    """The first member of the consumer protocol comes to a classic group, and the policy of the brokers forbids it."""
+    story = EpochStory(release=(4, 1), seen=seen)
+    for second, client in enumerate(("c-1", "c-2")):
+        story.started(client, f"00:59:5{second}.000")
+    Story.rebalanced(story, "01:00:00.000", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"], takes_ms=3_000)
+    story.started("c-3", "01:09:58.000", group_protocol="consumer")
+    story.moves("c-3", "01:10:00.000", "UNSUBSCRIBED", "JOINING", 0)
+    story.broker("01:10:00.010", f"[GroupCoordinator id=2 topic=__consumer_offsets partition=13] {NOT_ALLOWED}")
+    story.client("c-3", "01:10:00.030", NO_CONSUMER_GROUP, level="ERROR", logger=HEARTBEAT)
+    return story
+
+
+@pytest.mark.parametrize(("seen", "blamed"), [("both", "c-3"), ("brokers", "payments"), ("clients", "c-3")])
+def test_a_consumer_protocol_member_that_the_migration_policy_keeps_out_is_no_scaling(seen: Side, blamed: str) -> None:
+    story = migration_refused(seen)
+    assert story.causes() == ["inconsistent-protocol"]
+    assert story.blamed() == [blamed]
+    assert "group.consumer.migration.policy" in story.the_incident().root_causes[0].advice[0].action
+
+
+def test_a_classic_group_that_takes_in_its_first_consumer_protocol_member_says_who_came() -> None:
+    story = EpochStory(release=(4, 1), seen="brokers")
+    Story.rebalanced(story, "01:00:00.000", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"], takes_ms=3_000)
+    story.group_says("01:10:00.010", "Converted the classic group to a consumer group.")
+    story.joins("c-3", "01:10:00.012")
+    assert story.causes() == ["scale-out"]
+
+
+def test_a_group_that_stays_on_the_consumer_protocol_turns_nobody_away() -> None:
+    story = Story(release=(4, 1)).formed("c-1", "c-2")
+    kept = "Cannot downgrade consumer group payments to classic group because its online downgrade is disabled."
+    story.broker("01:10:00.010", f"[GroupCoordinator id=2 topic=__consumer_offsets partition=13] {kept}")
+    assert story.causes() == []

@@ -103,3 +103,27 @@ def test_a_coordinator_that_answers_and_refuses_every_commit_for_long_cannot_wri
 
 def test_a_coordinator_that_is_not_available_for_a_moment_moves() -> None:
     assert "offsets-topic-unavailable" not in commits_refused(lasting=3).causes()
+
+
+def test_a_coordinator_that_moves_while_nothing_can_be_written_is_part_of_the_same_outage() -> None:
+    story = cannot_write()
+    loading = "[GroupCoordinator 3]: Loading group metadata for payments with generation 5"
+    story.broker("01:10:02.500", loading, 3, "kafka.coordinator.group.GroupCoordinator")
+    assert story.causes() == ["offsets-topic-unavailable"]
+    later = cannot_write()
+    later.broker("01:30:02.500", loading, 3, "kafka.coordinator.group.GroupCoordinator")
+    assert "coordinator-failover" in later.causes()
+
+
+def test_an_outage_goes_on_while_its_replica_is_away_however_rarely_the_group_writes() -> None:
+    story = Story().formed("c-1", "c-2")
+    shrink = "[Partition __consumer_offsets-13 broker=2] Shrinking ISR from 2,3 to 2. Leader: (highWatermark: 5, "
+    shrink += "endOffset: 6). Out of sync replicas: (brokerId: 3, endOffset: 5)."
+    story.broker("01:05:00.000", shrink, logger="kafka.cluster.Partition")
+    failure = (
+        f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {member_id('c-1')})"
+    )
+    for at in ("01:10:00.000", "01:20:00.000", "01:30:00.000"):
+        story.rebalanced(at, failure, ["c-1", "c-2"])
+    assert story.causes() == ["offsets-topic-unavailable"]
+    assert story.blamed() == ["broker-3"]

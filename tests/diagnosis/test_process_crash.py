@@ -99,7 +99,7 @@ def test_processes_that_die_within_seconds_die_of_one_cause(*, restarted: bool) 
     story = blackout(restarted=restarted)
     assert story.causes() == ["process-crash"]
     assert story.blamed() == ["c-2", "c-3", "c-4"]
-    assert "c-3, c-4" in story.the_incident().root_causes[0].narrative
+    assert story.the_incident().root_causes[0].affected == ("c-3", "c-4")
     assert story.the_incident().summary.endswith(" 2 other members were affected as well.")
 
 

@@ -91,3 +91,27 @@ def test_a_member_that_only_heartbeats_while_the_others_wait_is_blamed_though_th
 
 def test_a_rebalance_that_has_only_begun_when_the_logs_end_waits_for_nobody_yet() -> None:
     assert "rebalance-straggler" not in unended((3, 9), "both", 8).causes()
+
+
+LOST = (
+    "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator "
+    "unavailable. isDisconnected: true. Rediscovery will be attempted."
+)
+
+
+def test_members_that_ask_for_their_coordinator_in_vain_hold_nothing_up() -> None:
+    story = late(30)
+    for second in range(2, 28, 2):
+        story.client("c-2", f"01:10:{second:02}.500", LOST)
+    assert "rebalance-straggler" not in story.causes()
+
+
+def test_a_lost_coordinator_that_was_found_at_once_excuses_no_straggler() -> None:
+    story = late(30)
+    story.client("c-2", "01:10:02.500", LOST)
+    story.client("c-2", "01:10:02.700", "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)")
+    assert story.causes() == ["rebalance-straggler"]
+
+
+def test_a_rebalance_that_has_not_ended_when_the_logs_do_goes_on() -> None:
+    assert unended((3, 9), "both", 20).the_incident().ongoing

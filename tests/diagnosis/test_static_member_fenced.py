@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnosis.statics import replaced, said_by_static, static_group
 from tests.epochs import HEARTBEAT, three_members
-from tests.kafka_words import member_id
+from tests.kafka_words import CONSUMER, member_id
 from tests.story import Story
 
 
@@ -82,3 +84,52 @@ def test_under_the_consumer_protocol_the_second_process_is_turned_away() -> None
     assert story.the_incident().summary == (
         "Two live members used group.instance.id pod-3: the coordinator refused the second while the first lived."
     )
+
+
+FENCED = (
+    "The broker rejected this static consumer since another consumer with the same group.instance.id has registered "
+    "with a different member.id."
+)
+
+
+def client_says(message: str, *, instance: str = "", level: str = "ERROR", logger: str = CONSUMER) -> Story:
+    """The last line of a client's log, the only one at hand."""
+    story = Story(seen="clients")
+    story.line("node-2/app.log", "01:00:00.000", "[Consumer clientId=c-2, groupId=payments] (Re-)joining group")
+    said = f"[Consumer {instance}clientId=c-2, groupId=payments] {message}"
+    return story.line("node-2/app.log", "01:10:01.000", said, level=level, logger=logger)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"JoinGroup failed due to fatal error: {FENCED}",
+        f"Offset commit failed on partition orders-0 at offset 42: {FENCED}",
+        "Received fatal exception: group.instance.id gets fenced",
+    ],
+)
+def test_a_log_that_ends_with_the_fence_is_enough_whether_it_names_the_instance_or_not(message: str) -> None:
+    story = client_says(message)
+    assert story.causes() == ["static-member-fenced"]
+    assert story.blamed() == ["c-2"]
+    assert story.the_incident().root_causes[0].confidence == 0.9
+    assert client_says(message, instance="instanceId=pod-2, ").blamed() == ["pod-2"]
+
+
+def test_a_member_of_the_consumer_protocol_may_have_been_removed_before_it_was_fenced() -> None:
+    removed = (
+        "ConsumerGroupHeartbeatRequest failed due to fenced instance id pod-2: Static member fenced. This is expected "
+        "in the case that the member was removed from the group by an admin client, and another member joined using "
+        "the same group instance id."
+    )
+    story = client_says(removed, instance="instanceId=pod-2, ", logger=HEARTBEAT)
+    assert story.causes() == ["static-member-fenced"]
+    assert story.the_incident().root_causes[0].confidence == 0.75
+    assert "coordinator" in story.the_incident().would_decide[0].needs
+
+
+def test_brokers_alone_show_the_fence_of_a_member_they_know() -> None:
+    story = fenced()
+    brokers = Story(events=[e for e in story.events if e.speaker.role == "broker"])
+    assert brokers.causes() == ["static-member-fenced"]
+    assert brokers.the_incident().root_causes[0].confidence == 0.97

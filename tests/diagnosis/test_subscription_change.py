@@ -51,9 +51,14 @@ def test_the_first_subscription_is_no_change() -> None:
 def test_a_leader_that_rejoins_without_a_word_and_without_a_changed_topic_may_have_subscribed_anew() -> None:
     story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
     story.rebalanced("01:10:00.010", f"leader {story.id_of('c-1')} re-joining group during Stable", ["c-1", "c-2"])
-    (cause,) = story.the_incident().root_causes
+    incident = story.the_incident()
+    cause, *rivals = incident.root_causes
     assert cause.cause == "subscription-change"
     assert cause.confidence < 0.6
+    assert {rival.cause for rival in rivals} == {"topic-metadata-change", "enforced-rebalance"}
+    asked = {need.needs for need in incident.would_decide}
+    assert "the log of client c-1" in asked
+    assert any("controller" in need for need in asked)
 
 
 @pytest.mark.parametrize("seen", ["both", "clients"])

@@ -1,5 +1,11 @@
 from __future__ import annotations
 
+from rebalance_forensics.diagnosis.engine.contest import consequences_of, contest
+from rebalance_forensics.diagnosis.engine.weighing import Weighed
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.model import Culprit
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.facts import Departure, Fact
 from tests.diagnosis.threads import Application, shop
 from tests.kafka_words import member_id
 
@@ -45,3 +51,36 @@ def test_threads_that_leave_soon_after_their_group_was_born_replace_nobody() -> 
     for member in members:
         story.broker("01:00:06.400", story.words.left(member))
     assert "thread-replacement" not in story.causes()
+
+
+def test_a_flap_that_follows_from_replaced_threads_is_told_with_them() -> None:
+    replacement = _told_of("thread-replacement", 2)
+    others = _told_of("scaling-flap", 1).hypothesis.explains
+    flap = _weighed("scaling-flap", (*replacement.hypothesis.explains, *others), odds=4)
+    outcome = contest([flap, replacement], consequences_of({"thread-replacement": ["scaling-flap"]}))
+    assert outcome.standing == [replacement]
+    assert outcome.explains[id(flap.hypothesis.explains[-1])] is replacement
+
+
+def test_a_flap_of_somebody_else_is_told_beside_replaced_threads() -> None:
+    replacement = _told_of("thread-replacement", 2)
+    others = _told_of("scaling-flap", 1).hypothesis.explains
+    flap = _weighed("scaling-flap", (*replacement.hypothesis.explains, *others), odds=4, name="node-3")
+    outcome = contest([flap, replacement], consequences_of({"thread-replacement": ["scaling-flap"]}))
+    assert set(map(id, outcome.standing)) == {id(flap), id(replacement)}
+
+
+def _told_of(cause: str, number: int) -> Weighed:
+    actor = Actor(kind="instance", name="node-2")
+    return _weighed(cause, tuple(Departure(actor, f"m-{i}", i + 1) for i in range(number)), odds=5)
+
+
+def _weighed(cause: str, explains: tuple[Fact, ...], *, odds: int, name: str = "node-2") -> Weighed:
+    hypothesis = Hypothesis(
+        because=(dying(thread_replaced=True).events[0],),
+        culprits=(Culprit(kind="instance", name=name),),
+        narrative="It happened.",
+        severity="warning",
+        explains=explains,
+    )
+    return Weighed(cause=cause, hypothesis=hypothesis, answers=(), odds=odds)

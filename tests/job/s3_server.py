@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-MODULE = "github.com/versity/versitygw@v1.8.0"
+MODULE = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 INSTALLED = Path(tempfile.gettempdir()) / "rebalance-forensics-go"
 KEY, SECRET = "test-key", "test-secret"
 NOBODY = 65534
@@ -66,9 +66,12 @@ def serving(bucket: str) -> Iterator[tuple[Path, int]]:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=root,
             env={"PATH": os.environ["PATH"], "HOME": str(root)}, user=NOBODY if os.getuid() == 0 else None,
         ) as process:  # fmt: skip
-            _wait_for(port)
-            yield root / "data" / bucket, port
-            process.terminate()
+            try:
+                _wait_for(port)
+                yield root / "data" / bucket, port
+            finally:
+                # Else a test that fails would wait for the server's end for ever.
+                process.terminate()
     finally:
         shutil.rmtree(root, ignore_errors=True)
 

@@ -10,6 +10,7 @@ import pytest
 
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.run import Outcome
+from rebalance_forensics.job.running import run_job
 from rebalance_forensics.job.streaming import follow
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import OnSpark
@@ -32,8 +33,9 @@ def read(spark: SparkSession, logs: Path, tmp_path: Path) -> Follow:
     def read(then: Callable[[Outcome], None] | None = None) -> list[Outcome]:
         given = ["--input", str(logs), "--output", str(tmp_path / "tables"), "--since", SINCE, "--until", UNTIL]
         outcomes: list[Outcome] = []
+        engine, take = OnSpark(session=spark, workers=2), then or outcomes.append
         options = parse([*given, "--stream", "available-now"]).options
-        follow(options, OnSpark(session=spark, workers=2), then or outcomes.append)
+        follow(options, engine, lambda whole, ahead: take(run_job(whole, engine, ahead)))
         return outcomes
 
     return read

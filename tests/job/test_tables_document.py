@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
+import pyarrow as pa
+
+from rebalance_forensics.job.alerting import state_of
 from rebalance_forensics.pipeline.tables.describing import described
-from rebalance_forensics.pipeline.tables.schemas import PUBLIC, SCHEMA_VERSION, plain
+from rebalance_forensics.pipeline.tables.rows import incident_row
+from rebalance_forensics.pipeline.tables.schemas import INCIDENTS, PUBLIC, SCHEMA_VERSION, plain
 from tests.conftest import ROOT
 from tests.job.conftest import TABLES
+from tests.report.weighed import a_weighed_crash, an_open_case
 
 FROZEN = {
     "events": "b853a6de",
     "generations": "c8c1fe50",
     "pauses": "988bc5cd",
-    "incidents": "50e56b2a",
+    "incidents": "b94a23b8",
     "findings": "27cea909",
-    "inputs": "33e3f339",
+    "inputs": "be9ed5d2",
     "runs": "c07415bf",
 }
 
@@ -32,3 +38,20 @@ def test_schemas_are_frozen() -> None:
 
 def test_all_tables_are_compared_in_these_tests() -> None:
     assert set(PUBLIC) - {"runs"} == set(TABLES) - {"_pending"}
+
+
+def test_an_incident_keeps_what_was_ruled_out_and_what_would_decide() -> None:
+    rows = [incident_row(one) for one in (a_weighed_crash(), an_open_case())]
+    crash, open_case = pa.Table.from_pylist(rows, schema=plain(INCIDENTS.schema)).to_pylist()
+    pause, partition = crash["ruled_out"]
+    assert (pause["sign"], pause["evidence"]) == ("not-back-yet", [])
+    assert pause["looked_in"][0]["path"] == "broker-1/server.log"
+    assert partition["evidence"][0]["line"] == 812
+    assert open_case["would_decide"][0]["between"] == ["process-crash", "network-partition"]
+    assert open_case["would_decide"][0]["who"] == "payments-2"
+
+
+def test_a_rival_that_comes_or_goes_is_no_reason_to_tell_of_an_incident_again() -> None:
+    case = an_open_case()
+    assert state_of(case) == state_of(replace(case, root_causes=case.root_causes[:1]))
+    assert state_of(case) != state_of(replace(case, root_causes=case.root_causes[1:]))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+
+import pytest
+
 from rebalance_forensics.pipeline.planning import deal, portions_of, weight
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile
@@ -15,18 +20,46 @@ def split(size: int, name: str = "a.log") -> Split:
 
 def test_every_split_is_dealt_once() -> None:
     splits = [split(n, f"{n}.log") for n in range(20)]
-    dealt = [one for portion in deal(splits, 3) for one in portion]
+    dealt = [one for portion in deal(splits, 3, workers=1) for one in portion]
     assert sorted(dealt, key=lambda s: s.file.size) == splits
 
 
 def test_a_large_file_is_outweighed_by_many_small_ones() -> None:
-    portions = deal([split(100, "large"), *(split(10, f"small-{n}") for n in range(10))], 2)
+    portions = deal([split(100, "large"), *(split(10, f"small-{n}") for n in range(10))], 2, workers=2)
     assert sorted(sum(map(weight, portion)) for portion in portions) == [100, 100]
 
 
+def in_archives(archives: int, members: int) -> list[Split]:
+    """Logs of packed archives, of all sizes."""
+    files = [
+        InputFile(path=f"{a}.tgz!/{m}.log", location=f"/{a}.tgz", members=(f"{m}",), size=10 + 7 * m, in_packed=True)
+        for a in range(archives)
+        for m in range(members)
+    ]
+    return [Split(file=file, profile=FileProfile(), index=0) for file in files]
+
+
+def times_unpacked(portions: Sequence[Sequence[Split]]) -> int:
+    """A task keeps the archive that it read last."""
+    return sum(len(list(groupby(portion, key=lambda s: s.file.location))) for portion in portions)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_what_lies_in_a_packed_archive_is_read_in_one_go(workers: int) -> None:
+    splits = in_archives(20, 50)
+    portions = deal(splits, 16 * workers, workers=workers)
+    assert sum(map(len, portions)) == len(splits)
+    assert times_unpacked(portions) <= 20 + workers
+
+
+def test_one_large_archive_is_shared_by_all_workers_and_unpacked_by_each_once() -> None:
+    portions = deal(in_archives(1, 1000), 64, workers=4)
+    assert (len(portions), times_unpacked(portions)) == (4, 4)
+
+
 def test_no_task_is_left_without_a_split() -> None:
-    assert len(deal([split(1)], 8)) == 1
-    assert deal([], 8) == ()
+    assert len(deal([split(1)], 8, workers=8)) == 1
+    assert deal([], 8, workers=8) == ()
 
 
 def test_a_hundred_thousand_small_files_share_few_tasks() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from rebalance_forensics.pipeline.line_numbers import LinesBefore
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze_keeping
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.timeline.model import Evidence
+from tests.conftest import SAMPLES
 
 
 def split(start: int, lines: int, path: str = "server.log") -> SplitStats:
@@ -23,3 +26,19 @@ def test_lines_of_a_later_split_count_on_from_the_splits_before() -> None:
 def test_other_files_do_not_count() -> None:
     before = LinesBefore([split(0, 10, "other.log"), split(0, 5), split(100, 5)])
     assert before.corrected(evidence(150, 2)).line == 7
+
+
+def test_lines_that_rule_a_cause_out_are_numbered_as_in_the_file_however_it_is_cut() -> None:
+    options = AnalyzeOptions(engine="local", split_bytes=3_000)
+    sample = SAMPLES / "process-pause"
+    report = analyze_keeping([str(sample)], options, keep_events=False).report
+    lines = [line for incident in report.incidents for other in incident.ruled_out for line in other.evidence]
+    assert {line.path for line in lines} == {"node-3/app.log"}
+    lines += [line for incident in report.incidents for row in incident.signs for line in row.evidence]
+    assert {line.path for line in lines} >= {"node-3/app.log", "broker-2/server.log"}
+    assert all((sample / line.path).stat().st_size > 2 * options.split_bytes for line in lines)
+    for line in lines:
+        whole = (sample / line.path).read_bytes()
+        first = line.text.splitlines()[0].encode()
+        assert whole[line.byte_offset :].startswith(first)
+        assert whole[: line.byte_offset].count(b"\n") + 1 == line.line

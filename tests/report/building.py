@@ -14,6 +14,7 @@ from rebalance_forensics.diagnosis.model import (
     KnownBug,
     RootCause,
     RuledOut,
+    SearchedLog,
     WhatIf,
 )
 from rebalance_forensics.records import EpochMs
@@ -209,6 +210,38 @@ def payments() -> GroupHistory:
     )
 
 
+def the_neighbours() -> tuple[RuledOut, ...]:
+    """Rule out what looks like a crash: once by a search, once by a line."""
+    return (
+        RuledOut(
+            cause="process-pause",
+            why="it had not come back when the logs end",
+            sign="not-back-yet",
+            looked_in=(SearchedLog(path="broker-1/server.log", started_at=at(131), ended_at=at(600)),),
+        ),
+        RuledOut(
+            cause="network-partition",
+            why="its own log does not go on",
+            sign="own-log-goes-on",
+            evidence=(LAST_WORDS,),
+        ),
+    )
+
+
+THE_COST = Impact(
+    unread_partition_ms=9_000,
+    unread_partitions=4,
+    known_partitions=12,
+    longest_unread_ms=4_000,
+    longest_unread_partition="orders-3",
+    stopped_ms=3_200,
+    pause_ms=6_400,
+    members=3,
+    partitions=12,
+    rebalances=1,
+)
+
+
 def a_crash() -> Incident:
     """Blame consumer payments-2, which died without leaving."""
     return Incident(
@@ -251,12 +284,9 @@ def a_crash() -> Incident:
                 ),
             ),
         ),
-        ruled_out=(
-            RuledOut(cause="process-pause", sign="came-back", why="payments-2 never came back."),
-            RuledOut(cause="network-partition", sign="disconnects", why="its own log does not go on after 10:01:26."),
-        ),
+        ruled_out=the_neighbours(),
         generations=(8,),
-        impact=Impact(pause_ms=6_400, members=3, partitions=12, rebalances=1, stop_the_world_ms=3_200),
+        impact=THE_COST,
         what_if=(
             WhatIf(
                 alternative="cooperative rebalancing",

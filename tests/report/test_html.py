@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -17,12 +18,16 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.model import CoordinatorTerm, Participation, Reading
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_events, many_groups
+from tests.report.weighed import weighed_report
 
 VOID = frozenset({"meta", "input", "br"})
 EVERY_REPORT = pytest.mark.parametrize(
     "report",
-    [crash_report(), healthy_report(), empty_report(), many_groups(30), hostile_report(), many_events(500)],
-    ids=["crash", "healthy", "no group", "many groups", "hostile", "many events"],
+    [
+        *(crash_report(), healthy_report(), empty_report(), many_groups(30), hostile_report(), many_events(500)),
+        weighed_report(),
+    ],
+    ids=["crash", "healthy", "no group", "many groups", "hostile", "many events", "weighed"],
 )
 
 
@@ -228,3 +233,10 @@ def test_no_mark_of_a_fault_gives_way_to_a_plain_one() -> None:
 
 def test_the_same_report_gives_the_same_page() -> None:
     assert to_html(many_groups(12)) == to_html(many_groups(12))
+
+
+def test_headings_of_rivals_follow_one_another_without_a_gap() -> None:
+    main = to_html(weighed_report()).partition("<main")[2]
+    levels = [int(level) for level in re.findall(r"<h([1-6])", main)]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))

@@ -29,7 +29,7 @@ CONTRACT = {
     "pause": ("client_id", "member_id", "from", "to", "ms", "partitions", "kind"),
     "incident": (
         *("id", "group", "cluster", "started_at", "ended_at", "ongoing", "severity", "summary", "root_causes"),
-        *("ruled_out", "followups", "generations", "impact"),
+        *("ruled_out", "would_decide", "followups", "generations", "impact"),
     ),
     "root_cause": ("cause", "confidence", "culprits", "narrative", "evidence", "advice", "known_bugs"),
     "evidence": ("path", "line", "byte_offset", "timestamp", "text"),
@@ -49,6 +49,13 @@ def test_the_schema_refuses_an_incident_without_a_cause() -> None:
     document = json.loads(to_json(crash_report()))
     document["incidents"][0]["root_causes"] = []
     with pytest.raises(jsonschema.ValidationError, match="non-empty"):
+        jsonschema.validate(document, json.loads(schema_text()))
+
+
+def test_the_schema_refuses_a_cause_ruled_out_without_a_line_or_a_search() -> None:
+    document = json.loads(to_json(crash_report()))
+    document["incidents"][1]["ruled_out"][0]["looked_in"] = []
+    with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, json.loads(schema_text()))
 
 

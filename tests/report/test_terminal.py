@@ -59,10 +59,12 @@ def test_the_first_screen_answers_what_who_how_bad_since_when_and_what_to_do() -
 
 def test_a_verdict_about_several_is_told_once() -> None:
     crash = a_crash()
-    told = f"{crash.summary} The same befell 2 others."
-    both = f"{crash.summary} It happened 3 times. The same befell payments-1, payments-3."
+    told = f"{crash.summary} 2 other members were affected as well."
     culprit = Culprit(kind="group", name="payments", names=("payments-1", "payments-2", "payments-3"))
-    cause = replace(crash.root_causes[0], narrative=both, culprits=(culprit,))
+    others = ("payments-1", "payments-3")
+    cause = replace(
+        crash.root_causes[0], narrative=crash.summary, culprits=(culprit,), occurrences=3, affected=others
+    )  # fmt: skip
     report = replace(crash_report(), incidents=(replace(crash, summary=told, root_causes=(cause,), occurrences=3),))
     text = terminal.render(report, width=120)
     assert "What happened" not in text

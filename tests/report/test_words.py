@@ -9,7 +9,7 @@ from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of
 from rebalance_forensics.report.plain_text import line_of, printable, prose
 from rebalance_forensics.report.ranking import most_urgent_first
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
-from rebalance_forensics.report.wording import culprit, ranges, since, size, some, step, sureness
+from rebalance_forensics.report.wording import culprit, narrative, ranges, since, size, some, step, sureness
 from tests.report.building import NOON, a_crash, a_startup, at, payments
 from tests.report.extremes import many_groups
 
@@ -107,6 +107,10 @@ def test_an_axis_of_a_decade_still_has_labels() -> None:
     assert 2 <= len(ticks(0, 3_650 * DAY)) <= 12
 
 
+def test_an_axis_of_a_log_with_broken_dates_has_no_thousand_labels() -> None:
+    assert 2 <= len(ticks(-700_000 * DAY, 2_900_000 * DAY)) <= 12
+
+
 def test_members_have_lanes_even_when_only_brokers_spoke() -> None:
     lanes = lanes_of(replace(payments(), lanes=(), identities=()))
     assert [(lane.kind, lane.name) for lane in lanes] == [
@@ -127,3 +131,11 @@ def test_the_leader_is_known_by_all_its_names() -> None:
 def test_a_group_of_which_nothing_is_known_has_no_period() -> None:
     nothing = replace(payments(), lanes=(), generations=(), pauses=(), coordinators=())
     assert period_of(nothing) is None
+
+
+def test_how_often_and_to_whom_else_it_happened_is_told_behind_the_first_time() -> None:
+    once = replace(a_crash().root_causes[0], narrative="a died")
+    assert narrative(once) == "a died"
+    assert narrative(replace(once, occurrences=2, affected=("b",))) == "a died. b was affected as well."
+    often = replace(once, occurrences=1_204, affected=("b", "c"))
+    assert narrative(often) == "a died. It happened 1,204 times. b, c were affected as well."

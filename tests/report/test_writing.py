@@ -19,11 +19,9 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_new_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
-    usual = tmp_path / "usual"
-    usual.touch()
+def test_a_new_file_holds_log_text_and_is_its_owners_alone(tmp_path: Path) -> None:
     write_whole(tmp_path / "report.json", "x")
-    assert (tmp_path / "report.json").stat().st_mode == usual.stat().st_mode
+    assert (tmp_path / "report.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_folder_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
@@ -63,4 +61,5 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 
 def test_the_systems_own_words_say_why() -> None:
     arrow = OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
-    assert "cannot write x: no space left on device; choose" in str(OutputError.of(Path("x"), arrow))
+    told = str(OutputError.of(Path("x"), arrow))
+    assert told.startswith("cannot write x: no space left on device; free some space there or choose")

@@ -7,62 +7,33 @@ import gzip
 import io
 import lzma
 import os
-import tarfile
-import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import lz4.frame
 import pytest
 import zstandard
 
-from rebalance_forensics.sources import opening
+from rebalance_forensics.sources.budgets import Limits
+from rebalance_forensics.sources.codecs import Damage
 from rebalance_forensics.sources.files import Discovery, discover
-from rebalance_forensics.sources.profile import profile
-from rebalance_forensics.sources.reading import SplitCounts, read_records
-from rebalance_forensics.sources.splits import plan
-
-LINE = (
-    "[2026-11-20 10:15:30,{n:03d}] INFO [GroupCoordinator 1]: Stabilized group g{n} "
-    "(kafka.coordinator.group.GroupCoordinator)\n"
-)
-LOG = "".join(LINE.format(n=n) for n in range(200)).encode()
+from rebalance_forensics.sources.opening import chunks_of
+from tests.sources.packing import LOG, read_all, tarred, zipped
 
 
 def zst(data: bytes) -> bytes:
     return zstandard.ZstdCompressor().compress(data)
 
 
-def zipped(**members: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name.replace("__", "/").replace("_log", ".log").replace("_zip", ".zip"), data)
-    return out.getvalue()
+def skipped(kind: int, data: bytes) -> bytes:
+    """A frame that readers of zstd and lz4 pass over."""
+    return bytes([0x50 + kind]) + b"\x2a\x4d\x18" + len(data).to_bytes(4, "little") + data
 
 
-def tarred(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size, info.mtime = len(data), 1795169730
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
-
-
-def read_all(found: Discovery) -> tuple[int, list[str]]:
-    """How many records all files hold, and what was said while reading."""
-    number, said = 0, []
-    for file in found.files:
-        counts = SplitCounts()
-        number += sum(1 for split in plan([file], [profile(file)]) for _ in read_records(split, None, counts))
-        said += counts.errors
-    return number, said
-
-
-def found_in(tmp_path: Path, name: str, data: bytes) -> Discovery:
+def found_in(tmp_path: Path, name: str, data: bytes, limits: Limits | None = None) -> Discovery:
     (tmp_path / name).write_bytes(data)
-    return discover([str(tmp_path / name)])
+    return discover([str(tmp_path / name)], limits)
 
 
 PACKED = {
@@ -74,13 +45,26 @@ PACKED = {
     "bz2": bz2.compress(LOG),
     "xz": lzma.compress(LOG),
     "zst": zst(LOG),
+    "zst behind a frame that is skipped, as pzstd writes": skipped(0, b"\x10\0\0\0") + zst(LOG),
+    "zst behind a long frame that is skipped": skipped(15, bytes(100_000)) + zst(LOG),
+    "zst with frames that are skipped all over": b"".join(
+        skipped(n, b"note") + zst(LOG[at : at + 5000]) for n, at in enumerate(range(0, len(LOG), 5000))
+    ),
+    "zst with a frame that is skipped at its end": zst(LOG) + skipped(14, b"table of seekable zstd"),
+    "lz4 of two frames": lz4.frame.compress(LOG[:1000]) + lz4.frame.compress(LOG[1000:]),
+    "lz4 behind a frame that is skipped": skipped(3, b"note") + lz4.frame.compress(LOG),
+    "lz4 and zst": lz4.frame.compress(LOG[:1000]) + skipped(3, b"note") + zst(LOG[1000:]),
+    "bz2 of two streams": bz2.compress(LOG[:1000]) + bz2.compress(LOG[1000:]),
+    "xz of two streams, padded": lzma.compress(LOG[:1000]) + bytes(8) + lzma.compress(LOG[1000:]),
+    "gz of a member a line": b"".join(map(gzip.compress, LOG.splitlines(keepends=True))),
+    "gz behind an empty member": gzip.compress(b"") + gzip.compress(LOG),
     "zst of two frames": zst(LOG[:1000]) + zst(LOG[1000:]),
     "lz4": lz4.frame.compress(LOG),
-    "zip": zipped(a_log=LOG),
+    "zip": zipped({"a.log": LOG}),
     "tar": tarred({"a.log": LOG}),
     "tar.gz": gzip.compress(tarred({"a.log": LOG})),
     "tar.zst": zst(tarred({"a.log": LOG})),
-    "zip in zip in zip": zipped(c_zip=zipped(b_zip=zipped(a_log=LOG))),
+    "zip in zip in zip": zipped({"c.zip": zipped({"b.zip": zipped({"a.log": LOG})})}),
     "gz in tar.gz": gzip.compress(tarred({"a.log.gz": gzip.compress(LOG)})),
 }
 
@@ -94,7 +78,9 @@ def test_a_log_is_read_whatever_it_is_packed_in(name: str, tmp_path: Path) -> No
 
 def test_the_parts_of_an_archive_are_named_by_their_way_in(tmp_path: Path) -> None:
     found = found_in(
-        tmp_path, "bundle.tgz", gzip.compress(tarred({"/etc/../b-1/server.log": LOG, "x.zip": zipped(y__a_log=LOG)}))
+        tmp_path,
+        "bundle.tgz",
+        gzip.compress(tarred({"/etc/../b-1/server.log": LOG, "x.zip": zipped({"y/a.log": LOG})})),
     )
     assert [file.path for file in found.files] == ["bundle.tgz!//etc/../b-1/server.log", "bundle.tgz!/x.zip!/y/a.log"]
     assert read_all(found) == (400, [])
@@ -112,28 +98,61 @@ def test_paths_are_relative_to_the_root_and_to_the_roots_name_when_there_are_sev
     assert [file.path for file in discover([str(tmp_path / "a")]).files] == ["logs/server.log"]
 
 
-@pytest.mark.parametrize(
-    ("data", "readable", "sentence"),
-    [
-        (gzip.compress(LOG, 0)[:9000], True, "truncated"),
-        (gzip.compress(LOG) + b"junk after the end", True, "is no gz data"),
-        (zst(os.urandom(1 << 20).hex().encode() + b"\n" + LOG)[:4000], False, "truncated"),
-    ],
-    ids=["truncated gz", "gz and junk", "truncated zst"],
+NOISY = b"".join(
+    b"%s %s" % (os.urandom(40).hex().encode(), line) for _ in range(20) for line in LOG.splitlines(keepends=True)
 )
-def test_what_can_be_read_of_a_damaged_file_is_read_and_the_damage_told(
-    data: bytes, sentence: str, tmp_path: Path, *, readable: bool
-) -> None:
-    found = found_in(tmp_path, "server.log.gz", data)
+"""Packs badly, so that a part of it is a part of its lines."""
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": lambda data: bz2.compress(data, 1),
+    "xz": lzma.compress,
+    "zst": zst,
+    "lz4": lz4.frame.compress,
+}
+
+
+@pytest.mark.parametrize("codec", sorted(PACKERS))
+def test_what_can_be_read_of_a_truncated_file_is_read_and_the_rest_named(codec: str, tmp_path: Path) -> None:
+    packed = PACKERS[codec](NOISY)
+    found = found_in(tmp_path, "server.log", packed[: len(packed) * 3 // 4])
+    lines = b"".join(chunks_until_damage(found))
+    assert NOISY.startswith(lines)
+    assert len(NOISY) / 2 < len(lines) < len(NOISY)
+    assert f"the {codec} stream is truncated; the {len(lines):,} bytes before that were read" in read_all(found)[1]
+
+
+@pytest.mark.parametrize("codec", sorted(PACKERS))
+def test_what_is_behind_the_end_of_a_packed_file_is_named(codec: str, tmp_path: Path) -> None:
+    found = found_in(tmp_path, "server.log", PACKERS[codec](LOG) + b"junk")
     number, said = read_all(found)
-    said += [sentence for _, sentence in found.errors]
-    assert len(said) == 1
-    assert sentence in said[0]
-    assert (number > 0) == readable
+    assert number == 200
+    assert said == [f"what follows the first {len(LOG):,} bytes is no {codec} data; those were read"]
+
+
+@pytest.mark.parametrize("codec", ["gz", "bz2"])
+def test_damage_in_the_middle_costs_little_of_what_comes_before_it(codec: str, tmp_path: Path) -> None:
+    packed = bytearray(PACKERS[codec](NOISY))
+    half = len(packed) // 2
+    packed[half : half + 64] = bytes(64)
+    lines = b"".join(chunks_until_damage(found_in(tmp_path, "server.log", bytes(packed))))
+    assert len(lines) > len(NOISY) // 3
+    assert NOISY.startswith(lines[: len(NOISY) // 3])
+
+
+def chunks_until_damage(found: Discovery) -> Iterator[bytes]:
+    with suppress(Damage):
+        yield from chunks_of(found.files[0].place)
+
+
+def test_of_a_packed_file_that_ends_in_its_first_block_nothing_can_be_read_and_that_is_told(tmp_path: Path) -> None:
+    packed = zst(os.urandom(1 << 20).hex().encode() + b"\n" + LOG)[:4000]
+    found = found_in(tmp_path, "server.log.zst", packed)
+    assert found.files == ()
+    assert "truncated, and nothing of it can be read; copy it again" in found.errors[0][1]
 
 
 def test_a_member_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path: Path) -> None:
-    packed = bytearray(zipped(a_log=LOG, b_log=LOG))
+    packed = bytearray(zipped({"a.log": LOG, "b.log": LOG}))
     at = packed.index(b"a.log") + 40
     packed[at : at + 20] = bytes(20)
     found = found_in(tmp_path, "logs.zip", bytes(packed))
@@ -143,20 +162,19 @@ def test_a_member_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path:
     assert said == []
 
 
-def test_a_bomb_is_stopped_by_a_limit_that_the_message_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "MAX_UNPACKED", 1 << 20)
-    found = found_in(tmp_path, "bomb.gz", gzip.compress(LOG * 200))
+def test_a_bomb_is_stopped_by_a_limit_that_the_message_names(tmp_path: Path) -> None:
+    found = found_in(tmp_path, "bomb.gz", gzip.compress(LOG * 200), Limits(least=1 << 20, ratio=2))
     number, said = read_all(found)
     assert number > 0
     assert len(said) == 1
     assert "decompression bomb" in said[0]
-    assert "times its packed size" in said[0]
+    assert "1 MiB, at least 2 times its packed size" in said[0]
 
 
 def test_archives_nested_too_deep_are_stopped_by_a_limit_that_the_message_names(tmp_path: Path) -> None:
     packed = LOG
     for _ in range(9):
-        packed = zipped(a_zip=packed)
+        packed = zipped({"a.zip": packed})
     found = found_in(tmp_path, "deep.zip", packed)
     assert found.files == ()
     assert "more than 6 deep" in found.errors[0][1]
@@ -171,6 +189,14 @@ def test_a_path_that_does_not_exist_is_told_and_the_rest_is_read(tmp_path: Path)
 
 def test_an_empty_directory_is_told(tmp_path: Path) -> None:
     assert "without any file" in discover([str(tmp_path)]).errors[0][1]
+
+
+def test_a_log_with_some_lines_in_utf_16_is_no_binary_file(tmp_path: Path) -> None:
+    lines = LOG.decode().splitlines(keepends=True)
+    mixed = b"".join(line.encode("utf-16-le" if n % 3 == 0 else "utf-8") for n, line in enumerate(lines))
+    (tmp_path / "server.log").write_bytes(b"a line before\n" + mixed)
+    found = discover([str(tmp_path)])
+    assert [file.path for file in found.files] == ["server.log"]
 
 
 def test_a_binary_file_is_told_and_not_read(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.profile import FileProfile, profiles
+from rebalance_forensics.sources.neighbours import profiles
+from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.reading import Relevant, SplitCounts, parse_line, read_records
 from rebalance_forensics.sources.splits import plan
 from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +12,13 @@ import pytest
 
 from rebalance_forensics.pipeline import planning
 from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze_keeping
 from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.neighbours import profiles as told
+from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.zones import ZoneRules
 from tests.conftest import SAMPLES, SHORT_LOG
 
 if TYPE_CHECKING:
@@ -54,3 +62,31 @@ def test_a_job_is_one_shuffle(
     described = capsys.readouterr().out
     assert described.count("Exchange") == 1
     assert described.count("MapInArrow") == 2
+
+
+@pytest.mark.spark
+def test_what_a_defect_spoils_is_named_alike(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The defect is a zone that no clock has, told by the driver: it breaks off in the workers."""
+
+    def broken(files: Sequence[InputFile], zones: ZoneRules) -> tuple[FileProfile, ...]:
+        return tuple(
+            replace(found, zone="-79:00") if file.path == "bad.log" else found
+            for file, found in zip(files, told(files, zones), strict=True)
+        )
+
+    monkeypatch.setattr(planning, "profiles", broken)
+    (tmp_path / "bad.log").write_text(SHORT_LOG)
+    (tmp_path / "good.log").write_text(SHORT_LOG.replace("payments", "orders"))
+    report = report_of(tmp_path, spark)
+    assert report == report_of(tmp_path)
+    assert "the record at byte 0 and 5 more could not be read: UnknownZoneError" in report
+    assert [group["group"] for group in json.loads(report)["groups"]] == ["orders"]
+
+
+@pytest.mark.spark
+def test_files_without_a_line_are_no_defect(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "core.dump").write_bytes(bytes(range(256)) * 40)
+    with pytest.raises(InputError, match="no Kafka line found"):
+        report_of(tmp_path, spark)

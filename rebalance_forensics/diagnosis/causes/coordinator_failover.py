@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rebalance_forensics.diagnosis.absences import SILENT, distinct_events, runs, seconds, setting
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.absences import SILENT, distinct_events, runs, seconds
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.join_rejections import denied
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.presence import times_with_members
-from rebalance_forensics.diagnosis.refusals import denied
+from rebalance_forensics.diagnosis.setting_spans import heartbeat_interval_ms
 from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.signs.coordinator import load_that_restarted, offsets_outage_meanwhile
 from rebalance_forensics.diagnosis.walks import walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
@@ -26,16 +28,21 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.windows import (
+    AFTER_MOVE_MS,
+    ALL_AT_ONCE_MS,
+    CLOCK_SLACK_MS,
+    DENIED_MS,
+    HAND_OVER_MS,
+    ONE_LOSS_MS,
+    STOP_TO_LOAD_MS,
+    WHOLE_CLUSTER_MS,
+)
 
-TOGETHER_MS = 15_000
-ALL_AT_ONCE_MS = 5_000
-DENIED_MS = 10_000
-EFFECT_MS = 20_000
 LOADED = stated("group-loaded-elsewhere", present="another broker loaded the group, or the same one after a restart")
 LOST_BY_MOST = stated(
     "coordinator-lost-by-most", present="most members with a log lost the same coordinator within seconds"
 )
-ONE_SHUTDOWN_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +99,12 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[_Move]:
         around = [
             e
             for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
-                max(settled, at - 60_000), at + 2_000
+                max(settled, at - HAND_OVER_MS), at + 2 * CLOCK_SLACK_MS
             )
             if (e.group == timeline.group or f"broker-{getattr(e, 'broker', None) or e.speaker.broker}" == before)
         ]
         yield _Move(
-            at=min([at, *(time_of(e) for e in around if time_of(e) > at - 30_000)]),
+            at=min([at, *(time_of(e) for e in around if time_of(e) > at - STOP_TO_LOAD_MS)]),
             broker=before,
             events=(load, *around[:4]),
             certain=True,
@@ -110,7 +117,7 @@ def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
     spoke = timeline.remembered(_said_by_brokers).last(at - 1)
     if spoke is not None:
         return f"broker-{spoke.speaker.broker}"
-    lost = timeline.of(CoordinatorLost).between(at - 59_999, at + 59_999)
+    lost = timeline.of(CoordinatorLost).between(at - HAND_OVER_MS + 1, at + HAND_OVER_MS - 1)
     known = [e.coordinator for e in lost if e.coordinator is not None]
     other = [c for c in known if c != load.speaker.broker]
     return f"broker-{(other or known)[0]}" if known else None
@@ -131,7 +138,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[_Move]:
         if _is_loss(e) and (e.at or 0) > settled and not _still_starting(timeline, e) and not _is_denied(timeline, e)
     ]
     heard = [a for a in timeline.actors() if a.has_log]
-    for run in runs(lost, time_of, TOGETHER_MS):
+    for run in runs(lost, time_of, ONE_LOSS_MS):
         actors = {timeline.cast.of_speaker(e) for e in run} - {None}
         brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
         if not brokers or len(actors) < 2 or 2 * len(actors) <= len(heard) or _one_by_one_lost(timeline, run):
@@ -149,7 +156,7 @@ def _one_by_one_lost(timeline: Timeline, run: list[Event]) -> bool:
     """Whoever is kept from its heartbeats loses the coordinator alone; one that dies is lost by all at a heartbeat."""
     first = {timeline.cast.of_speaker(e): time_of(e) for e in reversed(run)}
     times = sorted(first.values())
-    reach = max(ALL_AT_ONCE_MS, 2 * setting(timeline, "heartbeat.interval.ms", 3_000))
+    reach = max(ALL_AT_ONCE_MS, 2 * heartbeat_interval_ms(timeline))
     return min(later - earlier for earlier, later in pairwise(times)) > reach
 
 
@@ -182,7 +189,7 @@ def _is_loss(event: Event) -> bool:
 def _hypothesis(timeline: Timeline, chain: list[_Move]) -> Hypothesis:
     names = list(dict.fromkeys(m.broker for m in chain))
     facts = _effects(timeline, chain)
-    planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + 60_000) for m in chain)
+    planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     down = _whole_cluster_stopped(timeline, chain)
     told = " then ".join(names)
     return Hypothesis(
@@ -209,7 +216,7 @@ def _hypothesis(timeline: Timeline, chain: list[_Move]) -> Hypothesis:
 
 def _whole_cluster_stopped(timeline: Timeline, chain: list[_Move]) -> bool:
     """Every broker that speaks was told to stop within a minute, and none came back: the cluster was shut down."""
-    begin, end = chain[0].at - TOGETHER_MS, chain[-1].at + ONE_SHUTDOWN_MS
+    begin, end = chain[0].at - ONE_LOSS_MS, chain[-1].at + WHOLE_CLUSTER_MS
     speaking = timeline.own.brokers | timeline.around.brokers
     stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
     return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
@@ -222,18 +229,19 @@ def _without(chain: list[_Move]) -> int:
 
 
 def _one_by_one(chain: list[_Move]) -> list[list[_Move]]:
-    return runs(chain, lambda m: m.at, TOGETHER_MS)
+    return runs(chain, lambda m: m.at, ONE_LOSS_MS)
 
 
 def _effects(timeline: Timeline, chain: list[_Move]) -> tuple[Fact, ...]:
     found: list[Fact] = []
     for move in chain:
-        begin, end = move.at - 1_000, move.until + EFFECT_MS
+        begin, end = move.at - CLOCK_SLACK_MS, move.until + AFTER_MOVE_MS
         asked = timeline.requests.between(begin, end)
         found += [r for r in asked if r.why in ("other", "member-rejoined", "leader-rejoined")]
         gone = timeline.departures.between(begin, end)
         found += [d for d in gone if d.why in SILENT and d.returned is not None]
-        found += [d for d in timeline.departures.since(begin) if _told_by_the_former(timeline, d, move)]
+        later = timeline.departures.since(begin)
+        found += [d for d in later if _told_by_the_former(timeline, d, move) or _lost_in_it(timeline, d, move)]
         found += [a for a in timeline.arrivals.between(begin, end) if not a.first and a.start is None]
         following = timeline.rebalances.between(begin, end)
         found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
@@ -244,13 +252,30 @@ def _told_by_the_former(timeline: Timeline, departure: Departure, move: _Move) -
     """A broker that stood still expires every session when it wakes up, until it learns that it lost the group."""
     if departure.why not in SILENT or not all(f"broker-{e.speaker.broker}" == move.broker for e in departure.events):
         return False
-    loads = timeline.of(GroupLoaded).between(move.at - TOGETHER_MS, departure.at)
+    loads = timeline.of(GroupLoaded).between(move.at - ONE_LOSS_MS, departure.at)
     last = next((e for e in reversed(loads) if e.group == timeline.group), None)
     return last is not None and f"broker-{last.speaker.broker}" != move.broker
 
 
+def _lost_in_it(timeline: Timeline, departure: Departure, move: _Move) -> bool:
+    """Every session starts anew when the group is loaded: who expires one session later never came to the new broker.
+
+    One whose process died or was started anew at that time has its own cause; so has a group of which nobody stays.
+    """
+    load = load_that_restarted(timeline, departure)
+    if load is None or load not in move.events:
+        return False
+    begin, ends = time_of(load) - HAND_OVER_MS, timeline.coverage.ends(departure.actor)
+    if timeline.starts.of(departure.actor).any_between(begin, departure.at):
+        return False
+    if departure.returned is not None:
+        return True
+    later = (g for g in timeline.generations if (g.started_at or g.completed_at or 0) >= departure.at)
+    return (ends is None or ends >= departure.at) and any(g.members for g in later)
+
+
 def _has_own_cause(timeline: Timeline, at: int) -> bool:
-    return bool(timeline.moves(at - 1_999, at + 1_999))
+    return bool(timeline.moves(at - 2 * CLOCK_SLACK_MS + 1, at + 2 * CLOCK_SLACK_MS - 1))
 
 
 CAUSE = Cause(
@@ -267,7 +292,11 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
-    signs=(speaks_for(LOADED, DECISIVE + WEAK), speaks_for(LOST_BY_MOST, DECISIVE)),
+    signs=(
+        speaks_for(LOADED, DECISIVE + WEAK),
+        speaks_for(LOST_BY_MOST, DECISIVE),
+        speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),
+    ),
     brings=(
         "network-partition",
         "process-pause",

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.heartbeat_loss import hypothesis_about, lines_after, losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.signs import heartbeats, threads
+from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, threads
 from rebalance_forensics.timeline.build import Timeline
 
 
@@ -89,6 +89,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.too_short_to_tell, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),
         speaks_against(threads.other_threads_stayed, DECISIVE),
+        speaks_against(coordinator.lost_in_the_move, STRONG),
     ),
     brings=("rebalance-straggler",),
     lookalikes=("process-crash", "network-partition", "slow-processing"),

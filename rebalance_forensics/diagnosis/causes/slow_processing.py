@@ -30,6 +30,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.windows import POLL_SLACK_MS, STORM_GAP_MS
 
 ENOUGH_TO_WALK = 3
@@ -157,7 +158,7 @@ def _meanwhile(timeline: Timeline, group: list[Absence]) -> list[Fact]:
 def _advice(limit: int, away_ms: int, records: str) -> tuple[Advice, ...]:
     slowest = limit + away_ms
     enough = rounded_up(slowest)
-    fit = int(records) * limit // slowest if records.isdigit() and away_ms else 0
+    fit = (number_of(records) or 0) * limit // slowest if away_ms else 0
     at_most = f" At that pace {fit} of the {records} records that max.poll.records allows fit in." if fit else ""
     return (
         Advice(
@@ -190,13 +191,14 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
+    prior=-WEAK,
     signs=(
-        speaks_for(departures.poll_timeout_logged, DECISIVE + WEAK, absent=STRONG),
-        speaks_for(SAME_PROCESS, STRONG),
-        speaks_for(BY_TURNS, WEAK),
-        speaks_for(threads.other_threads_stayed, DECISIVE - WEAK),
+        speaks_for(departures.poll_timeout_logged, DECISIVE + STRONG, absent=STRONG),
+        speaks_for(SAME_PROCESS, STRONG + WEAK),
+        speaks_for(BY_TURNS, STRONG),
+        speaks_for(threads.other_threads_stayed, DECISIVE),
         speaks_against(heartbeats.expiry_logged, DECISIVE - STRONG),
-        speaks_for(heartbeats.awake_without_a_leave, STRONG),
+        speaks_for(heartbeats.awake_without_a_leave, STRONG + WEAK),
         speaks_for(heartbeats.own_log_goes_on, 0, absent=DECISIVE),
         speaks_against(heartbeats.gave_up_coordinator, WEAK),
         speaks_against(departures.other_reason_logged, DECISIVE),

@@ -30,10 +30,8 @@ def confidences(odds: Sequence[int]) -> tuple[float, ...]:
     parts = [2.0 ** min(max(o, -MOST_ODDS), MOST_ODDS) for o in odds]
     whole = 1 + sum(parts)
     first = confidence_at(parts[0] / whole)
-    others = sum(parts[1:])
-    left = 1 - first
-    rest = (min(confidence_at(p / whole), left * p / others) for p in parts[1:])
-    return (first, *(round(one, 2) for one in rest))
+    left, others = 1 - first, sum(parts[1:])
+    return (first, *(round(min(part / whole, left * part / others), 2) for part in parts[1:]))
 
 
 def confidence_at(share: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -87,9 +87,24 @@ def _decide(one: Weighed, outcome: Outcome, brings: Brings) -> None:
             for winner in winners:
                 outcome.rivals[winner].append(one)
         return
+    deeper = _follows_from(one, outcome, brings)
     for fact in one.hypothesis.accounts_for:
-        outcome.explains.setdefault(id(fact), one)
-    outcome.standing.append(one)
+        outcome.explains.setdefault(id(fact), deeper or one)
+    if deeper is None:
+        outcome.standing.append(one)
+
+
+def _follows_from(one: Weighed, outcome: Outcome, brings: Brings) -> Weighed | None:
+    """The hypothesis about the same culprits that brings this one about and explains most of its facts.
+
+    The rest follows from it too: a flap of a thread that is replaced again and again may begin before the first line.
+    """
+    core = _core(one)
+    found = Counter(w for f in core if (w := outcome.explains.get(id(f))) and one.cause in brings[w.cause])
+    blamed = {c.name for w in found for c in w.hypothesis.culprits}
+    if 2 * found.total() <= len(core) or not {c.name for c in one.hypothesis.culprits} <= blamed:
+        return None
+    return found.most_common(1)[0][0]
 
 
 def _winners(one: Weighed, outcome: Outcome) -> list[Weighed]:

@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Need, P
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.coverage import covering
 
 MOST_ASKED = 20
 """A storm repeats itself: what contradicts a cause in its first cases contradicts it in all."""
@@ -102,6 +103,8 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
     rows: dict[tuple[str, SignAnswer], tuple[Row, Answer, dict[str, int]]] = {}
     for one in (verdict, *(rival.weighed[0] for rival in rivals), *losers):
         for row, answer in one.answers:
+            if row.sign.own and isinstance(answer, Unobservable):
+                continue
             _, _, weighs = rows.setdefault((row.sign.id, _kind(answer)), (row, answer, {}))
             weighs.setdefault(one.cause, worth(row, answer))
     return tuple(
@@ -130,10 +133,20 @@ def would_decide(
     asked: dict[tuple[str, str | None], tuple[list[Need], set[str]]] = {}
     for name, answers in candidates.items():
         for need in _needed(answers):
+            if _is_at_hand(timeline, need):
+                continue
             needs, parted = asked.setdefault((need.what, need.who), ([], set()))
             needs.append(need)
             parted.add(name)
     return tuple(_decides(needs, parted | {verdict.cause}, tuple(candidates)) for needs, parted in asked.values())
+
+
+def _is_at_hand(timeline: Timeline, need: Need) -> bool:
+    """Whether the log is there already, as long and as detailed as it is asked for."""
+    actor = next((a for a in timeline.cast.actors if a.name == need.who), None) if need.who else None
+    if actor is None or need.begin is None or need.end is None:
+        return False
+    return bool(covering(timeline.coverage.of(actor), need.begin, need.end))
 
 
 def _needed(answers: Answers) -> Iterator[Need]:

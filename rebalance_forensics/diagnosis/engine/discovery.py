@@ -6,9 +6,9 @@ import importlib
 import pkgutil
 from functools import cache
 
-from rebalance_forensics.diagnosis import causes, rules
+from rebalance_forensics import defects
+from rebalance_forensics.diagnosis import causes
 from rebalance_forensics.diagnosis.cause import Cause
-from rebalance_forensics.diagnosis.engine.adapter import cause_of
 from rebalance_forensics.diagnosis.engine.contest import Brings, consequences_of
 from rebalance_forensics.diagnosis.engine.weighing import Weighed, weighed
 from rebalance_forensics.timeline.build import Timeline
@@ -20,9 +20,6 @@ def all_causes() -> dict[str, Cause]:
     found = {}
     for module in pkgutil.iter_modules(causes.__path__):
         found[module.name.replace("_", "-")] = importlib.import_module(f"{causes.__name__}.{module.name}").CAUSE
-    for module in pkgutil.iter_modules(rules.__path__):
-        rule = importlib.import_module(f"{rules.__name__}.{module.name}").RULE
-        found[module.name.replace("_", "-")] = cause_of(rule, module.name.replace("_", "-"))
     return dict(sorted(found.items()))
 
 
@@ -42,5 +39,5 @@ def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
         try:
             found += [weighed(timeline, name, cause, one) for one in cause.propose(timeline)]
         except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap
-            broken[name] = f"{type(error).__name__}: {error}"
+            broken[name] = defects.told(error)
     return found, broken

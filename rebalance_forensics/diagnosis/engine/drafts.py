@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.engine.weighing import Weighed
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_BLOW_MS, QUIET_MS
 
 
@@ -42,9 +43,9 @@ def names_of(one: Weighed) -> set[str]:
 def quiet_ms(timeline: Timeline) -> int:
     """How long a group must be quiet for a repetition to be a new incident (contract)."""
     timeouts = [
-        int(value)
+        number
         for key in ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms")
-        if (value := timeline.settings.get(key, "")).isdigit()
+        if (number := number_of(timeline.settings.get(key, ""))) is not None
     ]
     return max(QUIET_MS, 3 * max((t for t in timeouts if t < 3_600_000), default=0))
 

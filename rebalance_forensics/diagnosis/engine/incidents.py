@@ -11,15 +11,15 @@ from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table, would_decide
 from rebalance_forensics.diagnosis.engine.drafts import Draft
+from rebalance_forensics.diagnosis.engine.impact import impact_of, leaves_unread
 from rebalance_forensics.diagnosis.engine.root_causes import root_cause, summary_of
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Impact, Incident, RootCause, Severity
+from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.what_if import alternatives
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 
-SLACK_MS = 1_500
 SURE = 0.9
 """From here on an incident asks for no further log."""
 _WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
@@ -35,8 +35,10 @@ def incident_of(
     """The public picture of one draft; `mine` are its rebalances with their triggers."""
     told = [w.hypothesis for w in draft.findings]
     started, ended = draft.started_at, max([draft.last_at, *(r.ended_at() for r, _ in mine)])
-    ongoing = any(h.ongoing for h in told) or _still_going(timeline, draft, mine)
     confidence, rivals = rivals_of(draft.findings, outcome)
+    severity = _severity(told, confidence)
+    left_unread = severity != "info" and leaves_unread(timeline, started, ended)
+    ongoing = any(h.ongoing for h in told) or left_unread or _still_going(timeline, draft, mine)
     verdict = root_cause(timeline, draft.cause, draft.findings, confidence)
     generations = tuple(sorted({r.generation for r, _ in mine if r.generation is not None}))
     followups = {r.followup for r, t in mine if r.followup == t} | {f for h in told for f in h.followups}
@@ -50,7 +52,7 @@ def incident_of(
         started_at=started,
         ended_at=None if ongoing else ended,
         ongoing=ongoing,
-        severity=_severity(told, confidence),
+        severity=severity,
         summary=summary_of(draft.findings),
         root_causes=(verdict, *(root_cause(timeline, r.cause, r.weighed, r.confidence) for r in rivals)),
         ruled_out=ruled_out(timeline, causes, draft.findings, outcome, [r.cause for r in rivals]),
@@ -73,19 +75,6 @@ def _severity(told: Sequence[Hypothesis], confidence: float) -> Severity:
 def _still_going(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> bool:
     open_one = bool(mine) and mine[-1][0].completed_at is None and mine[-1][0].stabilized_at is None
     return open_one and timeline.protocol == "classic" and timeline.last - draft.last_at < 30_000 and len(mine) > 1
-
-
-def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]) -> Impact:
-    """Pauses that overlap the incident, clipped to nothing: a pause counts whole or not at all."""
-    pauses = timeline.pauses.touching(started, ended + SLACK_MS)
-    world = [(r.completed_at or r.ended_at()) - r.started_at for r in rebalances if timeline.mode == "eager"]
-    return Impact(
-        pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses),
-        members=len({p.client_id or p.member_id for p in pauses}),
-        partitions=len({x for p in pauses for x in p.partitions}),
-        rebalances=len(rebalances),
-        stop_the_world_ms=sum(world),
-    )
 
 
 def _id(timeline: Timeline, generations: Sequence[int], cause: RootCause) -> str:

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from rebalance_forensics.diagnosis.absences import seconds, session_timeout_ms, span
+from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.culprits import culprit_of
+from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
-from rebalance_forensics.diagnosis.engine.weighing import Weighed
+from rebalance_forensics.diagnosis.engine.weighing import Weighed, answered
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.model import Culprit, Severity
+from rebalance_forensics.diagnosis.waiting_members import Waiting, expired_sessions, waiting_members
 from rebalance_forensics.events.rebalancing import RebalanceStarted
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.follow_ups import REJOINS
+from rebalance_forensics.timeline.windows import LONG_STOP_MS
 
 UNEXPLAINED = "unexplained"
 
 
-def left_over(timeline: Timeline, assigned: Assigned) -> Iterator[Weighed]:
-    """The rebalances that nothing explains, each with those that only follow up on it."""
+def left_over(
+    timeline: Timeline, causes: Mapping[str, Cause], assigned: Assigned, drafts: Sequence[Draft]
+) -> Iterator[Weighed]:
+    """The rebalances, the members kept out and the expired sessions that nothing explains."""
+    for one in (*_rebalances(timeline, assigned), *_kept_out(timeline, drafts), *_expired(timeline, drafts)):
+        answers = answered(timeline, causes[UNEXPLAINED], one.subject(), one)
+        yield Weighed(cause=UNEXPLAINED, hypothesis=one, answers=answers, odds=0)
+
+
+def _rebalances(timeline: Timeline, assigned: Assigned) -> Iterator[Hypothesis]:
+    """Each with those that only follow up on it."""
     found: list[list[Rebalance]] = []
     for rebalance in timeline.rebalances:
         if id(rebalance) in assigned or not rebalance.events or _is_birth(timeline, rebalance):
@@ -25,7 +41,7 @@ def left_over(timeline: Timeline, assigned: Assigned) -> Iterator[Weighed]:
             found[-1].append(rebalance)
         else:
             found.append([rebalance])
-    return map(_unexplained, found)
+    return (_unexplained(timeline, rebalances) for rebalances in found)
 
 
 def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
@@ -33,25 +49,109 @@ def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
     return rebalance is timeline.rebalances[0] and (rebalance.generation is None or rebalance.generation <= 1)
 
 
-def _unexplained(rebalances: Sequence[Rebalance]) -> Weighed:
-    """A rebalance whose cause the logs do not show; what was looked for stands in the narrative."""
+def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothesis:
+    """A rebalance whose cause the logs do not show; where it was looked for stand its signs."""
     first = rebalances[0]
+    number = "A rebalance" if first.generation is None else f"Generation {first.generation}"
     began = (
-        f"Generation {first.generation} followed up on an earlier one ({first.followup})"
+        f"{number} followed up on an earlier one ({first.followup})"
         if first.followup
-        else f"Generation {first.generation} began{_by_whom(first)}"
+        else f"{number} began{_by_whom(first)}"
     )
-    hypothesis = Hypothesis(
+    severity, effect = _effect(timeline, rebalances)
+    return Hypothesis(
         because=tuple(first.events),
         culprits=(),
-        severity="info",
+        severity=severity,
         explains=tuple(rebalances),
+        actors=tuple(timeline.actors()),
         narrative=(
             f"{began} and no reason {'for that one ' if first.followup else ''}was logged: no departure, no "
-            "arrival, no changed subscription or metadata, no coordinator move and no reason of a client was found."
+            "arrival, no changed subscription or metadata, no coordinator move and no reason of a client was "
+            f"found.{effect}"
         ),
     )
-    return Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, answers=(), odds=0)
+
+
+def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severity, str]:
+    """What it did to the group: a rebalance that stopped work for long, or never ended, is a fault."""
+    last = rebalances[-1]
+    if last.stabilized_at is None and last.completed_at is None:
+        logs = [log.end for log in timeline.coverage.brokers if log.begin <= last.started_at]
+        later = any(r.started_at > last.started_at for r in timeline.rebalances)
+        waited = max(logs, default=last.started_at) - last.started_at
+        if waited > LONG_STOP_MS and not later:
+            return "warning", f" It had not ended {seconds(waited)} later, when the logs end."
+        return "info", ""
+    longest = max(r.ended_at() - r.started_at for r in rebalances)
+    if longest > LONG_STOP_MS:
+        return "warning", f" It took {seconds(longest)}."
+    return "info", ""
+
+
+def _kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
+    """Members that subscribed and never joined, and no fault of that time says why."""
+    out = [w for w in waiting_members(timeline) if not _amid_a_fault(drafts, w.begin, w.end)]
+    if not out:
+        return
+    longest = max(w.end - w.begin for w in out)
+    culprits = tuple(culprit_of(w.actor) for w in out)
+    who = culprits[0].name if len(out) == 1 else f"{len(out)} members"
+    yield Hypothesis(
+        because=tuple(e for w in out for e in w.asked[:3]),
+        culprits=culprits,
+        severity="warning",
+        actors=tuple(w.actor for w in out),
+        onset=min(w.begin for w in out),
+        until=max(w.end for w in out),
+        narrative=(
+            f"{who} subscribed and never joined: {_how_long(out, longest)} without a generation, and no error was "
+            "logged that explains it."
+        ),
+    )
+
+
+def _how_long(out: Sequence[Waiting], longest: int) -> str:
+    return seconds(longest) if len(out) == 1 else f"up to {seconds(longest)}"
+
+
+def _amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:
+    return any(
+        w.hypothesis.severity != "info" and w.hypothesis.started_at() <= end and w.hypothesis.last_at() >= begin
+        for draft in drafts
+        for w in draft.findings
+    )
+
+
+def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
+    """Sessions that expired by the member's own word while nothing that was found says why."""
+    session = session_timeout_ms(timeline)
+    for (actor, place), events in expired_sessions(timeline).items():
+        told = [e for e in events if not _within(drafts, e.at or 0, session)]
+        if not told:
+            continue
+        culprit = culprit_of(actor) if actor is not None else Culprit(kind="host", name=place)
+        often = "once" if len(told) == 1 else f"{len(told)} times"
+        yield Hypothesis(
+            because=tuple(told),
+            culprits=(culprit,),
+            severity="warning",
+            actors=(actor,) if actor is not None else (),
+            narrative=(
+                f"{'' if actor is not None else 'A client on '}{culprit.name} lost its session {often}{span(told)}: no "
+                "heartbeat was answered in time, and the logs do not show whether the member, the network or the "
+                "coordinator stood still."
+            ),
+        )
+
+
+def _within(drafts: Sequence[Draft], at: int, session: int) -> bool:
+    """Whether something else accounts for that time, give or take a session."""
+    return any(
+        w.hypothesis.started_at() - session <= at <= w.hypothesis.last_at() + session
+        for draft in drafts
+        for w in draft.findings
+    )
 
 
 def _by_whom(rebalance: Rebalance) -> str:

@@ -26,9 +26,11 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
         cause=cause,
         confidence=confidence,
         culprits=_culprits(timeline, findings),
-        narrative=told[0].narrative if len(told) == 1 else _repeated(findings),
+        narrative=told[0].narrative,
         evidence=evidence,
         evidence_total=total,
+        occurrences=len(told),
+        affected=tuple(_others(findings)),
         advice=_advice(findings),
         known_bugs=known_bugs_of(timeline, cause, because),
         chain=tuple(
@@ -78,13 +80,6 @@ def _affected(others: Sequence[str]) -> str:
 
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _repeated(findings: Sequence[Weighed]) -> str:
-    others = _others(findings)
-    times = f" It happened {len(findings)} times." if len(findings) > len(others) + 1 else ""
-    also = f" {', '.join(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else ""
-    return _sentence(findings[0].hypothesis.narrative) + times + also
 
 
 def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit, ...]:

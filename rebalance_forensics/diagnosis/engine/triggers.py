@@ -20,14 +20,14 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
     unordered: list[Fact] = [
         *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
     ]  # fmt: skip
-    facts = InTime(unordered, fact_at)
+    facts = InTime((fact for fact in unordered if id(fact) in explained), fact_at)
     found: Assigned = {}
     since = 0
     last: Draft | None = None
     for rebalance in timeline.rebalances:
         mine = _facts_of(rebalance, facts, since)
         claimed = explained.get(id(rebalance))
-        finding = claimed or next((explained[id(f)] for f in mine if id(f) in explained), None)
+        finding = claimed or next((explained[id(f)] for f in mine), None)
         if claimed is not None and rebalance in claimed.hypothesis.explains:
             last = of_finding[claimed]
             found[id(rebalance)] = (last, rebalance.followup or claimed.cause)
@@ -43,7 +43,7 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
 def _begins_something(
     mine: Sequence[Fact], explained: Mapping[int, Weighed], last: Draft, of: Mapping[Weighed, Draft]
 ) -> bool:
-    return any(id(f) in explained and of[explained[id(f)]] is not last for f in mine)
+    return any(of[explained[id(f)]] is not last for f in mine)
 
 
 def _facts_of(rebalance: Rebalance, facts: InTime[Fact], since: int) -> list[Fact]:

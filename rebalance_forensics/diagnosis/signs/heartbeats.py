@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
+from operator import attrgetter
 
 from rebalance_forensics.diagnosis.absences import SILENT, Absence, session_timeout_ms
 from rebalance_forensics.diagnosis.heartbeat_loss import is_static
@@ -22,6 +23,8 @@ from rebalance_forensics.events.rebalancing import (
 from rebalance_forensics.timeline.actors import own_member_id
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.names import is_bare_member_id
 from rebalance_forensics.timeline.told import time_of
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, BURST_MS, REQUEST_TIMEOUT_MS, SAME_REBALANCE_MS, WAKING_MS
@@ -82,8 +85,13 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
     """A process that was started anew does not know the member id of the one before."""
     for absence in subject.absences:
         gone = {d.member for d in absence.departures if d.member}
-        said = timeline.said_by(absence.actor, Event).onwards(absence.at + 1)
+        until = (absence.back_at or absence.at) + session_timeout_ms(timeline)
+        said = timeline.said_by(absence.actor, Event).between(absence.at + 1, until)
         told = tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
+        # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
+        told += tuple(
+            e for a in absence.arrivals if a.member in gone and is_bare_member_id(a.member) for e in a.events[:1]
+        )
         if told and absence.start is None:
             return Present(told)
     return Unobservable()
@@ -104,7 +112,6 @@ def _anew(timeline: Timeline, absence: Absence) -> Answer:
     gone = {d.member for d in absence.departures if is_bare_member_id(d.member or "")}
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
     if gone and back:
-        # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
         lines = tuple(e for a in back for e in a.events[:1])
         return Absent(lines=lines) if any(a.member in gone for a in back) else Present(lines)
     return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
@@ -216,10 +223,16 @@ def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
     """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
     for absence in subject.absences:
         since = max(d.at for d in absence.departures) + SAME_REBALANCE_MS
-        later = [r for r in timeline.rebalances.since(since) if any(_is_wordless(e) for e in r.events)]
-        if absence.back_at is None and absence.start is None and not absence.actor.has_log and later:
-            return Present(tuple(later[0].events[:1]))
+        later = timeline.remembered(_wordless).first(since)
+        if absence.back_at is None and absence.start is None and not absence.actor.has_log and later is not None:
+            return Present(tuple(later.events[:1]))
     return Absent()
+
+
+def _wordless(timeline: Timeline) -> InTime[Rebalance]:
+    """The rebalances for which no line gives a reason."""
+    told = (r for r in timeline.rebalances if any(_is_wordless(e) for e in r.events))
+    return InTime(told, attrgetter("started_at"))
 
 
 def _is_wordless(event: Event) -> bool:
@@ -268,6 +281,8 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
 )
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     """A process that stood still gives up its coordinator when it wakes up; one that did not poll keeps it."""
+    if not subject.absences:
+        return Unobservable()
     for absence in subject.absences:
         if any(isinstance(e, MemberFailed) for e in lines_of(absence)) or timeline.protocol not in (
             "classic",
@@ -281,6 +296,8 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
         logs = covering(timeline.coverage.of(absence.actor), absence.at - 2_000, until)
         if not logs:
             return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+    if not subject.absences:
+        return Unobservable()
     return Absent(looked(timeline.coverage.of(subject.absences[0].actor), subject.begin, subject.end))
 
 

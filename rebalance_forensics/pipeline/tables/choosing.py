@@ -13,7 +13,9 @@ Reach = Iterable[tuple[int, int]]
 """First and last moment of what changed, each pair within one date."""
 
 
-def changed_spans(spans: Spans, replaced: Mapping[str, Entry], grown: Collection[str]) -> set[tuple[int, int]]:
+def changed_spans(
+    spans: Spans, replaced: Mapping[str, Entry], grown: Collection[str], dropped: Iterable[Entry] = ()
+) -> set[tuple[int, int]]:
     """Where events are new or may be gone. Of a log that only grew, what stood before is as it was."""
     found: set[tuple[int, int]] = set()
     for path, days in spans.items():
@@ -23,13 +25,22 @@ def changed_spans(spans: Spans, replaced: Mapping[str, Entry], grown: Collection
     for path, entry in replaced.items():
         if path not in grown:
             found.update(_by_day(entry))
+    for entry in dropped:
+        found.update(_by_day(entry))
     return found
 
 
 def chosen_days(
-    before: Coverage, interval: Interval, changed: Reach, held: Iterable[int], *, lookback_ms: int, lookahead_ms: int
+    before: Coverage,
+    interval: Interval,
+    changed: Reach,
+    held: Iterable[int],
+    *,
+    again: Collection[int] = (),
+    lookback_ms: int,
+    lookahead_ms: int,
 ) -> Days:
-    """All dates with something to do; `held` are the dates of the events that are known."""
+    """All dates with something to do; `held` are the dates of the events that are known, `again` some to redo."""
     coverage = before.with_(interval)
     changed = list(changed)
     touched = {at // DAY_MS for span in changed for at in span}
@@ -44,7 +55,7 @@ def chosen_days(
         for first, last in changed
         for day in range((first - lookahead_ms) // DAY_MS, (last + lookback_ms) // DAY_MS + 1)
     }
-    investigated = {day for day in gained | near if coverage.touches(day)}
+    investigated = {day for day in gained.union(near, again) if coverage.touches(day)}
     return Days(
         written=tuple(sorted(touched | gained | investigated)),
         investigated=frozenset(investigated),

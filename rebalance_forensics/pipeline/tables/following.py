@@ -14,7 +14,8 @@ from rebalance_forensics.pipeline.tables.listing import Listed, Listing
 from rebalance_forensics.pipeline.tables.resuming import UNSETTLED_BYTES, grows, splits_of
 from rebalance_forensics.pipeline.tables.stores import open_location
 from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.opening import chunks_of, layers, open_remote_with, opened
+from rebalance_forensics.sources.opening import chunks_of, is_packed
+from rebalance_forensics.sources.places import Place, open_remote_with
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.splits import Split
 
@@ -33,6 +34,8 @@ class Part:
     path: str
     start: int
     end: int
+    read_as: str = ""
+    """How, by what the files beside it showed then."""
 
     def splits(self, file: InputFile, profile: FileProfile, split_bytes: int) -> tuple[Split, ...]:
         """The part as byte ranges."""
@@ -66,11 +69,10 @@ class Tails:
 
 def _last_line_end(file: Listed) -> int:
     open_remote_with(open_location)
-    with opened(file.location, ()) as stream:
-        if layers(stream)[0]:
-            return file.size
+    if is_packed(Place(file.location)):
+        return file.size
     start = max(0, file.size - _TAIL)
-    tail = b"".join(chunks_of(file.location, (), start))[: file.size - start]
+    tail = b"".join(chunks_of(Place(file.location), start))[: file.size - start]
     return start + tail.rfind(b"\n") + 1 if b"\n" in tail else 0
 
 

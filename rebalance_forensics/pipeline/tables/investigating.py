@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.event_rows import event_of
@@ -90,11 +90,13 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
             _write_events(writer, known, what.days)
         if day not in what.days.investigated:
             continue
-        events = tuple(map(_event, known))
         if kind == Kind.SHARED:
-            shared.events[cluster] = Surroundings(events)
+            try:
+                shared.events[cluster] = Surroundings(map(_event, known))
+            except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
+                yield told_batch([_failure(known[0], error)])
         else:
-            yield told_batch(_investigated(known[0], events, shared.events[cluster], what, writer))
+            yield told_batch(_investigated(known, shared.events[cluster], what, writer))
     writer.finish()
     yield told_batch([("file", file) for file in writer.finished])
 
@@ -139,16 +141,30 @@ def _event_cells(row: Dealt) -> Cells:
     }
 
 
+def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
+    return "failure", dumps(Failure(cluster=first.cluster, group=first.group, error=defects.told(error)))
+
+
 def _investigated(
-    first: Dealt, events: tuple[Event, ...], shared: Surroundings, what: Investigation, writer: PartWriter
+    known: list[Dealt], shared: Surroundings, what: Investigation, writer: PartWriter
 ) -> list[tuple[str, str]]:
     """Write what one group's case holds of this date; one that breaks off must not take the others with it."""
+    first = known[0]
     assert first.group is not None
     try:
-        case = investigate(first.cluster, first.group, events, shared)
-    except Exception:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
-        failure = Failure(cluster=first.cluster, group=first.group, what=traceback.format_exc())
-        return [("failure", dumps(failure))]
+        case = investigate(first.cluster, first.group, map(_event, known), shared)
+        return [*_broken_off(case), *_written(case, first, what, writer)]
+    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
+        return [_failure(first, error)]
+
+
+def _broken_off(case: GroupCase) -> Iterator[tuple[str, str]]:
+    """The rules that broke off: a case without incidents tells the driver nothing else."""
+    return (("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect)
+
+
+def _written(case: GroupCase, first: Dealt, what: Investigation, writer: PartWriter) -> list[tuple[str, str]]:
+    """Write the rows of a case that are of this date; its incidents of this date are for the driver."""
 
     def is_of_this_date(at: int | None) -> bool:
         return at is not None and at // DAY_MS == first.day and at in what.days.coverage

@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from rebalance_forensics.pipeline.tables.fingerprints import is_another
 from rebalance_forensics.pipeline.tables.layout import partition_files
 from rebalance_forensics.pipeline.tables.listing import Listed
-from rebalance_forensics.pipeline.tables.looking import Looked
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
+from rebalance_forensics.pipeline.tables.sights import Sight, read_as, shown, sight_of
 from rebalance_forensics.pipeline.tables.stores import Store, batches_of
+from rebalance_forensics.sources.profile import FileProfile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,9 @@ class Entry:
         return not self.cells["errors"] and bool(self.cells["etag"] == etag)
 
 
+_Beginning = tuple[str, int, str | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """What a file is known by."""
@@ -54,6 +59,25 @@ class Changes:
     """By path: the files to scan."""
     replaced: dict[str, Entry] = field(default_factory=dict)
     """By path of the file that is scanned: the entry of its former state."""
+    again: frozenset[str] = frozenset()
+    """Paths of files that are as they were, but whose events were lost."""
+    dropped: list[Entry] = field(default_factory=list)
+    """Further entries of files that are there still: of copies, and of other former states."""
+    noted: list[tuple[Entry, Entry]] = field(default_factory=list)
+    """Entries that say another thing now, before and after, though no line has to be read again for that."""
+
+
+@dataclass(slots=True)
+class Kinship:
+    """Which entries tell of which of the files that are there, and what each file is known by."""
+
+    identities: dict[str, Identity] = field(default_factory=dict)
+    current: dict[str, Entry] = field(default_factory=dict)
+    """By path: read as the file is now."""
+    former: dict[str, list[Entry]] = field(default_factory=dict)
+    """By path: of a file's former states, the likeliest to go on from first."""
+    gone: list[Entry] = field(default_factory=list)
+    """Of files that are there no more."""
 
 
 def read_ledger(store: Store, scope: str) -> list[Entry]:
@@ -62,55 +86,134 @@ def read_ledger(store: Store, scope: str) -> list[Entry]:
     for (day, cluster), files in partition_files(store, INPUTS, None, scope).items():
         for path in files:
             for batch in batches_of(store, path):
-                entries.extend(Entry(day=day, cluster=cluster, cells=row) for row in batch.to_pylist())
+                # Rows of an earlier release lack the columns that came since.
+                rows = (dict.fromkeys(INPUTS.schema.names) | row for row in batch.to_pylist())
+                entries.extend(Entry(day=day, cluster=cluster, cells=row) for row in rows)
     return entries
 
 
-def known_files(listed: Iterable[Listed], ledger: Iterable[Entry]) -> set[str]:
-    """The paths of files that were read as they are now; told by name, size and age, without opening them."""
+def known_sights(
+    listed: Iterable[Listed], ledger: Iterable[Entry], since_ms: int | None = None
+) -> dict[str, list[Sight]]:
+    """By path, the logs in files that were read as they are now; told by name, size and age, without opening them.
+
+    Only of files whose inode changed since the last run's listing some blocks are looked at.
+    """
     read: dict[str, list[Entry]] = defaultdict(list)
     for entry in ledger:
         read[entry.path.partition("!/")[0]].append(entry)
-    return {file.path for file in listed if _is_known(read.get(file.path, ()), file.etag)}
+    return {file.path: sights for file in listed if (sights := _known(read.get(file.path, ()), file, since_ms))}
 
 
-def _is_known(entries: Collection[Entry], etag: str) -> bool:
-    """Whether a file, or all members of an archive, were read when it was like this."""
-    failed = any(e.cells["head"] is None or (e.cells["errors"] and e.cells["etag"] == etag) for e in entries)
-    return not failed and any(entry.was_read_at(etag) for entry in entries)
+def _known(entries: Collection[Entry], file: Listed, since_ms: int | None) -> list[Sight]:
+    """What is known of a file, or of all members of an archive; nothing where any of it has to be opened again."""
+    if any(e.cells["head"] is None or (e.cells["errors"] and e.cells["etag"] == file.etag) for e in entries):
+        return []
+    sights = [sight_of(entry.cells, file.location) for entry in entries if entry.was_read_at(file.etag)]
+    known = [sight for sight in sights if sight is not None]
+    if len(known) < len(sights) or not known or is_another(file, known[0].fingerprint, since_ms):
+        return []
+    return known
 
 
-def changes(looked: Looked, known: Collection[str], ledger: Iterable[Entry]) -> Changes:
-    """Which of the files that were opened are to be scanned, and whose entries they replace."""
-    found, new, entries = Changes(), {file.path for file in looked.files}, list(ledger)
-    same = {e.path for e in entries if e.path in new and e.was_read_at(looked.etags[e.path])}
-    claimed = {e.file_id for e in entries if e.path in same or e.path.partition("!/")[0] in known}
-    waiting: dict[str, list[Entry]] = defaultdict(list)
-    for entry in entries:
-        if entry.file_id not in claimed:
-            waiting[entry.path.rpartition("/")[0]].append(entry)
-    for path in sorted(new - same):
-        heads = looked.heads[path]
-        identity = _identity(path, heads)
-        if identity.file_id in claimed:
-            # A copy beside its original is a file of its own.
-            identity = replace(identity, file_id=hashed(identity.file_id, path))
-        claimed.add(identity.file_id)
-        found.fresh[path] = identity
-        possible = waiting[path.rpartition("/")[0]]
-        former = next((entry for entry in possible if _is_former(entry, path, heads)), None)
-        if former is not None:
-            possible.remove(former)
-            found.replaced[path] = former
+def kinship(sights: Mapping[str, Sight], ledger: Iterable[Entry]) -> Kinship:
+    """Tell which entry is which file's."""
+    found, waiting = Kinship(identities=_identities(sights)), defaultdict[_Beginning, list[Entry]](list)
+    for entry in ledger:
+        sight = sights.get(entry.path)
+        if sight is not None and entry.path not in found.current and _is_current(entry, sight):
+            found.current[entry.path] = entry
+        else:
+            waiting[_beginning(entry)].append(entry)
+    for path, sight in sorted(sights.items()):
+        directory, current = path.rpartition("/")[0], found.current.get(path)
+        former = [
+            entry
+            for beginning in [(path, 0, None), *((directory, size, head) for size, head in sight.heads.items() if size)]
+            for entry in waiting.get(beginning, ())
+            if _is_former(entry, sight, current)
+        ]
+        former.sort(key=lambda entry: (entry.path == path, entry.cells["head_bytes"]), reverse=True)
+        if former:
+            found.former[path] = former
+        for entry in former:
+            waiting[_beginning(entry)].remove(entry)
+    found.gone = [entry for left in waiting.values() for entry in left]
     return found
 
 
-def _identity(path: str, heads: Mapping[int, str]) -> Identity:
-    size = max(heads)
-    return Identity(file_id=hashed(path.rpartition("/")[0], heads[size]), head=heads[size], head_bytes=size)
-
-
-def _is_former(entry: Entry, path: str, heads: Mapping[int, str]) -> bool:
-    """Whether an entry tells of an earlier state of a file in its directory: it began alike, or was never read."""
+def _beginning(entry: Entry) -> _Beginning:
+    """What the later states of a file are found by: its directory and beginning; of one never read, its name."""
     size = int(entry.cells["head_bytes"] or 0)
-    return entry.path == path if size == 0 else heads.get(size) == entry.cells["head"]
+    return (entry.path.rpartition("/")[0], size, entry.cells["head"]) if size else (entry.path, 0, None)
+
+
+def changes(
+    kin: Kinship, sights: Mapping[str, Sight], profiles: Mapping[str, FileProfile], again: Collection[str] = ()
+) -> Changes:
+    """Which files are to be scanned: new ones, those that changed, and those that are read otherwise by now."""
+    found = Changes(again=frozenset(again))
+    for path, identity in sorted(kin.identities.items()):
+        entry, former = kin.current.get(path), kin.former.get(path, [])
+        sight, how = sights[path], read_as(profiles[path], sights[path].look)
+        if (
+            entry is not None
+            and path not in again
+            and (entry.file_id, entry.cells["read_as"])
+            == (
+                identity.file_id,
+                how,
+            )
+        ):
+            found.dropped += former
+            noted = noted_cells(sight, profiles[path])
+            if any(entry.cells[name] != value for name, value in noted.items()):
+                found.noted.append((entry, replace(entry, cells=entry.cells | noted)))
+            continue
+        found.fresh[path] = identity
+        states = former if entry is None else [entry, *former]
+        if states:
+            found.replaced[path] = states[0]
+        found.dropped += states[1:]
+    return found
+
+
+def noted_cells(sight: Sight, profile: FileProfile) -> Cells:
+    """What an entry says of a file that does not come from reading its lines."""
+    return {
+        "kafka_version": sight.release or profile.kafka_version,
+        "fingerprint": sight.fingerprint,
+        "shows": shown(sight),
+    }
+
+
+def _identities(sights: Mapping[str, Sight]) -> dict[str, Identity]:
+    """What each file is known by; of several that begin alike, all but the first by its name too."""
+    found: dict[str, Identity] = {}
+    claimed: set[str] = set()
+    for path, sight in sorted(sights.items()):
+        size = max(sight.heads)
+        file_id = hashed(path.rpartition("/")[0], sight.heads[size])
+        known = hashed(file_id, path) if file_id in claimed else file_id
+        claimed.add(file_id)
+        found[path] = Identity(file_id=known, head=sight.heads[size], head_bytes=size)
+    return found
+
+
+def _is_current(entry: Entry, sight: Sight) -> bool:
+    """Whether a file was read as it is now; one of its size and time may be another."""
+    before, now = entry.cells.get("fingerprint"), sight.fingerprint
+    same = before is None or now is None or before == now
+    return same and entry.was_read_at(sight.etag)
+
+
+def _is_former(entry: Entry, sight: Sight, current: Entry | None) -> bool:
+    """Whether an entry tells of an earlier state of a file in its directory that begins alike, or was never read.
+
+    Beside a file that has not changed it is one of a copy, unless it held more than is there now.
+    """
+    if current is not None:
+        return bool(entry.cells["head_bytes"] and entry.cells["bytes"] <= current.cells["bytes"])
+    before = sight_of(entry.cells)
+    times = {each.look.dates.begin for each in (before, sight) if each is not None} - {None}
+    return len(times) < 2

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 
-from rebalance_forensics.pipeline.planning import printable
+from rebalance_forensics.pipeline.planning import is_there, printable
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.layout import WORK
-from rebalance_forensics.pipeline.tables.stores import Store, checked_store, first_line, is_remote
+from rebalance_forensics.pipeline.tables.stores import Store, StoreError, checked_store, first_line, is_remote
+from rebalance_forensics.sources.file_kinds import special
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,8 @@ class Listed:
     location: str
     size: int
     mtime_ms: int
+    changed_ms: int | None = None
+    """When its inode changed; None where there are none."""
 
     @property
     def etag(self) -> str:
@@ -41,10 +46,26 @@ class Listing:
 
     files: list[Listed] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
+    ages: dict[str, int] = field(default_factory=dict)
+    """When what cannot be listed was changed, in epoch ms, by its path in `errors`."""
+
+    def fail(self, name: str, place: str, sentence: str) -> None:
+        """Note something that cannot be listed."""
+        self.errors.append((name, sentence))
+        with suppress(OSError):
+            self.ages[name] = os.lstat(place).st_mtime_ns // 1_000_000
+
+    def age_of(self, path: str) -> int:
+        """The age of whatever stands at a path, or of the archive it is in."""
+        known = {file.path: file.mtime_ms for file in self.files} | self.ages
+        return known.get(path, known.get(path.partition("!/")[0], 0))
 
 
-def list_inputs(given: Sequence[str]) -> Listing:
-    """Every file under every input; with several inputs, paths start with as much of the input's name as differs."""
+def list_inputs(given: Sequence[str], *, besides: str | None = None) -> Listing:
+    """Every file under every input; with several inputs, paths start with as much of the input's name as differs.
+
+    What lies below `besides`, a directory or prefix within an input, is left out.
+    """
     listing = Listing()
     for root, name in dict(zip(given, _names(given), strict=True)).items():
         if is_remote(root):
@@ -54,8 +75,20 @@ def list_inputs(given: Sequence[str]) -> Listing:
     listing.files = sorted(
         {(f.path, f.location): f for f in listing.files}.values(), key=lambda f: (f.path, f.location)
     )
+    if besides is not None and any(lies_within(besides, root) for root in given):
+        listing.files = [file for file in listing.files if not lies_within(file.location, besides)]
     listing.errors = sorted(set(listing.errors))
     return listing
+
+
+def lies_within(place: str, directory: str) -> bool:
+    """Whether a file or directory lies somewhere below another directory."""
+    inner, outer = (_real(each).rstrip("/") for each in (place, directory))
+    return inner.startswith(f"{outer}/")
+
+
+def _real(place: str) -> str:
+    return place if is_remote(place) else os.path.realpath(place.removeprefix("file://"))
 
 
 def _names(given: Sequence[str]) -> list[str]:
@@ -102,18 +135,24 @@ def _add_file(listing: Listing, path: Path, name: str) -> None:
         status = path.stat()
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        listing.errors.append((name, f"{printable(str(path))} cannot be read ({why}); check that it is still there"))
+        sentence = f"{printable(str(path))} cannot be read ({why}); check that it is still there"
+        listing.fail(name, str(path), sentence)
         return
-    size, mtime_ms = status.st_size, status.st_mtime_ns // 1_000_000
-    listing.files.append(Listed(path=name, location=str(path), size=size, mtime_ms=mtime_ms))
+    if kind := special(status.st_mode):
+        listing.fail(name, str(path), f"{printable(str(path))} is {kind}, not a file; it was left out")
+        return
+    mtime_ms, changed_ms = status.st_mtime_ns // 1_000_000, status.st_ctime_ns // 1_000_000
+    listing.files.append(
+        Listed(path=name, location=str(path), size=status.st_size, mtime_ms=mtime_ms, changed_ms=changed_ms)
+    )
 
 
 def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
-    """The regular files of a tree; a directory that several links lead to is walked once."""
+    """What is no directory in a tree; a directory that several links lead to is walked once."""
 
     def complain(error: OSError) -> None:
         name = printable(str(error.filename))
-        listing.errors.append((name, f"{name} cannot be listed ({error.strerror}); check its permissions"))
+        listing.fail(name, str(error.filename), f"{name} cannot be listed ({error.strerror}); check its permissions")
 
     seen: set[str] = set()
     for directory, below, names in os.walk(root, onerror=complain, followlinks=True):
@@ -123,27 +162,30 @@ def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
             continue
         seen.add(real)
         below.sort()
-        # A link that leads nowhere is named by `_add_file`; pipes and sockets are no logs.
-        paths = (Path(directory, name) for name in sorted(names))
-        yield from (path for path in paths if path.is_file() or path.is_symlink())
+        # Pipes, devices, and links that lead nowhere are named by `_add_file`.
+        yield from (Path(directory, name) for name in sorted(names))
 
 
 def refuse_missing_inputs(given: Sequence[str]) -> None:
     """An input that is not there is a slip of the pen."""
     for path in given:
-        store = checked_store(path, role="--input")
-        if store.kind() == "nothing" and not is_remote(path):
+        checked_store(path, role="--input")
+        if not is_remote(path) and not is_there(_local(path)):
             raise InputError(f"--input {path}: no such file or directory.")
 
 
-def output_store(uri: str) -> Store:
+def output_store(store: Store) -> Store:
     """The store of the tables, known to be writable."""
-    store = checked_store(uri, role="--output")
+    uri = store.uri
+    checked_store(uri, role="--output")
     if store.kind() == "file":
         raise InputError(f"--output {uri} is a file; name a directory.")
     try:
-        store.write(f"{WORK}/probe", b"")
-        store.delete(f"{WORK}/probe")
+        # Two jobs that start together must not stumble over each other's.
+        probe = f"{WORK}/probe-{uuid4().hex[:8]}"
+        store.write(probe, b"")
+        store.delete(probe)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"--output {uri} cannot be written: {first_line(error)}; check its permissions.") from error
+        sentence = f"--output {uri} cannot be written: {first_line(error)}; check its permissions."
+        raise StoreError.of(uri, error, "the tables are as they were") or InputError(sentence) from error
     return store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import accumulate
 from typing import Any
@@ -27,7 +27,7 @@ from rebalance_forensics.pipeline.rows import dumps
 from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.records import EpochMs, LogRecord, Origin
-from rebalance_forensics.sources.reading import parse_line
+from rebalance_forensics.sources.reading import SplitCounts, parse_line
 
 REQUIRED = ("time", "message")
 OPTIONAL = ("host", "file", "cluster", "level", "logger", "thread", "line", "offset")
@@ -118,19 +118,30 @@ def _events(
     ends = list(accumulate(len(text) + 1 for text in texts))
     hits = sorted({bisect_right(ends, at) for at in catalog.prefilter().hits(b"\n".join(texts))})
     for row in batch.take(pa.array(hits, pa.int64())).to_pylist():
-        record = _record(row, EpochMs(int(row["time"].timestamp() * 1000)), table)
-        match = catalog.match(record.message, logger=record.logger, level=record.level)
-        match = match or exception_in(record, None)
-        count = counts[table.hour(record.at or 0)]
-        if match is None:
-            speaks = record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
-            count.unmatched_kafka += record.level not in _QUIET_LEVELS and catalog.is_group_class(speaks)
+        at = EpochMs(int(row["time"].timestamp() * 1000))
+        count = counts[table.hour(at)]
+        try:
+            event = _event(row, at, table, reading, catalog, count)
+        except Exception as error:  # noqa: BLE001 - whatever it was, it is told of the hour, and the other rows are read
+            count.spoiled.spoil(row["offset"] if row["offset"] is not None else 0, error)
             continue
-        count.matched += 1
-        cluster = row["cluster"] or reading.cluster
-        event = event_of(match, record, cluster=cluster, host=record.host, component=None)
         if event is not None:
             yield event
+
+
+def _event(
+    row: Mapping[str, Any], at: EpochMs, table: LogTable, reading: Reading, catalog: Catalog, count: _Count
+) -> Event | None:
+    """What one row tells, counted."""
+    record = _record(row, at, table)
+    match = catalog.match(record.message, logger=record.logger, level=record.level)
+    match = match or exception_in(record, None)
+    if match is None:
+        speaks = record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
+        count.unmatched_kafka += record.level not in _QUIET_LEVELS and catalog.is_group_class(speaks)
+        return None
+    count.matched += 1
+    return event_of(match, record, cluster=row["cluster"] or reading.cluster, host=record.host, component=None)
 
 
 def _record(row: Mapping[str, Any], at: EpochMs, table: LogTable) -> LogRecord:
@@ -170,6 +181,7 @@ class _Count:
     unmatched_kafka: int = 0
     first: EpochMs | None = None
     last: EpochMs | None = None
+    spoiled: SplitCounts = field(default_factory=SplitCounts)
 
     def see(self, times: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
         first, last = EpochMs(times.min()), EpochMs(times.max())
@@ -182,4 +194,5 @@ class _Count:
         return SplitStats(
             path=hour, index=0, start=0, bytes=self.bytes, lines=self.rows, records=self.rows, unparsed=0,
             matched=self.matched, unmatched_kafka=self.unmatched_kafka, first=self.first, last=self.last,
+            errors=self.spoiled.sentences(),
         )  # fmt: skip

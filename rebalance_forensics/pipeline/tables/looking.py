@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import re
 from base64 import b64decode, b64encode
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -14,99 +12,51 @@ from hashlib import sha256
 import pyarrow as pa
 
 from rebalance_forensics.pipeline.planning import printable
+from rebalance_forensics.pipeline.tables.fingerprints import fingerprint_of
 from rebalance_forensics.pipeline.tables.listing import Listed
+from rebalance_forensics.pipeline.tables.sights import Sight
 from rebalance_forensics.pipeline.tables.stores import open_location
 from rebalance_forensics.pipeline.tables.telling import told_batch
-from rebalance_forensics.sources.files import InputFile, discover_stored
-from rebalance_forensics.sources.opening import open_remote_with
-from rebalance_forensics.sources.profile import FileProfile, profiles
+from rebalance_forensics.sources import profile
+from rebalance_forensics.sources.archives import held_open
+from rebalance_forensics.sources.budgets import Limits
+from rebalance_forensics.sources.files import discover_stored
+from rebalance_forensics.sources.places import open_remote_with
 from rebalance_forensics.sources.sample import beginning
-from rebalance_forensics.sources.zones import ZoneRules
 
 HEAD_BYTES = 4096
 """A log is known by this much of its beginning: it grows, is rolled and packed, but keeps it."""
-NEIGHBOURS = 8
-"""Known files of the same log, on each side, that are looked at again because they tell of a new one."""
 FILES_A_TASK = 32
 WAITING = 16
 """Files are opened side by side, for an object store takes its time to answer."""
-_PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)\Z")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookTask:
-    """The new files of some logs, and neighbours of theirs."""
-
-    files: tuple[Listed, ...]
-    neighbours: tuple[Listed, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """Everything a looking task needs."""
 
-    tasks: tuple[LookTask, ...]
-    zones: ZoneRules
-    prefixes: tuple[int, ...]
+    tasks: tuple[tuple[Listed, ...], ...]
+    prefixes: tuple[int, ...] = ()
     """How many bytes of a beginning shorter files are known by."""
+    limits: Limits
 
 
 @dataclass(slots=True)
 class Looked:
-    """What was found in new files: an archive holds several logs. All is by path."""
+    """What was found in new files, an archive holds several logs; and what could not be opened, by path."""
 
-    files: list[InputFile] = field(default_factory=list)
-    profiles: list[FileProfile] = field(default_factory=list)
-    heads: dict[str, dict[int, str]] = field(default_factory=dict)
-    """Hashes of a file's first bytes, by how many they are."""
-    etags: dict[str, str] = field(default_factory=dict)
+    sights: list[Sight] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, other: Looked) -> None:
         """What another task found."""
-        self.files += other.files
-        self.profiles += other.profiles
-        self.heads |= other.heads
-        self.etags |= other.etags
+        self.sights += other.sights
         self.errors += other.errors
 
 
-def look_tasks(new: Collection[Listed], known: Collection[Listed]) -> tuple[LookTask, ...]:
-    """The files of one log stay together, for they tell of each other: layout, zone, release, where records go on."""
-    logs, old = _by_log(new), _by_log(known)
-    tasks: list[LookTask] = []
-    files: list[Listed] = []
-    neighbours: list[Listed] = []
-    for log, members in sorted(logs.items()):
-        for start in range(0, len(members), FILES_A_TASK):
-            part = members[start : start + FILES_A_TASK]
-            files += part
-            neighbours += _near(part, old.get(log, []))
-            if len(files) >= FILES_A_TASK:
-                tasks.append(LookTask(files=tuple(files), neighbours=tuple(neighbours)))
-                files, neighbours = [], []
-    if files:
-        tasks.append(LookTask(files=tuple(files), neighbours=tuple(neighbours)))
-    return tuple(tasks)
-
-
-def _by_log(files: Iterable[Listed]) -> Mapping[str, list[Listed]]:
-    """Files whose names differ in dates and numbers only, by their age."""
-    logs: dict[str, list[Listed]] = defaultdict(list)
-    for file in files:
-        name = _PACKED.sub("", file.path.rpartition("/")[2])
-        logs[f"{file.directory}/{re.sub(r'[-._]?[0-9]+', '', name)}"].append(file)
-    for members in logs.values():
-        members.sort(key=lambda file: (file.mtime_ms, file.path))
-    return logs
-
-
-def _near(part: Sequence[Listed], known: Sequence[Listed]) -> Iterator[Listed]:
-    """Those written just before and just after."""
-    before = [file for file in known if file.mtime_ms < part[0].mtime_ms]
-    after = [file for file in known if file.mtime_ms > part[-1].mtime_ms]
-    between = [file for file in known if part[0].mtime_ms <= file.mtime_ms <= part[-1].mtime_ms]
-    yield from (*before[-NEIGHBOURS:], *between[: 2 * NEIGHBOURS], *after[:NEIGHBOURS])
+def look_tasks(new: Sequence[Listed]) -> tuple[tuple[Listed, ...], ...]:
+    """As many files a task as make its start worth while."""
+    return tuple(tuple(new[start : start + FILES_A_TASK]) for start in range(0, len(new), FILES_A_TASK))
 
 
 def look_task(look: Look, task: int) -> Iterator[pa.RecordBatch]:
@@ -136,21 +86,13 @@ def together(parts: Iterable[Looked]) -> Looked:
     return whole
 
 
-def look_at(task: LookTask, look: Look) -> Looked:
-    """Open files and sniff them, each beside its neighbours."""
+def look_at(task: Sequence[Listed], look: Look) -> Looked:
+    """Open files, each by itself."""
     open_remote_with(open_location)
     found = Looked()
-    for listed in task.files:
-        _open(listed, found)
-    around = Looked()
-    for listed in task.neighbours:
-        _open(listed, around)
-    sniffed = profiles([*found.files, *around.files], look.zones)
-    found.profiles = list(sniffed[: len(found.files)])
-    for file in found.files:
-        data = beginning(file, HEAD_BYTES)
-        sizes = {len(data), *(size for size in look.prefixes if size < len(data))}
-        found.heads[file.path] = {size: head_of(data[:size]) for size in sizes}
+    with held_open():
+        for listed in task:
+            _open(listed, look, found)
     return found
 
 
@@ -159,10 +101,17 @@ def head_of(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]
 
 
-def _open(listed: Listed, found: Looked) -> None:
+def _open(listed: Listed, look: Look, found: Looked) -> None:
     """A log, or the logs in an archive; an object that is gone by now is named like one that cannot be read."""
-    told = discover_stored(listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms)
-    files = [replace(file, path=printable(file.path)) for file in told.files]
-    found.files += files
+    told = discover_stored(listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=look.limits)
     found.errors += [(printable(path), printable(sentence)) for path, sentence in told.errors]
-    found.etags |= {file.path: listed.etag for file in files}
+    fingerprint = fingerprint_of(listed)
+    for file in (replace(file, path=printable(file.path)) for file in told.files):
+        shown, data = profile.look(file), b""
+        try:
+            data = beginning(file, HEAD_BYTES)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other files are read
+            shown = profile.unreadable("its beginning could not be read", error, shown.found)
+        sizes = {len(data), *(size for size in look.prefixes if size < len(data))}
+        heads = {size: head_of(data[:size]) for size in sizes}
+        found.sights.append(Sight(file=file, look=shown, heads=heads, etag=listed.etag, fingerprint=fingerprint))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, deal
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.tables.ledger import Changes
-from rebalance_forensics.pipeline.tables.looking import Looked
 from rebalance_forensics.pipeline.tables.resuming import Settled, digest_of, settled_of, splits_of
+from rebalance_forensics.pipeline.tables.sights import Sight
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile
 
@@ -23,6 +23,8 @@ class ScanPlan:
     """What is read, and of logs that have grown what was read of them before."""
 
     reads: ReadPlan
+    sights: tuple[Sight, ...] = ()
+    """Of the files that are read, in their order."""
     settled: dict[str, Settled] = field(default_factory=dict)
     """By path."""
 
@@ -34,7 +36,7 @@ class ScanPlan:
     def without(self, paths: Collection[str], workers: int) -> ReadPlan:
         """What there is to read beside some files."""
         left = [split for portion in self.reads.portions for split in portion if split.file.path not in paths]
-        return replace(self.reads, portions=deal(left, max(workers, len(self.reads.portions))))
+        return replace(self.reads, portions=deal(left, max(workers, len(self.reads.portions)), workers=workers))
 
 
 def reading_of(options: AnalyzeOptions) -> Reading:
@@ -47,10 +49,17 @@ def reading_of(options: AnalyzeOptions) -> Reading:
     )
 
 
-def plan_scan(looked: Looked, found: Changes, options: AnalyzeOptions, *, workers: int) -> ScanPlan:
+def plan_scan(
+    read: Sequence[tuple[Sight, FileProfile]],
+    found: Changes,
+    options: AnalyzeOptions,
+    *,
+    errors: Sequence[tuple[str, str]],
+    workers: int,
+) -> ScanPlan:
     """Deal the fresh files, each from where it was settled."""
     reading = reading_of(options)
-    pairs = [(f, p) for f, p in zip(looked.files, looked.profiles, strict=True) if f.path in found.fresh]
+    pairs = [(sight.file, profile) for sight, profile in read]
     settled = {file.path: of for file, profile in pairs if (of := _settled(file, profile, found, reading))}
     begins = {path: of.until for path, of in settled.items()}
     splits = [
@@ -62,17 +71,22 @@ def plan_scan(looked: Looked, found: Changes, options: AnalyzeOptions, *, worker
     reads = ReadPlan(
         files=tuple(file for file, _ in pairs),
         profiles=tuple(profile for _, profile in pairs),
-        errors=tuple(looked.errors),
-        portions=deal(splits, max(workers, -(-total // TASK_BYTES))),
+        errors=tuple(errors),
+        portions=deal(splits, max(workers, -(-total // TASK_BYTES)), workers=workers),
         reading=reading,
     )
-    return ScanPlan(reads=reads, settled=settled)
+    return ScanPlan(reads=reads, sights=tuple(sight for sight, _ in read), settled=settled)
 
 
 def _settled(file: InputFile, profile: FileProfile, found: Changes, reading: Reading) -> Settled | None:
     """Where to go on: only in the same file under the same name, read in the same way."""
     former = found.replaced.get(file.path)
-    if former is None or former.path != file.path or former.file_id != found.fresh[file.path].file_id:
+    if (
+        former is None
+        or file.path in found.again
+        or former.path != file.path
+        or former.file_id != found.fresh[file.path].file_id
+    ):
         return None
     settled = settled_of(file.path, former.cells)
     fits = settled is not None and settled.until <= file.size and settled.read_as == digest_of(file, profile, reading)

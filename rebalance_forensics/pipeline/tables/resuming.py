@@ -23,8 +23,20 @@ from rebalance_forensics.sources.splits import Split
 UNSETTLED_BYTES = 1 << 20
 """No record is longer."""
 _COUNTS = ("bytes", "lines", "records", "unparsed", "matched", "unmatched_kafka")
-_BESIDE = {"layouts", "starts", "header_marks", "continued", "continues_in", "kafka_version", "near_ms"}
-"""What of a profile comes from neighbours, tells how to read fast or goes with the file's age: no event shows it."""
+_BESIDE = {
+    "layouts",
+    "late",
+    "defects",
+    "starts",
+    "header_marks",
+    "closed",
+    "cut_by_size",
+    "continues_in",
+    "followed_by",
+    "kafka_version",
+    "near_ms",
+}
+"""What of a profile tells how a file goes on, how to read fast or goes with its age: no settled event shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +51,13 @@ class Settled:
 
 def grows(file: InputFile, profile: FileProfile) -> bool:
     """Whether what is added to a file can be read by itself."""
-    return not file.codec and not file.members and profile.splittable
+    return not file.codec and not file.members and profile.splittable and profile.readable
 
 
 def splits_of(file: InputFile, profile: FileProfile, start: int, split_bytes: int) -> tuple[Split, ...]:
     """What there is to read of a file from a place on, with a cut where it will be settled."""
+    if not profile.readable:
+        return ()
     if file.codec or not profile.splittable:
         return (Split(file=file, profile=profile, index=0),)
     starts = {start, *range(start + split_bytes, file.size, split_bytes)}
@@ -67,7 +81,7 @@ def settled_cells(file: InputFile, profile: FileProfile, stats: Sequence[SplitSt
     """What the ledger keeps of a log that may grow; None where it is read as a whole each time."""
     end = max(0, file.size - UNSETTLED_BYTES)
     before = [split for split in stats if split.start < end]
-    if not grows(file, profile) or any(split.errors or split.hosts for split in stats):
+    if not grows(file, profile) or profile.defects or any(split.errors or split.hosts for split in stats):
         return None
     counts: dict[str, Any] = {name: sum(getattr(split, name) for split in before) for name in _COUNTS}
     first = min((split.first for split in before if split.first is not None), default=None)

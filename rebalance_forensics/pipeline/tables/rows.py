@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from rebalance_forensics.diagnosis.model import Incident, RootCause
+from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, WouldDecide
+from rebalance_forensics.report.wording import narrative
 from rebalance_forensics.timeline.model import Evidence, Generation, GroupHistory, Pause
 
 Cells = dict[str, Any]
@@ -85,7 +86,32 @@ def incident_row(one: Incident) -> Cells:
         "partitions": one.impact.partitions,
         "rebalances": one.impact.rebalances,
         "occurrences": one.occurrences,
+        "ruled_out": [_ruled_out(other) for other in one.ruled_out],
+        "would_decide": [_would_decide(other) for other in one.would_decide],
         "related": [{**asdict(relation), "ids": list(relation.ids)} for relation in one.related],
+    }
+
+
+def _ruled_out(other: RuledOut) -> Cells:
+    return {
+        "cause": other.cause,
+        "why": other.why,
+        "sign": other.sign,
+        "evidence": [_evidence(line) for line in other.evidence],
+        "looked_in": [
+            {"path": log.path, "started_at": micros(log.started_at), "ended_at": micros(log.ended_at)}
+            for log in other.looked_in
+        ],
+    }
+
+
+def _would_decide(other: WouldDecide) -> Cells:
+    return {
+        "needs": other.needs,
+        "who": other.who,
+        "started_at": micros(other.started_at),
+        "ended_at": micros(other.ended_at),
+        "between": list(other.between),
     }
 
 
@@ -106,7 +132,7 @@ def _cause(cause: RootCause) -> Cells:
         "cause": cause.cause,
         "confidence": cause.confidence,
         "culprits": [asdict(culprit) for culprit in cause.culprits],
-        "narrative": cause.narrative,
+        "narrative": narrative(cause),
         "evidence": [_evidence(line) for line in cause.evidence],
         "evidence_total": cause.evidence_total,
         "advice": [{"action": each.action, "why": each.why} for each in cause.advice],

@@ -20,7 +20,7 @@ from rebalance_forensics.pipeline.tables.log_tables import LogTable, read_rows
 from rebalance_forensics.pipeline.tables.rows import hashed
 from rebalance_forensics.pipeline.tables.stores import Store, open_location
 from rebalance_forensics.pipeline.tables.telling import told_batch
-from rebalance_forensics.sources.opening import open_remote_with
+from rebalance_forensics.sources.places import open_remote_with
 
 Spans = dict[str, dict[str, tuple[int, int]]]
 """By path and date, the first and last time of its events."""

@@ -36,6 +36,18 @@ _SETTLED = pa.struct(
         ("read_as", pa.string()),
     ]
 )
+_RULED_OUT = pa.struct(
+    [
+        ("cause", pa.string()),
+        ("why", pa.string()),
+        ("sign", pa.string()),
+        ("evidence", pa.list_(_EVIDENCE)),
+        ("looked_in", pa.list_(pa.struct([("path", pa.string()), ("started_at", TIME), ("ended_at", TIME)]))),
+    ]
+)
+_WOULD_DECIDE = pa.struct(
+    [("needs", pa.string()), ("who", pa.string()), ("started_at", TIME), ("ended_at", TIME), ("between", WORDS)]
+)
 _RELATION = pa.struct([("kind", pa.string()), ("groups", pa.int64()), ("why", pa.string()), ("ids", WORDS)])
 _BUG = pa.struct([("jira", pa.string()), ("title", pa.string()), ("fixed_in", pa.string())])
 
@@ -137,6 +149,16 @@ INCIDENTS = Table(
         ("partitions", pa.int64(), "partitions it touched"),
         ("rebalances", pa.int64(), "rebalances it took"),
         ("occurrences", pa.int64(), "how often the same cause struck"),
+        (
+            "ruled_out",
+            pa.list_(_RULED_OUT),
+            "causes that it was not: the lines that say so, or where they were looked for",
+        ),
+        (
+            "would_decide",
+            pa.list_(_WOULD_DECIDE),
+            "logs that were not at hand and would part the causes still possible",
+        ),
         ("related", pa.list_(_RELATION), "incidents of other groups on this date with the same thing behind them"),
     ),
 )
@@ -193,6 +215,9 @@ INPUTS = Table(
             _SETTLED,
             "of a log that may grow: up to which byte it is read for good, with the counts",
         ),
+        ("read_as", pa.string(), "hash of how it was read, in which its neighbours have a say"),
+        ("shows", pa.string(), "what it shows by itself of how it and its neighbours are to be read, as JSON"),
+        ("fingerprint", pa.string(), "hash of some of its blocks as they lie there; null in object stores"),
     ),
 )
 RUNS = Table(

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.report.writing import PRIVATE
+from rebalance_forensics.sources.places import Stamp
 
 ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's names for stores that pyarrow knows under another."""
 SCHEMES = ("file", "s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
+
+
+_REMEDIES = {
+    errno.ENOSPC: "make room there, or name another --output",
+    errno.EDQUOT: "raise the quota, or name another --output",
+    errno.EROFS: "mount it for writing, or name another --output",
+    errno.EACCES: "let this user write there",
+    errno.EPERM: "let this user write there",
+}
+
+
+class StoreError(InputError):
+    """The tables could not be written; its text is the one sentence the reader gets."""
+
+    @classmethod
+    def of(cls, uri: str, error: BaseException, then: str) -> StoreError | None:
+        """Name the place, what is wrong, what that means and the remedy; None where it is not about writing.
+
+        Spark tells what went wrong in its tasks by their traceback only.
+        """
+        text = str(error)
+        number = getattr(error, "errno", None) if isinstance(error, OSError) else None
+        number = next((n for n in _REMEDIES if n == number or f"[Errno {n}]" in text or f"[errno {n}]" in text), None)
+        if number is None:
+            return None
+        return cls(f"--output {uri} cannot be written: {os.strerror(number).lower()}; {then}; {_REMEDIES[number]}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +66,8 @@ class Store:
     """A directory in a file system, named by a URI or a local path; travels to workers as that name."""
 
     uri: str
+    mode: int = PRIVATE
+    """Permissions of new files in a file system; they hold lines of logs."""
 
     @property
     def hadoop_name(self) -> str:
@@ -47,6 +79,11 @@ class Store:
         """The file system, and what it calls this path."""
         system, root = _resolved(self.uri)
         return system, f"{root.rstrip('/')}/{path}".rstrip("/") if path else root
+
+    def local_path(self, path: str) -> Path | None:
+        """A path as this machine's files have it; None where the store is no directory of it."""
+        system, place = self.place(path)
+        return Path(place) if isinstance(system, pafs.LocalFileSystem) else None
 
     def files(self, below: str = "") -> Sequence[StoredFile]:
         """Every file below a directory, by path; none where there is no such directory."""
@@ -89,8 +126,8 @@ class Store:
         system, place = self.place(path)
         _make_directory(system, place)
         atomic = not isinstance(system, pafs.LocalFileSystem)
-        target = place if atomic else f"{place}.part"
-        with system.open_output_stream(target) as stream:
+        target = place if atomic else f"{place}.{uuid4().hex[:8]}.part"
+        with self._created(system, target) as stream:
             stream.write(data)
         if not atomic:
             Path(target).replace(place)
@@ -99,6 +136,16 @@ class Store:
         """A stream to write a file of any size to."""
         system, place = self.place(path)
         _make_directory(system, place)
+        return self._created(system, place)
+
+    def _created(self, system: Any, place: str) -> Any:  # noqa: ANN401 - pyarrow has no types
+        if isinstance(system, pafs.LocalFileSystem):
+            # pyarrow would let everybody read it; it keeps the permissions of a file that is there.
+            handle = os.open(place, os.O_CREAT | os.O_WRONLY, PRIVATE)
+            try:
+                os.fchmod(handle, self.mode)
+            finally:
+                os.close(handle)
         return system.open_output_stream(place)
 
     def move(self, source: str, target: str) -> None:
@@ -129,6 +176,20 @@ class Store:
                 system.delete_dir(directory)
 
 
+@contextmanager
+def writing(store: Store, then: str) -> Iterator[None]:
+    """Say in one sentence that a disk is full or turned read-only; `then` is what became of the tables."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        refusal = StoreError.of(store.uri, error, then)
+        if refusal is None:
+            raise
+        raise refusal from error
+
+
 def checked_store(uri: str, *, role: str) -> Store:
     """The store behind a URI; one sentence when it cannot be reached."""
     try:
@@ -155,14 +216,22 @@ def is_remote(path: str) -> bool:
 def open_location(location: str) -> BinaryIO:
     """A remote file by its whole URI."""
     root, _, name = location.rpartition("/")
-    return Ranges(Store(root).open(name))
+    store = Store(root)
+    return Ranges(store.open(name), lambda: store.stored(name).mtime_ms)
 
 
 class Ranges(io.RawIOBase, BinaryIO):
     """A file by byte ranges that end where it does: stores refuse a range that begins at the end."""
 
-    def __init__(self, file: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+    def __init__(self, file: Any, mtime_ms: Callable[[], int]) -> None:  # noqa: ANN401 - pyarrow has no types
         self._file, self._at, self._size = file, 0, file.size()
+        self._mtime_ms = mtime_ms
+        self._stamp: Stamp | None = None
+
+    def stamp(self) -> Stamp:
+        """Size and time of change when it was asked first: each answer is a request."""
+        self._stamp = self._stamp or Stamp(self._size, self._mtime_ms() * 1_000_000)
+        return self._stamp
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes."""
@@ -224,18 +293,24 @@ def _resolved(uri: str) -> tuple[Any, str]:
 def _s3(uri: str) -> tuple[Any, str]:
     """Amazon's store or one that speaks like it; credentials come from where the AWS tools look for them."""
     parts = urlsplit(uri)
-    asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    endpoint = asked.get("endpoint_override") or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-    settings: dict[str, Any] = {"region": asked.get("region") or _environment("AWS_REGION", "AWS_DEFAULT_REGION")}
-    if endpoint:
-        scheme, _, host = endpoint.rpartition("://")
-        settings |= {"endpoint_override": host, "scheme": asked.get("scheme") or scheme or "https"}
-        settings["region"] = settings["region"] or "us-east-1"
-    elif settings["region"] is None:
-        settings["region"] = pafs.resolve_s3_region(parts.netloc)
+    settings: dict[str, Any] = {**s3_settings(uri)}
     # Small files are sent in one request instead of three.
     settings["allow_delayed_open"] = True
     return pafs.S3FileSystem(**settings), f"{parts.netloc}{parts.path}".rstrip("/")
+
+
+@cache
+def s3_settings(uri: str) -> Mapping[str, str]:
+    """Region, and where it is not Amazon's own the server, of an S3 URI."""
+    parts = urlsplit(uri)
+    asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    endpoint = asked.get("endpoint_override") or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    region = asked.get("region") or _environment("AWS_REGION", "AWS_DEFAULT_REGION")
+    if endpoint:
+        scheme, _, host = endpoint.rpartition("://")
+        server = {"endpoint_override": host, "scheme": asked.get("scheme") or scheme or "https"}
+        return {"region": region or "us-east-1", **server}
+    return {"region": region or pafs.resolve_s3_region(parts.netloc)}
 
 
 def _environment(*names: str) -> str | None:

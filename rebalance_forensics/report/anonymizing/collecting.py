@@ -32,6 +32,8 @@ def names_of(report: Report) -> Iterator[Named]:
             for culprit in cause.culprits:
                 yield culprit.name, culprit.kind
                 yield from ((name, _kind(name, culprit.kind)) for name in culprit.names)
+            yield from ((name, "client") for name in cause.affected)
+        yield from _given(*((one.who, "client") for one in incident.would_decide))
     for one in report.inputs:
         yield from _cluster(one.cluster)
         if one.host:

@@ -13,7 +13,7 @@ PUBLIC_CLASS = re.compile(
     r"(?:org\.apache\.|io\.confluent\.|io\.debezium\.|io\.strimzi\.|java\.|javax\.|kafka\.|com\.sun\.|org\.springframework\.)"
 )
 NO_NAME = re.compile(
-    r"[-+]?[\d.:%]+\w{0,2}|[A-Z][A-Z_\d]*|TLSv[\d.]+|\w*(?:Range|RoundRobin|Sticky|Streams?Partition)Assignor|_+\w+|\W+"
+    r"[-+]?[\d.:%]+\w{0,2}|[A-Z][A-Z_\d]*|TLSv[\d.]+|\w*(?:Range|RoundRobin|Sticky|Streams?Partition)Assignor|_\w+|\W+"
 )
 KAFKAS_WORDS = frozenset({
     *("true", "false", "null", "none", "class", "all", "hidden", "latest", "earliest", "by_duration"),

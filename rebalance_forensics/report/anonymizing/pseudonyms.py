@@ -18,7 +18,7 @@ UUID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 TOKEN = re.compile(r"[\w.@…-]+")
 # What Kafka puts behind a name: member ids, the threads and clients of Streams, its internal topics.
 WITH_ID = re.compile(
-    rf"(.+)-({UUID.pattern})(-(?:Global)?(?:StreamThread|StateUpdater)\S*?|-admin)?(?:-({UUID.pattern}))?",
+    rf"(.+)-({UUID.pattern})(-(?:Global)?(?:StreamThread|StateUpdater)\S{{0,200}}?|-admin)?(?:-({UUID.pattern}))?",
     re.IGNORECASE,
 )
 INTERNAL_TOPIC = re.compile(r"-(.+)-((?:changelog|repartition|subscription-\w+-topic)(?:-\d{1,6})?)")

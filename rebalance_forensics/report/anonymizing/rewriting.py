@@ -19,7 +19,7 @@ Part = TypeVar("Part")
 OWN_FIELDS = frozenset({
     *("tool_version", "component", "kafka_version", "layout", "envelope", "zone", "kind", "protocol", "rebalance_mode"),
     *("outcome", "trigger", "followup", "followups", "severity", "id", "cause", "jira", "title", "fixed_in"),
-    *("ids", "api", "error", "setting"),
+    *("ids", "api", "error", "setting", "sign", "answer", "weighs", "between"),
 })  # fmt: skip
 LOG_FIELDS = frozenset({"text", "label", "reason"})
 VAGUE = frozenset({"name", "thread"})

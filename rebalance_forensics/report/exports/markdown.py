@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.report.chains import steps_of
+from rebalance_forensics.report.conclusions import conclusion
+from rebalance_forensics.report.differential import LEGEND, chance, deciding, likelihoods, ruled_out, sign_table
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
-from rebalance_forensics.report.ranking import faults, planned
+from rebalance_forensics.report.ranking import faults, unexplained
 from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.wording import (
     count,
@@ -17,12 +19,12 @@ from rebalance_forensics.report.wording import (
     group_of,
     impact,
     names_besides,
+    narrative,
     place,
     ranges,
     since,
     some,
     step,
-    sureness,
 )
 from rebalance_forensics.timeline.model import Evidence
 
@@ -46,9 +48,14 @@ def export(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     found = faults(report)
     if not found:
-        yield from ("# No fault found", "", f"{count(len(planned(report)), 'incident')}, planned or benign.")
+        concluded = conclusion(report)
+        yield from (f"# {concluded.title}", "", f"{concluded.details}." if concluded.details else "", "")
     for incident in found:
         yield from _incident(incident)
+    if open_ones := unexplained(report):
+        yield from ("## Unexplained", "")
+        yield from (f"- {_safe(group_of(one))}, {since(one)}: {_safe(one.summary)}" for one in open_ones)
+        yield ""
     if report.gaps:
         yield from ("## What the logs do not show", "")
         yield from (f"- {_safe(gap.what)}: {_safe(gap.consequence)}" for gap in report.gaps)
@@ -60,12 +67,13 @@ def _incident(incident: Incident) -> Iterator[str]:
     yield from (f"# {_safe(incident.summary)}", "", "| | |", "|---|---|")
     yield from (f"| {label} | {_safe(value)} |" for label, value in _facts(incident))
     yield ""
-    for cause in incident.root_causes:
-        yield from _cause(cause)
+    for rank, cause in enumerate(incident.root_causes):
+        yield from _cause(cause, f"Or {chance(cause)}" if rank else f"What happened: {cause.cause}")
     if incident.ruled_out:
         yield from ("## Ruled out", "")
-        yield from (f"- **{_safe(other.cause)}**: {_safe(other.why)}" for other in incident.ruled_out)
+        yield from (f"- **{_safe(other.cause)}**: {_safe(ruled_out(other, incident))}" for other in incident.ruled_out)
         yield ""
+    yield from _signs(incident)
     for title, blank in BLANKS:
         yield from (f"## {title}", "", blank if blank.startswith("|") else f"_{blank}_", "")
 
@@ -75,7 +83,9 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     yield "Incident", incident.id
     yield "Group", group_of(incident)
     yield "Severity", incident.severity
-    yield "Root cause", ", or ".join(f"{one.cause} ({sureness(one.confidence)})" for one in incident.root_causes)
+    yield "Root cause", likelihoods(incident)
+    for one in incident.would_decide:
+        yield "Would decide", deciding(one, incident)
     yield "Culprit", culprits(cause)
     others = [name for one in cause.culprits for name in names_besides(one)]
     if others:
@@ -90,8 +100,22 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     yield "Status", ""
 
 
-def _cause(cause: RootCause) -> Iterator[str]:
-    yield from (f"## What happened: {_safe(cause.cause)}", "", _safe(cause.narrative), "")
+def _signs(incident: Incident) -> Iterator[str]:
+    """Every cause against every sign that decides something, as a table."""
+    table = sign_table(incident)
+    if not table.telling:
+        return
+    heads = [f"{_safe(one.cause)} ({one.standing})" for one in table.hypotheses]
+    yield from ("## Why", "", f"| {' | '.join([*heads, 'sign', 'read in'])} |", f"|{'---|' * (len(heads) + 2)}")
+    for line in table.telling:
+        marks = (f"`{mark}`" if mark else "" for mark in line.marks)
+        where = f"`{_code(line.where)}`" if line.where else ""
+        yield f"| {' | '.join([*marks, _safe(line.says), where])} |"
+    yield from ("", _safe(LEGEND), "")
+
+
+def _cause(cause: RootCause, title: str) -> Iterator[str]:
+    yield from (f"## {_safe(title)}", "", _safe(narrative(cause)), "")
     if cause.chain:
         yield from ("| time (UTC) | event | line |", "|---|---|---|")
         for one in steps_of(cause):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident, Severity
+from rebalance_forensics.report.differential import chance, deciding, serious_rivals
 from rebalance_forensics.report.documents import Document, written_on_one_line
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
@@ -48,9 +49,21 @@ def _payload(incident: Incident) -> Document:
             "since": since(incident),
             "advice": [line_of(prose(advice.action), TEXT) for advice in cause.advice],
             "proof": [_proof(line) for line in cause.evidence[:PROOF_SHOWN]],
+            **_rivals(incident),
         },
     }
     return payload | {"component": line_of(cause.culprits[0].name, TEXT)} if cause.culprits else payload
+
+
+def _rivals(incident: Incident) -> Document:
+    """What else it may well be, and the log that would tell; nothing where it hardly is anything else."""
+    rivals = serious_rivals(incident)
+    if not rivals:
+        return {}
+    return {
+        "or": [chance(one) for one in rivals],
+        "would_decide": [line_of(prose(deciding(one, incident)), TEXT) for one in incident.would_decide],
+    }
 
 
 def _proof(line: Evidence) -> str:

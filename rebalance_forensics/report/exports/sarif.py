@@ -7,11 +7,12 @@ from urllib.parse import quote
 
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
 from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
+from rebalance_forensics.report.differential import chance
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import iso
-from rebalance_forensics.report.wording import culprits
+from rebalance_forensics.report.wording import culprits, narrative
 from rebalance_forensics.timeline.model import Evidence
 
 SUFFIX = ".sarif"
@@ -52,7 +53,7 @@ def _result(incident: Incident, cause: RootCause, causes: Sequence[str]) -> Docu
         "ruleId": cause.cause,
         "ruleIndex": causes.index(cause.cause),
         # No `kind`: only a failure may have a level, and a note is wanted for what was planned.
-        "level": LEVELS[incident.severity],
+        "level": LEVELS[incident.severity] if cause is incident.root_causes[0] else "note",
         "message": {"text": _message(incident, cause)},
         "locations": [_location(line) for line in cause.evidence[:1]],
         "relatedLocations": [{"id": number, **_location(line)} for number, line in enumerate(cause.evidence[1:], 1)],
@@ -71,7 +72,8 @@ def _result(incident: Incident, cause: RootCause, causes: Sequence[str]) -> Docu
 
 def _message(incident: Incident, cause: RootCause) -> str:
     advice = f" What to do: {cause.advice[0].action}" if cause.advice else ""
-    return line_of(prose(f"{incident.summary} Culprit: {culprits(cause)}.{advice}"), SNIPPET_CHARACTERS)
+    told = incident.summary if cause is incident.root_causes[0] else f"Or {chance(cause)}: {narrative(cause)}"
+    return line_of(prose(f"{told} Culprit: {culprits(cause)}.{advice}"), SNIPPET_CHARACTERS)
 
 
 def _location(line: Evidence) -> dict[str, Json]:

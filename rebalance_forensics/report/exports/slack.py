@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.report.conclusions import conclusion
+from rebalance_forensics.report.differential import chance, deciding, serious_rivals
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose, shortened
-from rebalance_forensics.report.ranking import faults, planned
+from rebalance_forensics.report.ranking import faults
 from rebalance_forensics.report.wording import cluster_of, count, culprits, impact, place, since, sureness
 
 SUFFIX = ".slack.json"
@@ -20,10 +22,10 @@ PROOF_SHOWN = 3
 def export(report: Report) -> str:
     """Write one message about the most urgent incidents."""
     found = faults(report)
-    title = found[0].summary if found else "No fault found: everything was planned or benign"
+    title = found[0].summary if found else str(conclusion(report))
     blocks: list[Json] = [block for incident in found[:INCIDENTS_SHOWN] for block in _incident(incident)]
     if not found:
-        blocks = [_section(f"{title} ({count(len(planned(report)), 'incident')}).")]
+        blocks = [_section(title)]
     if len(found) > INCIDENTS_SHOWN:
         blocks.append(_section(f"And {count(len(found) - INCIDENTS_SHOWN, 'more incident')}."))
     # The fallback text is read as markup, so nothing of it may start a mention.
@@ -31,7 +33,7 @@ def export(report: Report) -> str:
 
 
 def _incident(incident: Incident) -> Iterator[Document]:
-    cause = incident.root_causes[0]
+    cause, rivals = incident.root_causes[0], serious_rivals(incident)
     yield {
         "type": "header",
         "text": _plain(f"{incident.severity.capitalize()}: {cause.cause} in {incident.group}", HEADER),
@@ -39,11 +41,13 @@ def _incident(incident: Incident) -> Iterator[Document]:
     yield _section(incident.summary)
     facts = (
         f"Culprit: {culprits(cause)}",
-        f"Cause: {cause.cause}, {sureness(cause.confidence)}",
+        "; or ".join([f"Cause: {cause.cause}, {sureness(cause.confidence)}", *map(chance, rivals)]),
         f"Impact: {impact(incident.impact)}",
         f"Since: {since(incident)}",
     )
     yield {"type": "section", "fields": [_plain(fact, FIELD) for fact in facts]}
+    if rivals and incident.would_decide:
+        yield _section("Would decide: " + "; ".join(deciding(one, incident) for one in incident.would_decide))
     if cause.advice:
         yield _section("What to do: " + " ".join(advice.action for advice in cause.advice[:PROOF_SHOWN]))
     if cause.evidence:

@@ -12,8 +12,10 @@ STEPS = (
     *(SECOND * factor for factor in (1, 2, 5, 10, 15, 30)),
     *(MINUTE * factor for factor in (1, 2, 5, 10, 15, 30)),
     *(HOUR * factor for factor in (1, 2, 3, 6, 12)),
-    *(DAY * factor for factor in (1, 2, 7, 14, 28, 91, 365)),
+    *(DAY * factor for factor in (1, 2, 7, 14, 28, 91)),
+    *(DAY * 365 * factor for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)),
 )
+"""The last are for logs some of whose times have lost their digits: no log goes beyond the year 9999."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from rebalance_forensics.report.html.scenes import Key, Scenes
 from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.html.tables import GroupTables, tables_of
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.ranking import most_urgent_first
+from rebalance_forensics.report.ranking import is_unexplained, most_urgent_first
 from rebalance_forensics.report.readings import Passage, readings_of
 from rebalance_forensics.timeline.model import GroupHistory
 
@@ -48,6 +48,7 @@ class Content:
     numbered: tuple[Incident, ...]
     overview: tuple[Incident, ...]
     faults: tuple[IncidentPage, ...]
+    unexplained: tuple[IncidentPage, ...]
     planned: tuple[IncidentPage, ...]
     groups: tuple[GroupPage, ...]
     pictures: tuple[Picture, ...]
@@ -73,12 +74,14 @@ def content_of(report: Report) -> Content:
     budget.omit("incidents without a section of their own; the overview lists them", len(numbered) - len(incidents))
     budget.omit("incidents beyond the end of the overview; the JSON report has them", len(numbered) - OVERVIEW_ROWS)
     budget.omit("groups without a section of their own", len(report.groups) - len(groups))
+    benign = [page for page in incidents if page.incident.severity == "info"]
     drawn = [page.picture for page in incidents] + [page.picture for page in groups]
     return Content(
         numbered=numbered,
         overview=numbered[:OVERVIEW_ROWS],
         faults=tuple(page for page in incidents if page.incident.severity != "info"),
-        planned=tuple(page for page in incidents if page.incident.severity == "info"),
+        unexplained=tuple(page for page in benign if is_unexplained(page.incident)),
+        planned=tuple(page for page in benign if not is_unexplained(page.incident)),
         groups=tuple(groups),
         pictures=tuple(picture for picture in drawn if picture is not None),
         told=frozenset(page.incident.id for page in incidents),

@@ -10,9 +10,9 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from rebalance_forensics.report import times, wording
-from rebalance_forensics.report.caveats import caveat
+from rebalance_forensics.report import differential, times, wording
 from rebalance_forensics.report.chains import steps_of
+from rebalance_forensics.report.conclusions import caveat, conclusion
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.island import island
@@ -23,6 +23,7 @@ from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.strokes import strokes
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
+from rebalance_forensics.report.ranking import is_unexplained
 
 LONGEST_WHOLE = 30
 
@@ -38,13 +39,13 @@ def to_html(report: Report) -> str:
         script=Markup(script),  # noqa: S704 (our own file, not a word of a log)
         policy=_policy(style, script),
         island=island(page_data(content)),
-        title=_title(content),
+        title=_title(report, content),
     )
 
 
-def _title(content: Content) -> str:
+def _title(report: Report, content: Content) -> str:
     worst = content.faults[0].incident if content.faults else None
-    return f"{worst.root_causes[0].cause} in {worst.group}" if worst else "No fault found"
+    return f"{worst.root_causes[0].cause} in {worst.group}" if worst else conclusion(report).title
 
 
 def _policy(style: str, script: str) -> str:
@@ -76,11 +77,20 @@ def _page() -> Template:
             "utc": times.utc,
             "clock": times.time_of_day,
             "duration": times.duration,
+            "unread": wording.unread,
             "prose": prose,
             "brief": brief,
             "timed": timed,
             "unbroken": _unbroken,
             "caveat": caveat,
+            "conclusion": conclusion,
+            "chance": differential.chance,
+            "deciding": differential.deciding,
+            "either": differential.either,
+            "proof_of": differential.proof_of,
+            "sign_table": differential.sign_table,
+            "is_unexplained": is_unexplained,
+            "narrative": wording.narrative,
             "group_of": wording.group_of,
             "place": wording.place,
             "step": wording.step,
@@ -101,6 +111,7 @@ def _page() -> Template:
             "names_besides": wording.names_besides,
         }
     )
+    environment.globals["sign_legend"] = differential.LEGEND
     return environment.get_template("report.html.j2")
 
 

@@ -3,7 +3,7 @@
 from rebalance_forensics.report.terminal.compare import render_compare
 from rebalance_forensics.report.terminal.coverage import render_coverage
 from rebalance_forensics.report.terminal.explain import Explanation, render_explain
-from rebalance_forensics.report.terminal.screens import render
+from rebalance_forensics.report.terminal.screens import render, render_incident
 from rebalance_forensics.report.terminal.timeline import render_timeline
 from rebalance_forensics.report.terminal.whois import render_whois
 
@@ -13,6 +13,7 @@ __all__ = [
     "render_compare",
     "render_coverage",
     "render_explain",
+    "render_incident",
     "render_timeline",
     "render_whois",
 ]

@@ -12,7 +12,7 @@ LONGEST_CYCLE = 4
 """Generations after which a group is where it was: one leaves, all join, one is back, it joins."""
 REPEATED = 3
 """So often something happens before it is folded."""
-NUMBERED = re.compile(r"[0-9a-zA-Z_-]*\d[0-9a-zA-Z_-]*")
+NUMBERED = re.compile(r"(?<![0-9a-zA-Z_-])(?=[a-zA-Z_-]*+\d)[0-9a-zA-Z_-]++")
 Sign = tuple[object, ...]
 
 

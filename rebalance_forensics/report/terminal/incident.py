@@ -11,8 +11,10 @@ from rich.text import Text
 
 from rebalance_forensics.diagnosis.model import Incident, KnownBug, RootCause, WhatIf
 from rebalance_forensics.report.chains import steps_of
+from rebalance_forensics.report.differential import chance, deciding, likelihoods, ruled_out
 from rebalance_forensics.report.plain_text import line_of, shortened
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, said
+from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.wording import (
     count,
@@ -20,6 +22,7 @@ from rebalance_forensics.report.wording import (
     group_of,
     impact,
     names_besides,
+    narrative,
     place,
     ranges,
     since,
@@ -50,7 +53,7 @@ def verdict(incident: Incident) -> Iterator[RenderableType]:
     title.append_text(said(f"  incident {incident.id}", "dim"))
     yield title
     yield said(shortened(incident.summary, SUMMARY_CHARACTERS))
-    yield said("Most likely " + ", or ".join(_sure(cause) for cause in incident.root_causes) + ".")
+    yield said(likelihoods(incident))
 
 
 def in_brief(incident: Incident, alike: Sequence[Incident] = ()) -> Iterator[RenderableType]:
@@ -70,16 +73,24 @@ def in_full(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     yield from verdict(incident)
     yield said("")
     yield labelled(_facts(incident))
-    for cause in incident.root_causes:
-        yield from _cause(incident, cause, verbosity)
+    first, *rivals = incident.root_causes
+    yield from _cause(incident, first, verbosity)
+    for rival in rivals:
+        yield from _rival(rival, verbosity)
     yield from _ruled_out(incident, verbosity)
     yield from _what_if(incident)
     yield said("")
-    yield said(f"rebalance-forensics explain {incident.root_causes[0].cause} tells how this comes about.", "dim")
+    yield said(f"rebalance-forensics explain {incident.root_causes[0].cause} explains the cause.", "dim")
 
 
-def _sure(cause: RootCause) -> str:
-    return f"{cause.cause} ({sureness(cause.confidence)})"
+def explained(incident: Incident) -> Iterator[RenderableType]:
+    """How one incident was judged: the verdict, then each sign with its lines."""
+    yield from verdict(incident)
+    yield said("")
+    yield labelled(_facts(incident))
+    yield from _ruled_out(incident, verbosity=1)
+    yield heading("Signs")
+    yield from signs_of(incident, every=True)
 
 
 def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
@@ -96,6 +107,8 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     if incident.generations:
         follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
         yield "Generations", ranges(incident.generations) + follow_ups
+    for number, one in enumerate(incident.would_decide):
+        yield "" if number else "Would decide", deciding(one, incident)
     for number, relation in enumerate(incident.related):
         yield "" if number else "Related", f"{relation.why} {_incidents(relation.ids)}."
 
@@ -118,16 +131,27 @@ def _incidents(ids: Sequence[str]) -> str:
 
 
 def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
-    several = len(incident.root_causes) > 1
-    if several:
-        yield heading(f"If it is {_sure(cause)}: {culprits(cause)}")
     if cause.advice:
         yield heading("What to do")
         yield from _advice(cause)
-    named = {name for one in cause.culprits for name in (one.name, *one.names)}
-    if more := _besides(incident.summary, cause.narrative, named):
+    # The summary tells the first occurrence too; how often and to whom else stands among the facts.
+    if not incident.summary.startswith(cause.narrative):
         yield heading("What happened")
-        yield indented(more)
+        yield indented(narrative(cause))
+    yield from _proven(cause, verbosity)
+
+
+def _rival(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
+    """Tell a cause that is not ruled out: in brief, or as the verdict itself."""
+    yield heading(f"Or {chance(cause)}: {culprits(cause)}")
+    yield indented(narrative(cause))
+    if cause.advice:
+        yield from _advice(cause, None if verbosity > 0 else 1)
+    if verbosity > 0:
+        yield from _proven(cause, verbosity)
+
+
+def _proven(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
     if verbosity > 0 and cause.chain:
         yield heading("Step by step")
         yield indented(labelled(_steps(cause)))
@@ -136,15 +160,6 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     if cause.known_bugs:
         yield heading("Known bugs")
         yield indented(listed(_bug(bug) for bug in cause.known_bugs))
-
-
-def _besides(summary: str, narrative: str, named: set[str]) -> str:
-    """What a narrative says beyond the verdict above it, the count and the culprits, who are `named`."""
-    alike = next((n for n, (a, b) in enumerate(zip(summary, narrative, strict=False)) if a != b), len(summary))
-    told = alike if alike == len(summary) else narrative.rfind(". ", 0, alike) + 1
-    more = re.sub(r"It happened [\d,]+ times\.", "", narrative[told:].lstrip(". ")).strip()
-    befell = re.fullmatch(r"The same befell (.+)\.", more)
-    return "" if befell and named >= set(befell[1].split(", ")) else more
 
 
 def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:
@@ -175,8 +190,8 @@ def _telling(evidence: Sequence[Evidence]) -> list[Evidence]:
     return list(kinds.values())[:PROOF_SHOWN]
 
 
-def _advice(cause: RootCause) -> Iterator[RenderableType]:
-    for number, advice in enumerate(cause.advice, start=1):
+def _advice(cause: RootCause, most: int | None = None) -> Iterator[RenderableType]:
+    for number, advice in enumerate(cause.advice[:most], start=1):
         yield indented(listed([advice.action], [f"{number}."]))
         yield indented(said(" ".join(filter(None, (advice.why, advice.cost))), "dim"), 5)
 
@@ -186,7 +201,7 @@ def _ruled_out(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
         return
     yield heading("Ruled out")
     shown = incident.ruled_out if verbosity > 0 else incident.ruled_out[:RULED_OUT_SHOWN]
-    yield indented(labelled((other.cause, other.why) for other in shown))
+    yield indented(labelled((other.cause, ruled_out(other, incident)) for other in shown))
     if len(shown) < len(incident.ruled_out):
         yield indented(said(f"and {len(incident.ruled_out) - len(shown)} more; --verbose shows them", "dim"))
 

@@ -8,13 +8,15 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Gap, Incident
-from rebalance_forensics.report.caveats import caveat
+from rebalance_forensics.report.conclusions import caveat, conclusion
+from rebalance_forensics.report.differential import deciding
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.ranking import faults, planned
+from rebalance_forensics.report.ranking import faults, most_urgent_first, planned, unexplained
 from rebalance_forensics.report.terminal.coverage import coverage_summary
-from rebalance_forensics.report.terminal.incident import in_brief, in_full, verdict
+from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, verdict
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, printed, said
 from rebalance_forensics.report.terminal.reading import read_in_brief, read_in_full
+from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.wording import count, culprits, group_of, since, some, sureness, thousands
 
@@ -24,13 +26,21 @@ OTHERS_SHOWN = 8
 VERDICTS_SHOWN = 50
 
 
-def render(report: Report, *, width: int = 80, color: bool = False, verbosity: int = 0) -> str:
-    """Lay the whole report out; `verbosity` -1 keeps the verdicts only, 1 shows every line of proof."""
-    blocks = _verdicts(report) if verbosity < 0 else _screens(report, verbosity)
+def render(report: Report, *, width: int = 80, color: bool = False, verbosity: int = 0, why: bool = False) -> str:
+    """Lay the whole report out; `verbosity` -1 keeps the verdicts only, 1 shows every line of proof.
+
+    `why` adds how each incident was judged: its hypotheses against its signs.
+    """
+    blocks = _verdicts(report, why=why) if verbosity < 0 else _screens(report, verbosity, why=why)
     return printed(blocks, width=width, color=color)
 
 
-def _verdicts(report: Report) -> Iterator[RenderableType]:
+def render_incident(incident: Incident, *, width: int = 80, color: bool = False) -> str:
+    """Lay out how one incident was judged, with the lines behind each sign."""
+    return printed(explained(incident), width=width, color=color)
+
+
+def _verdicts(report: Report, *, why: bool) -> Iterator[RenderableType]:
     found = faults(report)
     if not found:
         yield said(_all_quiet(report))
@@ -41,18 +51,24 @@ def _verdicts(report: Report) -> Iterator[RenderableType]:
         yield said(
             f"and {len(found) - VERDICTS_SHOWN} more; --json FILE has them all, --group GROUP those of one group"
         )
+    if why:
+        yield from _why(report)
 
 
-def _screens(report: Report, verbosity: int) -> Iterator[RenderableType]:
+def _screens(report: Report, verbosity: int, *, why: bool) -> Iterator[RenderableType]:
     found = faults(report)
     if found:
         yield from in_full(found[0], verbosity)
         yield from _read(report, found, verbosity)
     else:
-        yield said(_all_quiet(report), "bold yellow" if caveat(report) else "bold green")
+        calm = conclusion(report).calm and not caveat(report)
+        yield said(_all_quiet(report), "bold green" if calm else "bold yellow")
     yield from _others(found[1:], verbosity)
+    yield from _unexplained(unexplained(report), verbosity)
     yield from _planned(planned(report), verbosity)
     yield from _gaps(report.gaps, verbosity)
+    if why:
+        yield from _why(report)
     yield heading("What was read")
     yield from coverage_summary(report.inputs, every_file=verbosity > 0)
     if found:
@@ -85,12 +101,18 @@ def _in_short(found: Sequence[Incident]) -> str:
 
 
 def _all_quiet(report: Report) -> str:
-    rebalances = sum(len(history.generations) for history in report.groups)
-    if not report.groups:
-        return f"No consumer group was found in these logs. {caveat(report)}".rstrip()
-    groups = count(len(report.groups), "group")
-    quiet = f"No fault found: {groups} with {count(rebalances, 'generation')}, everything planned or benign."
-    return f"{quiet} {caveat(report)}".rstrip()
+    return f"{conclusion(report)} {caveat(report)}".rstrip()
+
+
+def _why(report: Report) -> Iterator[RenderableType]:
+    """How each incident was judged, the most urgent first."""
+    told = most_urgent_first(report.incidents)
+    for incident in told[:VERDICTS_SHOWN]:
+        yield heading(f"Why {incident.root_causes[0].cause} in {group_of(incident)}, incident {incident.id}")
+        yield from signs_of(incident)
+    if len(told) > VERDICTS_SHOWN:
+        yield said("")
+        yield said(f"and {len(told) - VERDICTS_SHOWN} more; --json FILE has the signs of all")
 
 
 def _others(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
@@ -115,6 +137,19 @@ def _alike(incidents: Sequence[Incident]) -> list[list[Incident]]:
     for one in incidents:
         kinds[one.severity, one.root_causes[0].cause, one.summary.replace(one.group, "")].append(one)
     return list(kinds.values())
+
+
+def _unexplained(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
+    """What may be anything: neither a fault nor benign."""
+    if not incidents:
+        return
+    yield heading(f"Unexplained: {len(incidents)}")
+    shown = incidents if verbosity > 0 else incidents[:OTHERS_SHOWN]
+    for incident in shown:
+        yield from in_brief(incident)
+        yield from (indented(f"Would decide: {deciding(one, incident)}", 4) for one in incident.would_decide)
+    if len(shown) < len(incidents):
+        yield indented(f"and {len(incidents) - len(shown)} more; --verbose shows them all")
 
 
 def _planned(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rebalance_forensics.sources.csv_rows import cells_of
 from rebalance_forensics.sources.envelopes.base import Line, instant
 from rebalance_forensics.sources.stamps import read_stamp
 
@@ -18,7 +18,7 @@ REJECT = "2026-11-20 10:15:30,123 INFO joined"
 
 _UNQUOTED = re.compile(r"(?P<text>[\[\d{].{20,}),(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?)\Z", re.DOTALL)
 _LONGEST_TIME = 36
-_HOST = re.compile(r"[A-Za-z][\w.-]*\d[\w.-]*\Z")
+_HOST = re.compile(r"[A-Za-z](?=\D*+\d)[\w.-]*+\Z")
 
 
 def _is_time(cell: str) -> bool:
@@ -39,7 +39,9 @@ class _CsvRow:
             return (replace(line, text=match["text"], at=instant(match["time"]) or line.at),)
         if not line.text.startswith('"') or '",' not in line.text:
             return None
-        cells = next(csv.reader([line.text.replace("\n", "\r")]))
+        cells = cells_of([line.text.replace("\n", "\r")])
+        if not cells:
+            return None
         longest = max((cell for cell in cells if not _is_time(cell)), key=len, default="")
         others = [cell for cell in cells if cell is not longest]
         time = next((cell for cell in others if _is_time(cell)), None)

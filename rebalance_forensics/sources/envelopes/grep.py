@@ -16,7 +16,7 @@ SAMPLE = f"kafka-0/server.log:812:{INSIDE}"
 REJECT = "server.log was rolled"
 
 _SHAPE = re.compile(
-    r"(?:(?P<path>[\w./@+-]*[\w@+-]\.(?:log|txt|out|err|json|gz|\d{1,3})(?:\.[\w-]+)*|\(standard input\))[:-])?"
+    r"(?:(?P<path>[\w./@+-]*[\w@+-]\.(?:log|txt|out|err|json|gz|\d{1,3})(?:\.[\w-]+){0,5}|\(standard input\))[:-])?"
     r"(?:(?! *(?:\d{4}-\d\d|\d\d?[-./]\w|\d\d?:\d\d:))(?P<number> *\d+)[:\t-] ?)?(?P<text>.*)",
     re.DOTALL,
 )

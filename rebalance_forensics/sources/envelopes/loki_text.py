@@ -20,7 +20,7 @@ _LINE = re.compile(
     r'(?:[\w.]+="(?:[^"\\]|\\.)*"(?:, )?)*)\}\s?(?P<text>.*)',
     re.DOTALL,
 )
-_LABEL = re.compile(r'([\w.]+)="((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'(?<![\w.])([\w.]++)="((?:[^"\\]|\\.)*)"')
 
 
 class _LokiText:

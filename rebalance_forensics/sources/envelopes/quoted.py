@@ -14,7 +14,9 @@ REJECT = "#PID<0.1.0> joined"
 
 ENVELOPE = TextEnvelope(
     shape=re.compile(
-        r"\s*(?:#+|//|>+|\*|[│|┃])(?:[ \t](?:[ \t]+(?=[\[{\d]))?(?P<text>.*?)(?:\s*[│┃])?\Z|(?P<empty>)\Z)", re.DOTALL
+        r"\s*(?:#+|//|>+|\*|[│|┃])(?:[ \t](?:[ \t]+(?=[\[{\d]))?(?P<text>.*?)"
+        r"(?:(?:(?<!\s)\s++)?[│┃])?\Z|(?P<empty>)\Z)",
+        re.DOTALL,
     ),
     rank=80,
     certain=False,

@@ -28,7 +28,7 @@ class _Tailer(TextEnvelope):
 ENVELOPE = _Tailer(
     shape=re.compile(
         r"(?:\[(?P<host>[a-z][a-z0-9.-]+)(?: (?P<stream>[a-z][a-z0-9-]*))?\]|(?:[a-z][a-z0-9-]* )?"
-        r"(?P<host2>[a-z][a-z0-9.-]*-[a-z0-9.-]+) (?P<stream2>\u203a? ?[a-z][a-z0-9-]+)) (?P<text>.*)",
+        r"(?P<host2>[a-z](?=[a-z0-9.]*+-[a-z0-9.-])[a-z0-9.-]++) (?P<stream2>\u203a? ?[a-z][a-z0-9-]+)) (?P<text>.*)",
         re.DOTALL,
     ),
     rank=70,

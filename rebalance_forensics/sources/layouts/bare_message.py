@@ -11,7 +11,7 @@ REJECT = "[main] starting up"
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"(?:\[?(?P<level>{LEVEL})\s*\]?\s+)?(?:\[(?P<thread>[^\]=|\n]*)\]\s+(?={OPENING}))?(?P<message>(?:{OPENING}).*)"
+        rf"(?:\[?(?P<level>{LEVEL})(?:\s*+\])?\s++)?(?:\[(?P<thread>[^\]=|\n]*)\]\s++(?={OPENING}))?(?P<message>(?:{OPENING}).*)"
     ),
     starts=(b"[", b"stream-", b"task [", b"INFO ", b"WARN ", b"ERROR ", b"DEBUG "),
     finish=logger_in_parentheses,

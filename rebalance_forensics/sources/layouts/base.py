@@ -22,6 +22,8 @@ LEVEL = (
     r"|trace|debug|info|notice|warning|warn|error|fatal|critical|Trace|Debug|Info|Warning|Warn|Error|Fatal)"
 )
 LOGGER = r"[A-Za-z_][\w$.\-/*]*"
+DOTTED = r"[A-Za-z_](?=(?:[\w$\-/*]|\.(?![A-Za-z_]))*+\.)[\w$.\-/*]*+"
+"""A logger with a dot and a name behind it."""
 YEARS = (b"20", b"19")
 DIGITS = tuple(b"%d" % digit for digit in range(10))
 MONTHS = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")

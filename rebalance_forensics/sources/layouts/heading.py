@@ -9,7 +9,7 @@ from rebalance_forensics.sources.layouts.base import LEVEL, Parsed, level_of
 
 # How a Kafka class begins what it says: a message starts here, whatever stands before.
 OPENING = (
-    r"\[(?:(?:[A-Z][A-Za-z]+ )+(?:[^\s\]=]+ )*?[A-Za-z]+=|(?:[A-Z][A-Za-z]+ )+\d+\]|KafkaApi-\d+\]"
+    r"\[(?:[A-Z][A-Za-z]+ (?:[^\s\]=]+ )*?[A-Za-z]+=|(?:[A-Z][A-Za-z]+ )+\d+\]|KafkaApi-\d+\]"
     r"|Group(?:Id)?[ =]|MemberId |[^\]\[|\n=]+\|(?:worker|task-\d+)|thrd:"
     r"|(?:ConsumerGroup|Runner|Consumer|Connection)\] )"
     r"|(?:(?:global-)?stream-(?:thread|client|task)|state-updater|standby-task|topology-name) \[|task \[\d+_\d+\]"
@@ -21,17 +21,17 @@ _CLASS = re.compile(
     r"(?P<name>(?:[a-z_]\w*\.){2,}[A-Z][\w$]*)(?:\.[a-z_]\w*)?\Z|(?P<module>(?:aio)?kafka(?:\.[a-z_]\w*)+)\Z"
 )
 _SIMPLE = r"[A-Z][a-z0-9]+[A-Z][\w$]*"
-_NESTED = r"\((?:[^()\n]|\([^()\n]*\))*\)"
+_NESTED = r"\((?:[^()\n]++|\([^()\n]*+\))*+\)"
 _TOKEN = re.compile(
     rf"""(?P<bundle>\d+\ -\ [\w.-]+\ -\ \d[\w.]*(?=\s*\|))
     | (?P<separator>(?:[-\u2013|:,>\#/~]+|\|\|)(?=[\s\[]|\Z)|[|\t]+|(?<!\ );+(?!\ ))
     | (?P<level>\[?{LEVEL}(?![\w.-])\s*\]?:?)
-    | (?P<jvm>Thread\[(?:\#\d+,)?(?P<name>[^\],\n]*)[^\]\n]*\]:(?=\s))
+    | (?P<jvm>Thread\[(?:\#\d+,)?(?P<name>[^\],\n]*+)[^\]\n]*+\]:(?=\s))
     | (?P<bracketed>\[[^\]\n]*\]|{_NESTED}|\{{[^}}\n]*\}}|<[^>\n]*>)
     | (?P<source>[\w$]+\.(?:java|scala|kt|py|go)(?::\d+)?(?=[\s:\]]))
     | (?P<logger>{_QUALIFIED}(?:\(\))?|{_SIMPLE})(?P<place>:\d+)?(?=[\s:;|,\[(]|\Z)
     | (?P<pair>[\w.@-]+=(?:"[^"\n]*"|[^\s,;|\]]*),?)
-    | (?P<number>[0-9a-fA-F]*\d[0-9a-fA-F]*(?![\w.-]))
+    | (?P<number>(?=[a-fA-F]*+\d)[0-9a-fA-F]++(?![\w.-]))
     | (?P<letter>[IWEAF](?=\s))
     | (?P<word>[^\s|;\[\](){{}}]+)""",
     re.VERBOSE,
@@ -40,10 +40,12 @@ _LETTERS = {"I": "INFO", "W": "WARN", "E": "ERROR", "A": "INFO", "F": "FATAL"}
 _BLANKS = re.compile(r" +")
 _COLUMN = re.compile(r"[|;\t]")
 _NO_LOGGER = re.compile(r"(?:Exception|Error|Throwable)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z")
-_ENDS = re.compile(rf"(?:(?:\s+[\w$.]+:\d+)?\s*(?:\[[^\]\n]*\]|{_NESTED})?){{0,3}}\s*(?:[-\u2013|:;>#]+\s|[|;\t])")
+_ASIDE = rf"(?:\s*+(?:\[[^\]\n]*+\]|{_NESTED}))?"
+# Of blanks before a separator, a tab among them is one itself.
+_ENDS = re.compile(rf"(?:(?:\s++[\w$.]++:\d++)?{_ASIDE}){{0,3}}(?:\s*+(?:[-\u2013|:;>#]++\s|[|;])|[^\S\t]*+\t)")
 _NAMED = re.compile(r"[A-Z][a-z]+\Z")
-_DASH = re.compile(rf"(?:\s*(?:\[[^\]\n]*\]|{_NESTED}))?\s+[-|]\s")
-_LEVEL_NEXT = re.compile(rf"\s+(?:\S+\s+)?(?:\[?{LEVEL}\b|[IWEAF]\s)")
+_DASH = re.compile(rf"{_ASIDE}\s++[-|]\s")
+_LEVEL_NEXT = re.compile(rf"\s++(?:\S++\s++)??(?:\[?{LEVEL}\b|[IWEAF]\s)")
 _METHOD = re.compile(r"[a-z]\w*\Z")
 _THREAD_NEXT = re.compile(r"\s+\[(?P<name>[^\]=,\n]*)\] (?=\S)")
 _SECOND_LINE = re.compile(rf"[^\n]*\n(?P<level>{LEVEL}): ?")

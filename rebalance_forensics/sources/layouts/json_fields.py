@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from rebalance_forensics.sources.layouts.base import Parsed, level_of
 from rebalance_forensics.sources.leaves import trace_in
-from rebalance_forensics.sources.stamps import Stamp, read_stamp
+from rebalance_forensics.sources.stamps import Stamp, read_stamp, stamp_at
+from rebalance_forensics.sources.text import whole_characters
 
 Fields = Mapping[str, object]
 
@@ -20,7 +21,7 @@ def object_of(text: str) -> Fields | None:
     if not text.startswith("{") or not text.rstrip().endswith("}"):
         return None
     try:
-        value = json.loads(text, strict=False)
+        value = json.loads(whole_characters(text), strict=False)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -103,5 +104,5 @@ def _stamp(fields: Fields, paths: tuple[str, ...]) -> Stamp | None:
     instant = fields.get("instant")
     if isinstance(instant, Mapping) and isinstance(seconds := instant.get("epochSecond"), int):
         nanos = instant.get("nanoOfSecond")
-        return Stamp(seconds * 1000 + (nanos // 1_000_000 if isinstance(nanos, int) else 0), 0)
+        return stamp_at(seconds, nanos if isinstance(nanos, int) else 0)
     return None

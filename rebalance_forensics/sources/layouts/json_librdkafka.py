@@ -38,7 +38,7 @@ class _JsonLibrdkafka:
         if parsed is None:
             return None
         severity = first_text(fields, ("severity",)) or ""
-        level = SEVERITY[int(severity)] if severity in "01234567" and severity else parsed.level
+        level = SEVERITY[int(severity)] if severity in [*"01234567"] else parsed.level
         name = first_text(fields, ("name", "client")) or "rdkafka"
         message = canonical(str(fields["fac"]), name, parsed.message)
         return replace(parsed, level=level, logger="rdkafka", message=message)

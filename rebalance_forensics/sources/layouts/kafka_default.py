@@ -17,8 +17,10 @@ REJECT = (
 
 # Only names that threads have: `[GroupId g] ` and `[KafkaApi-1] ` belong to the message.
 _THREAD = re.compile(
-    r"\[(?P<thread>main|[^\]=|:]*StreamThread-\d+|[^\]=|:]*[Tt]hread[^\]=:]*|pool-[^\]=:]*|executor-[^\]=:]*"
-    r"|[^\]=|: ]*(?:processor|worker|scheduler|manager|container|listener)[\w#]*-[\w#-]*\d+(?:-C-\d+)?)\] (?=\S)"
+    r"\[(?P<thread>main|[^\]=|:]{0,400}?StreamThread-\d+|[^\]=|:]{0,400}?[Tt]hread[^\]=:]*"
+    r"|pool-[^\]=:]*|executor-[^\]=:]*"
+    r"|[^\]=|: ]{0,400}?(?:processor|worker|scheduler|manager|container|listener)"
+    r"[\w#]{0,80}-[\w#-]{0,80}?\d+(?:-C-\d+)?)\] (?=\S)"
 )
 
 

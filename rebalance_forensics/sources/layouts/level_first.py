@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, TextLayout, pattern
+from rebalance_forensics.sources.layouts.base import DATED, DOTTED, LEVEL, LOGGER, TextLayout, pattern
 
 SAMPLE = (
     "[INFO] 2026-11-20 10:15:30,123 [pool-4-thread-1] i.c.k.s.l.k.SchemaRegistryCoordinator requestRejoin - "
@@ -12,10 +12,10 @@ REJECT = "[INFO] [main] [Consumer clientId=c, groupId=g] (Re-)joining group"
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"\[?(?P<level>{LEVEL})\s*\]?:?\s+\[?(?P<time>{DATED})\]?\s+"
+        rf"\[?(?P<level>{LEVEL})(?:\s*+(?:\]:?|:))?\s++\[?(?P<time>{DATED})\]?\s+"
         rf"(?:\[(?P<thread>[^\]\n]*)\]\s+(?P<logger>{LOGGER})(?::\d+)?(?: \w+)?(?: [-:]| - \w+=[^\n]*? -) "
         rf"(?:[\w.]+=[^\n]*? - )?"
-        rf"|(?P<logger2>{LOGGER}) (?:\d+ )+|(?P<logger3>{LOGGER}\.{LOGGER}): |)(?P<message>.*)"
+        rf"|(?P<logger2>{LOGGER}) (?:\d+ )+|(?P<logger3>{DOTTED}): |)(?P<message>.*)"
     ),
     starts=(b"INFO", b"WARN", b"ERROR", b"DEBUG", b"[INFO", b"[WARN", b"[ERROR", b"[DEBUG", b"TRACE", b"FATAL"),
     rank=20,

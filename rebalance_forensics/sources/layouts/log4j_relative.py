@@ -12,8 +12,8 @@ REJECT = "10:15:30.123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - (Re-)joini
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"(?:(?P<time>1\d{{12}})|\d+)\s+\[(?P<thread>[^\n]*?)\]\s+(?P<level>{LEVEL})\s+(?P<logger>{LOGGER})\s+"
-        r"(?:\S*\s+)?- (?P<message>.*)"
+        rf"(?:(?P<time>1\d{{12}})|\d+)\s+\[(?P<thread>[^\n]*?)\]\s+(?P<level>{LEVEL})\s+(?P<logger>{LOGGER})\s++"
+        r"(?:\S++\s++)?- (?P<message>.*)"
     ),
     starts=DIGITS,
     rank=20,

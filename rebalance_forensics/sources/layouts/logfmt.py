@@ -15,7 +15,7 @@ REJECT = "timestamp of the last commit = 4"
 _KEYS = r"(?:time|ts|t|timestamp|level|lvl|severity|thread|logger|caller)"
 _START = re.compile(rf"(?:(?P<time>{DATED})\s+)?{_KEYS}=\S")
 _SAYS = re.compile(r" (?:msg|message)=")
-_PAIR = re.compile(r'(?P<key>[\w.@-]+)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))', re.DOTALL)
+_PAIR = re.compile(r'(?<![\w.@-])(?P<key>[\w.@-]++)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))', re.DOTALL)
 _TIME, _LEVEL, _MESSAGE, _LOGGER, _THREAD = (
     ("time", "ts", "t", "timestamp"),
     ("level", "lvl", "severity"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, TextLayout, pattern
+from rebalance_forensics.sources.layouts.base import DATED, DOTTED, LEVEL, TextLayout, pattern
 
 SAMPLE = (
     "[2026-11-20 10:15:30,123] INFO (org.apache.kafka.streams.processor.internals.StreamThread:351) "
@@ -16,7 +16,7 @@ REJECT = (
 LAYOUT = TextLayout(
     header=pattern(
         rf"\[?(?P<time>{DATED})\]?\s+(?P<level>{LEVEL})\s+(?:\[(?P<thread>[^\]\n]*)\] )?"
-        rf"\((?P<logger>{LOGGER}\.{LOGGER}|[A-Z]\w+)(?::\d+)?\)(?: -)? (?P<message>.*)"
+        rf"\((?P<logger>{DOTTED}|[A-Z]\w+)(?::\d+)?\)(?: -)? (?P<message>.*)"
     ),
     starts=(b"[20", b"20"),
     rank=15,

@@ -13,7 +13,7 @@ REJECT = "10:15:30,123 [main] INFO  org.apache.kafka.streams.KafkaStreams - stre
 LAYOUT = TextLayout(
     header=pattern(
         rf"(?P<time>{CLOCK})\s+(?P<level>{LEVEL})\s+(?:\[(?P<thread>[^\]\n]*)\]\s+)?"
-        rf"(?P<logger>{LOGGER})(?::\d+)?(?:\s+[^\n]*?)??\s+[-:] (?P<message>.*)"
+        rf"(?P<logger>{LOGGER})(?::\d+)?(?:\s[^\n]*?)??\s[-:] (?P<message>.*)"
     ),
     starts=(b"0", b"1", b"2"),
     rank=25,

@@ -9,7 +9,9 @@ from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, YEARS
 
 SAMPLE = "2026-11-20T10:15:30.123456Z [info     ] (Re-)joining group payments    [kafka.coordinator] pid=7"
 REJECT = "2026-11-20 10:15:30,123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - (Re-)joining group"
-_TAIL = re.compile(rf"\A(?P<event>[^\n]*?) *\[(?P<logger>{LOGGER})\](?: \w+=[^\n]*)?\s*(?P<trace>\n.*)?\Z", re.DOTALL)
+_TAIL = re.compile(
+    rf"\A(?P<event>[^\n]*?)(?<! ) *+\[(?P<logger>{LOGGER})\](?: \w+=[^\n]*)?\s*(?P<trace>\n.*)?\Z", re.DOTALL
+)
 
 
 def _without_tail(parsed: Parsed) -> Parsed:

@@ -16,7 +16,7 @@ REJECT = (
 _SOURCE = r"(?::\d+| ?[(\[][\w$]+\.(?:java|scala|kt|py)(?::\d+)?[)\]]| \[\d+\])?"
 
 _BODY = (
-    rf"(?:\[?(?P<level>{LEVEL})\s*\]?\s*\[(?P<thread>[^\]=\n]*)\]|\[(?P<thread2>[^\]=\n]*)\]\s+\[?"
+    rf"(?:\[?(?P<level>{LEVEL})(?:\s*+\])?\s*+\[(?P<thread>[^\]=\n]*)\]|\[(?P<thread2>[^\]=\n]*)\]\s+\[?"
     rf"(?P<level2>{LEVEL})\]?)\s+"
     rf"\[?(?P<logger>{LOGGER})\]?{_SOURCE}(?:\(\))?(?:\s+\[[^\]\n]*\])?"
 )

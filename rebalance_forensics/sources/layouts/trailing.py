@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from itertools import takewhile
 
 from rebalance_forensics.sources.layouts.base import Parsed
 
@@ -12,6 +14,11 @@ _LOGGER = re.compile(
     r"(?: |^)\((?P<logger>[\w$-]+(?:[./][\w$-]+)+|[A-Z][\w$]{3,})(?<!Exception)(?<!Error)(?::\d+|:\?)?\)"
     r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*)| \{[^{}\n]*\})?"
     r"(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)",
+    re.MULTILINE,
+)
+# What shows that an exception follows; its first line may be any text.
+_TRACE = re.compile(
+    r"^(?:[ \t]++(?:at |\.\.\. \d)|[ \t]*+(?:Caused by: |Traceback |[\w.$]*(?:Exception|Error|Throwable)\b))",
     re.MULTILINE,
 )
 _BRACKETED = re.compile(r"   \[(?P<logger>(?:[\w$-]+\.)*[A-Z][\w$]*)\][ \t]*\r?(?=\n|\Z)")
@@ -34,7 +41,16 @@ def logger_in_parentheses(parsed: Parsed) -> Parsed:
         at = message.rfind(" (")
         if at >= 0 and (found := _LOGGER.match(message, at)):
             return _cut(parsed, found)
-    return _cut(parsed, _LOGGER.search(message))
+    return _ended(_cut(parsed, found := _LOGGER.search(message)), found)
+
+
+def _ended(parsed: Parsed, logger: re.Match[str] | None) -> Parsed:
+    """A message whose first line ends with the logger ends there, but for indented lines; any other is a torn one."""
+    first, newline, rest = parsed.message.partition("\n")
+    if logger is None or not newline or logger.start() > len(first) or _TRACE.search(rest):
+        return parsed
+    indented = takewhile(lambda line: line[:1] in (" ", "\t"), rest.split("\n"))
+    return replace(parsed, message="\n".join((first, *indented)))
 
 
 def logger_in_brackets(parsed: Parsed) -> Parsed:

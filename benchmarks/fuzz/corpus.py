@@ -1,0 +1,147 @@
+"""What is damaged: the lines of the sample logs, the catalog's samples in every layout, and all of it in envelopes."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import accumulate
+from types import ModuleType
+
+from benchmarks.measuring import ROOT
+from rebalance_forensics.catalog.loader import load_all, pattern_files, shipped_patterns
+from rebalance_forensics.pipeline.catalogs import catalog_of
+from rebalance_forensics.sources import envelopes, layouts
+from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.neighbours import profile
+from rebalance_forensics.sources.profile import FileProfile
+from tests.sources.wrapping import WRAPPINGS
+
+SAMPLES = ROOT / "sample_logs"
+_SAID = ("[GroupCoordinator 1]: Stabilized group g", "[Consumer clientId=c, groupId=g] (Re-)joining group")
+_INNER_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
+_LOOKED_AT = 40
+"""Lines of a source from which it is told what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Lines that one process wrote, without their ends; `telling` are those that the catalog's prefilter hits."""
+
+    path: str
+    lines: tuple[bytes, ...]
+    telling: tuple[int, ...]
+
+    def some(self, rng: random.Random, most: int) -> list[bytes]:
+        """A few lines in a row, most often around one that tells something."""
+        wanted = rng.randint(1, most)
+        at = rng.choice(self.telling) if self.telling and rng.random() < 0.9 else rng.randrange(len(self.lines))
+        start = max(0, at - rng.randrange(wanted))
+        return list(self.lines[start : start + wanted])
+
+
+@cache
+def logs() -> tuple[Source, ...]:
+    """Every log of the sample incidents."""
+    found = (_source(str(path.relative_to(SAMPLES)), path.read_bytes()) for path in sorted(SAMPLES.rglob("*.log")))
+    return tuple(source for source in found if source.telling)
+
+
+@cache
+def catalog_logs() -> tuple[Source, ...]:
+    """In every layout that prints a message whole, the samples of the catalog."""
+    said = [message for message in messages() if "\n" not in message]
+    found = []
+    for module in layouts.modules():
+        name = module.__name__.rpartition(".")[2]
+        old = next((text for text in _SAID if text in module.SAMPLE), None)
+        if old is not None:
+            quoted = (json.dumps(m)[1:-1] if module.SAMPLE.startswith("{") else m for m in said)
+            text = "".join(f"{module.SAMPLE.replace(old, message)}\n" for message in quoted)
+            found.append(_source(f"layouts/{name}/app.log", text.encode()))
+    return tuple(found)
+
+
+@cache
+def messages() -> tuple[str, ...]:
+    """The message of every sample of the catalog."""
+    patterns = load_all(pattern_files([shipped_patterns()])).patterns
+    return tuple(sample.message for pattern in patterns for sample in pattern.samples)
+
+
+def _source(path: str, data: bytes) -> Source:
+    lines = data.splitlines()
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    hits = {bisect_right(ends, at) for at in catalog_of(()).prefilter().hits(b"\n".join(lines))}
+    return Source(path, tuple(lines), tuple(sorted(hit for hit in hits if hit < len(lines))))
+
+
+@cache
+def profile_like(named: str) -> FileProfile:
+    """What an undamaged log is, as the product tells it: `PATH`, or `PATH in WRITER` for one in an envelope."""
+    path, _, writer = named.partition(" in ")
+    source = next(one for one in (*logs(), *catalog_logs()) if one.path == path)
+    if not writer:
+        return profile_of_bytes(path, b"\n".join(source.lines[:_LOOKED_AT]) + b"\n")
+    beginning = [line.decode(errors="replace") for line in source.lines[:_LOOKED_AT]]
+    return profile_of_bytes("export/all.log", wrapped(writer, beginning).encode())
+
+
+def profile_of_bytes(path: str, data: bytes) -> FileProfile:
+    """Look at a log as the product does."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return profile(InputFile(path=path, location=file.name, size=len(data)))
+
+
+@cache
+def writers() -> tuple[str, ...]:
+    """Everything that wraps lines: the samples of the envelopes, and whole exports of several hosts."""
+    return (*(f"sample of {_name(module)}" for module in envelopes.modules()), *sorted(WRAPPINGS))
+
+
+def wrapped(writer: str, lines: list[str], drift: timedelta = timedelta()) -> str:
+    """The lines as some collector hands them out; its own times are `drift` away from those in the lines."""
+    times = list(_times(lines, drift))
+    if writer in WRAPPINGS:
+        hosts = ("node-1", "node-1", "node-2")
+        entries = [
+            (hosts[n % len(hosts)], int(at.timestamp() * 1000), line)
+            for n, (line, at) in enumerate(zip(lines, times, strict=True))
+        ]
+        return WRAPPINGS[writer](entries)
+    module = next(one for one in envelopes.modules() if f"sample of {_name(one)}" == writer)
+    return "".join(f"{_in_sample(module, line, at)}\n" for line, at in zip(lines, times, strict=True))
+
+
+def _times(lines: list[str], drift: timedelta) -> Iterator[datetime]:
+    at = datetime(2026, 11, 20, 10, 15, 30, tzinfo=UTC)
+    for line in lines:
+        if found := _INNER_TIME.search(line):
+            with suppress(ValueError, OverflowError):  # a damaged time: the collector goes on with its own
+                at = datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00") + drift
+        yield at
+
+
+def _in_sample(module: ModuleType, line: str, at: datetime) -> str:
+    is_json = module.SAMPLE.startswith("{")
+    before, after = (json.dumps(text)[1:-1] if is_json else text for text in (module.INSIDE, line))
+    head, _, tail = module.SAMPLE.partition(before)
+    return f"{_moved(head, at)}{after}{_moved(tail, at)}"
+
+
+def _moved(text: str, at: datetime) -> str:
+    text = text.replace("2026-11-20", f"{at:%Y-%m-%d}").replace("10:15:30", f"{at:%H:%M:%S}")
+    return text.replace("Nov 20", f"{at:%b %d}").replace("1795169730", f"{at.timestamp():.0f}")
+
+
+def _name(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2].replace("_", " ")

@@ -1,0 +1,38 @@
+"""One damaged input, and what may be wrong with what was said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """Files by their path, and what was done to them.
+
+    `whole` inputs go through a run with all its outputs. The lines of others are read as what the undamaged log
+    was, `like` (corpus.profile_like); without it they are told anew among other inputs. `kept` names the undamaged
+    story whose group's lines stand untouched among the others.
+    """
+
+    kind: str
+    files: Mapping[str, bytes]
+    done: tuple[str, ...]
+    links: Mapping[str, str] = field(default_factory=dict)
+    like: str | None = None
+    kept: str | None = None
+    whole: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(map(len, self.files.values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Find:
+    """A law that did not hold. `sign` is the same for what is probably the same mistake."""
+
+    law: str
+    sign: str
+    told: str

@@ -1,0 +1,108 @@
+"""A few damaged lines through framing, matching, timeline and diagnosis, read as what their undamaged log was."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Self
+
+import pyarrow as pa
+
+from benchmarks.fuzz.corpus import profile_like
+from benchmarks.fuzz.laws import CALLS_A_BYTE, CALLS_AT_LEAST, broken, in_place, is_expected, isolated
+from benchmarks.fuzz.model import Find, Input
+from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.rows import Codec
+from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of
+from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
+from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.splits import Split
+
+READING = Reading(cluster="fuzz")
+_CODEC = Codec()
+
+
+class Calls:
+    """Counts the calls made while it watches; the work on an input, whatever the machine."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def __enter__(self) -> Self:
+        """Begin to count."""
+        sys.setprofile(self._count)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        sys.setprofile(None)
+
+    def _count(self, _frame: FrameType, event: str, _argument: object) -> None:
+        self.number += event in ("call", "c_call")
+
+    def finds(self, size: int) -> Iterator[Find]:
+        """Whether that was more than so many bytes may cost."""
+        if self.number > CALLS_AT_LEAST + CALLS_A_BYTE * size:
+            told = f"{self.number:,} calls for {size:,} bytes"
+            yield Find(law="work is bounded", sign="calls", told=told)
+
+
+class Snippets:
+    """Reads snippets, one after another, through one file."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = directory / "snippet"
+
+    def finds(self, one: Input, *, investigated: bool = True, twice: bool = True, watched: bool = True) -> list[Find]:
+        """The laws that do not hold; timeline and diagnosis, the same again, and counting only where asked for."""
+        ((path, data),) = one.files.items()
+        self._file.write_bytes(data)
+        try:
+            batches, found = self._read(one, path), list[Find]()
+            if watched:  # the second time: what is loaded once is no work on this input
+                with Calls() as calls:
+                    self._read(one, path)
+                found += calls.finds(len(data))
+            rows = [row for batch in batches for row in rows_of(batch)]
+            found += _told(rows, data, document=bool(one.like and profile_like(one.like).document))
+            if investigated and len(rows) > 1:
+                found += _investigated(batches)
+            if twice and rows != [row for batch in self._read(one, path) for row in rows_of(batch)]:
+                found.append(
+                    Find(law="the same input says the same", sign="events", told="another answer the second time")
+                )
+        except Exception as error:  # noqa: BLE001 - whatever it was, it is a find
+            return [broken(error)]
+        return found
+
+    def _read(self, one: Input, path: str) -> list[pa.RecordBatch]:
+        assert one.like is not None
+        size = self._file.stat().st_size
+        file = InputFile(path=path, location=str(self._file), size=size)
+        return list(read_portion([Split(file=file, profile=profile_like(one.like), index=0)], READING))
+
+
+def _told(rows: list[Row], data: bytes, *, document: bool) -> Iterator[Find]:
+    for row in rows:
+        if row.kind in (Kind.EVENT, Kind.SHARED):
+            if find := in_place(row, data, document=document):
+                yield find
+        elif row.kind == Kind.COUNTS:
+            for sentence in _CODEC.loads(SplitStats, row.payload).errors:
+                if not is_expected(sentence):
+                    yield Find(law="no mistake is isolated", sign=sentence[:100], told=sentence)
+
+
+def _investigated(batches: list[pa.RecordBatch]) -> list[Find]:
+    results = list(investigate_rows(in_order(batches)))
+    return list(isolated(row for batch in results for row in rows_of(batch)))
+
+
+def workplace() -> tempfile.TemporaryDirectory[str]:
+    """A directory for inputs, in memory where the system has one."""
+    memory = Path("/dev/shm")  # noqa: S108 - a directory with a name of its own is made in it
+    return tempfile.TemporaryDirectory(prefix="rf-fuzz-", dir=memory if memory.is_dir() else None)

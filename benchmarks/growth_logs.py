@@ -1,0 +1,170 @@
+"""Logs that grow in one direction each: one line of many members, long names, many groups, a hostile line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+NAME_BYTES = 32
+"""A name is this many times as long as a list has items, so that 32 000 make one of 1 MB."""
+
+_COORDINATOR = "kafka.coordinator.group.GroupCoordinator"
+_CONSUMER = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+_STREAMS = "org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor"
+_SECOND = 1000
+_MINUTE = 60 * _SECOND
+
+
+def _line(at: int, message: str, logger: str = _COORDINATOR) -> str:
+    seconds, ms = divmod(at, _SECOND)
+    clock = f"{2 + seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02},{ms:03}"
+    return f"[2026-11-21 {clock}] INFO {message} ({logger})\n"
+
+
+def _consumer(at: int, message: str, client: str = "c-1") -> str:
+    return _line(at, f"[Consumer clientId={client}, groupId=payments] {message}", _CONSUMER)
+
+
+def _streams(at: int, message: str) -> str:
+    return _line(at, f"stream-thread [app-1-StreamThread-1-consumer] {message}", _STREAMS)
+
+
+def _opened(at: int, generation: int, reason: str, group: str = "payments") -> str:
+    return _line(
+        at,
+        f"[GroupCoordinator 1]: Preparing to rebalance group {group} in state PreparingRebalance with old generation "
+        f"{generation} (__consumer_offsets-13) (reason: {reason})",
+    )
+
+
+def _stabilized(at: int, generation: int, group: str = "payments") -> str:
+    said = f"Stabilized group {group} generation {generation} (__consumer_offsets-13) with 2 members"
+    return _line(at, f"[GroupCoordinator 1]: {said}")
+
+
+def _incident(group: str = "payments", member: str = "c-1-77aa") -> str:
+    """Three evictions, so that there is something to say."""
+    return "".join(
+        _opened(at, generation - 1, f"Adding new member {member} with group instance id None", group)
+        + _stabilized(at + 3 * _SECOND, generation, group)
+        + _line(
+            at + 33 * _SECOND,
+            f"[GroupCoordinator 1]: Member {member} in group {group} has failed, removing it from the group",
+        )
+        for generation, at in ((1, _MINUTE), (2, 2 * _MINUTE), (3, 3 * _MINUTE))
+    )
+
+
+def _member(number: int) -> str:
+    return f"consumer-payments-{number}-{number:08x}-aaaa-bbbb-cccc-{number:012x}"
+
+
+def _each(size: int, text: Callable[[int], str]) -> str:
+    return ", ".join(map(text, range(size)))
+
+
+def _name(size: int, piece: str) -> str:
+    return piece * (size * NAME_BYTES // len(piece))
+
+
+def _incidental() -> str:
+    """Ordinary JSON lines before the one that grows."""
+    return "".join(_json({}, number) for number in range(20))
+
+
+def _nested(depth: int) -> object:
+    return json.loads("[" * depth + "]" * depth)
+
+
+_LATER = 4 * _MINUTE
+
+GROWING: Mapping[str, Callable[[int], str]] = {
+    "members in a leader's assignment": lambda size: (
+        _incident()
+        + _consumer(
+            _LATER,
+            "Finished assignment for group at generation 5: {"
+            + _each(size, lambda n: f"{_member(n)}=Assignment(partitions=[orders-{n}])")
+            + "}",
+        )
+    ),
+    "members leaving in one request": lambda size: (
+        _incident() + _opened(_LATER, 3, f"explicit `LeaveGroup` request for ({_each(size, _member)}) members.")
+    ),
+    "partitions of a KIP-848 member": lambda size: (
+        _incident()
+        + _line(
+            _LATER,
+            "[GroupId payments] Member m-1 new assignment state: epoch=2, previousEpoch=1, state=STABLE, "
+            f"assignedPartitions=[{_each(size, 'Jv9RXmTEQOyCQYp3l3Dq4g:orders-{}'.format)}] and revokedPartitions=[].",
+            "org.apache.kafka.coordinator.group.GroupMetadataManager",
+        )
+    ),
+    "clients in a Streams assignment": lambda size: (
+        _incident()
+        + _streams(
+            _LATER,
+            "Assignment of tasks to nodes: "
+            + "\n".join(f"p-{n}=[activeTasks: ([0_{n}]) standbyTasks: ([])]" for n in range(size)),
+        )
+    ),
+    "connectors of a Connect worker": lambda size: (
+        _incident()
+        + _line(
+            _LATER,
+            "[Worker clientId=connect-1, groupId=connect] Joined group at generation 4 with protocol version 2 and got "
+            "assignment: Assignment{error=0, leader='connect-1-77aa', leaderUrl='http://a:8083/', offset=5, "
+            f"connectorIds=[{_each(size, 'c{}'.format)}], taskIds=[{_each(size, 'c{}-0'.format)}], "
+            "revokedConnectorIds=[], revokedTaskIds=[], delay=0} with rebalance delay: 0",
+            "org.apache.kafka.connect.runtime.distributed.DistributedHerder",
+        )
+    ),
+    "length of a group id": lambda size: _incident(group=_name(size, "g-")),
+    "length of a member id": lambda size: _incident(member=_name(size, "m)(")),
+    "length of a topic": lambda size: (
+        _incident() + _consumer(_LATER, f"Adding newly assigned partitions: {_name(size, 't-')}-1")
+    ),
+    "length of a host": lambda size: (
+        _incident()
+        + _consumer(_LATER, f"Discovered group coordinator {_name(size, 'h-')}:9092 (id: 2147483646 rack: null)")
+    ),
+    "length of a reason": lambda size: (
+        _incident() + _opened(_LATER, 3, f"Removing member c-1 on LeaveGroup; client reason: {_name(size, ') (')}")
+    ),
+    "blanks in a line": lambda size: _incident() + _line(_LATER, f"[GroupCoordinator 1]: {_name(size, ' ')}x"),
+    "words of a template in a line": lambda size: (
+        _incident()
+        + _line(_LATER, f"[GroupCoordinator 1]: Preparing to rebalance group {_name(size, 'a in state b ')}x")
+    ),
+    "lines of a stack trace": lambda size: (
+        _incident() + _consumer(_LATER, "Offset commit failed\nx.Y: z\n" + "\tat a.b.Foo.bar(Foo.java)\n" * size)
+    ),
+    "fields of a JSON line": lambda size: _incidental() + _json({f"k{n}": f"v{n}" for n in range(size)}),
+    "depth of a JSON line": lambda size: _incidental() + _json({"a": _nested(size // 64 + 1)}),
+    "JSON lines": lambda size: "".join(_json({}, number) for number in range(size)),
+    "groups": lambda size: "".join(
+        _line(n * 10, f"[GroupCoordinator 1]: Member c-{n} in group g-{n} has failed, removing it from the group")
+        for n in range(size)
+    ),
+    "members of a group": lambda size: "".join(
+        _opened(number * 20, number, f"Adding new member {_member(number)} with group instance id None")
+        for number in range(size)
+    ),
+    "generations of a group": lambda size: "".join(
+        _opened(number * 3 * _SECOND, number, f"removing member {_member(number)} on heartbeat expiration")
+        + _stabilized(number * 3 * _SECOND + _SECOND, number + 1)
+        for number in range(size)
+    ),
+}
+"""What grows, and the log in which it has a size."""
+
+
+def _json(fields: Mapping[str, object], number: int = 0) -> str:
+    line = {
+        "timestamp": f"2026-11-21T02:{number // 60 % 60:02}:{number % 60:02}.000Z",
+        "level": "INFO",
+        **fields,
+        "logger": _CONSUMER,
+        "message": f"[Consumer clientId=c-{number}, groupId=payments] Adding newly assigned partitions: o-{number}",
+    }
+    return json.dumps(line) + "\n"

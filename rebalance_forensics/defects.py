@@ -1,0 +1,47 @@
+"""Defects of ours: what is said of an exception that nobody foresaw, so that it spoils no more than it has to."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from pathlib import Path
+
+ASK = "please report it as a bug, with this sentence and, if you may share them, the lines that it names"
+TRACE = "REBALANCE_FORENSICS_TRACE"
+"""Set to anything, it puts the whole trace of each defect on standard error."""
+_LONGEST = 200
+_PACKAGE = Path(__file__).parent
+
+
+class DefectError(Exception):
+    """A defect of ours that left no result; the message says what it spoiled, where it was and what to send us."""
+
+
+def told(error: Exception) -> str:
+    """`ValueError: month must be in 1..12 (sources/dates.py:81, near_to)`: the error and the innermost frame of ours.
+
+    A MemoryError is no defect: it goes on.
+    """
+    place = place_of(error)
+    if os.environ.get(TRACE):
+        traceback.print_exception(error)
+    first, *_ = f"{error}".strip().splitlines() or [""]
+    message = first.encode(errors="backslashreplace").decode()
+    short = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
+    return f"{type(error).__name__}{': ' if short else ''}{short} ({place})"
+
+
+def place_of(error: Exception) -> str:
+    """The innermost frame of ours: what tells one defect from another."""
+    if isinstance(error, MemoryError):
+        raise error
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+    if not ours:
+        return "outside of this program"
+    return f"{Path(ours[-1].filename).relative_to(_PACKAGE).as_posix()}:{ours[-1].lineno}, {ours[-1].name}"
+
+
+def sentence(what: str, error: Exception) -> str:
+    """`what` says what could not be done, and to which lines."""
+    return f"{what}: {told(error)}; {ASK}"

@@ -1,0 +1,94 @@
+"""Join barriers that stood open long: what ended them, and what those waited for logged meanwhile."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.absences import SILENT
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, looked, sign
+from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
+from rebalance_forensics.events.rebalancing import JoinFailed, SyncFailed
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.facts import Departure, Rebalance
+from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.windows import LAST_JOIN_MS, SAME_REBALANCE_MS
+
+_UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
+MOST_LINES = 6
+
+
+def barrier_end(rebalance: Rebalance) -> int:
+    """When the barrier was over, as far as known."""
+    return rebalance.stabilized_at or rebalance.ended_at()
+
+
+def _barriers(subject: Subject) -> list[Rebalance]:
+    return [fact for fact in subject.facts if isinstance(fact, Rebalance)]
+
+
+def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
+    begin, end = rebalance.started_at - SAME_REBALANCE_MS, barrier_end(rebalance) + SAME_REBALANCE_MS
+    return [d for d in timeline.departures.between(begin, end) if d.why in SILENT]
+
+
+def _ended(rebalance: Rebalance, departure: Departure) -> bool:
+    """Whether this expiry is what the barrier waited for, and not one while others were still waited for."""
+    return departure.why == "session-expired" and departure.at >= barrier_end(rebalance) - LAST_JOIN_MS
+
+
+@sign(
+    present="the barrier ended when the session of a silent member expired",
+    absent="no session expired while the barrier stood open",
+)
+def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the group waited for somebody who sent no heartbeats: then its silence is the cause."""
+    barriers = _barriers(subject)
+    expired = [d for r in barriers for d in _lost_meanwhile(timeline, r) if _ended(r, d)]
+    if expired:
+        return Present(tuple(e for d in expired for e in d.events))
+    logs = [g for r in barriers for g in covering(timeline.coverage.brokers, r.started_at, barrier_end(r))]
+    if barriers and logs:
+        return Absent(looked(logs, barriers[0].started_at, barrier_end(barriers[-1])))
+    return Unobservable((coordinator_log(subject.begin, subject.end),))
+
+
+@sign(present="a member was lost without a word while the barrier stood open", absent="")
+def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether an earlier expiry, a client's own log, or its absence from the next generation tells that it was lost."""
+    lost = [d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if not _ended(r, d)]
+    return Present(tuple(e for d in lost for e in d.events)) if lost else Unobservable()
+
+
+@sign(
+    present="its own log says that it could not reach the coordinator while the group waited for it",
+    absent="its own log shows no trouble with the coordinator while the group waited for it",
+)
+def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether those who were waited for were kept from joining: whoever asks for its coordinator in vain does poll."""
+    barriers, lines, needs = _barriers(subject), list[Event](), list[Need]()
+    if not barriers or not subject.actors:
+        return Unobservable()
+    begin, end = min(r.started_at for r in barriers), max(map(barrier_end, barriers))
+    for actor in subject.actors:
+        told = _in_vain(timeline, actor, begin, end)
+        lines += told[:MOST_LINES]
+        logs = covering(timeline.coverage.of(actor), begin, end)
+        if not told and logs:
+            return Absent(looked(logs, begin, end))
+        needs += [] if told else [client_log(actor, begin, end)]
+    return Present(tuple(lines)) if lines else Unobservable(tuple(needs))
+
+
+def _in_vain(timeline: Timeline, actor: Actor, begin: int, end: int) -> list[Event]:
+    """Its lines about the coordinator, if they fill half of the barrier or more, or answer its JoinGroup."""
+    said = timeline.said_by(actor, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(begin, end)
+    asked = [e for e in said if isinstance(e, JoinFailed | SyncFailed)]
+    refused: list[Event] = [e for e in asked if e.error in _UNREACHABLE]
+    lost = [e for e in said if isinstance(e, CoordinatorLost)]
+    if lost:
+        found = [time_of(e) for e in said if isinstance(e, CoordinatorFound) and time_of(e) > time_of(lost[-1])]
+        if 2 * ((found[0] if found else end) - time_of(lost[0])) >= end - begin:
+            return sorted([*refused, *lost], key=time_of)
+    return refused

@@ -1,0 +1,83 @@
+"""What would have caused a rebalance or kept a member out, had any log shown it: where it was looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    LookedIn,
+    Need,
+    Present,
+    Subject,
+    Unobservable,
+    looked,
+    sign,
+)
+from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import (
+    CoordinatorElected,
+    CoordinatorResigned,
+    GroupLoaded,
+    GroupUnloaded,
+)
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.windows import MOMENTS_BEFORE_MS
+
+MOST_NEEDED = 5
+"""Nobody fetches more logs than this to explain one rebalance."""
+
+
+@sign(present="a member joined or left at that time", absent="no member joined or left at that time")
+def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether anybody came or went: the coordinator's log would show it."""
+    begin, end = subject.begin - MOMENTS_BEFORE_MS, subject.end
+    moves = timeline.moves(begin, end)
+    if moves:
+        return Present(tuple(e for move in moves for e in move.events[:1]))
+    return _by_the_coordinator(timeline, begin, end)
+
+
+@sign(
+    present="a member asked for a rebalance at that time",
+    absent="no member logged a reason to rejoin: no changed subscription, no changed metadata, no enforced rebalance",
+)
+def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether a member says why it rejoined: the log of each of them might."""
+    begin, end = subject.begin - MOMENTS_BEFORE_MS, subject.end
+    requests = [e for r in timeline.requests.between(begin, end) for e in r.events[:1]]
+    if requests:
+        return Present(tuple(requests))
+    places: list[LookedIn] = []
+    needs: list[Need] = []
+    for actor in subject.actors:
+        logs = covering(timeline.coverage.of(actor), begin, end)
+        places += looked(logs, begin, end)
+        if not logs:
+            needs.append(client_log(actor, begin, end))
+    if needs or not places:
+        return Unobservable(tuple(needs[:MOST_NEEDED]))
+    return Absent(tuple(places))
+
+
+@sign(present="the coordinator of the group moved at that time", absent="the coordinator did not move at that time")
+def coordinator_moved(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether another broker took the group over."""
+    begin, end = subject.begin - MOMENTS_BEFORE_MS, subject.end
+    told = tuple(_moves_of_the_coordinator(timeline, begin, end))
+    return Present(told) if told else _by_the_coordinator(timeline, begin, end)
+
+
+def _moves_of_the_coordinator(timeline: Timeline, begin: int, end: int) -> Iterator[Event]:
+    kinds = (CoordinatorElected, CoordinatorResigned, GroupLoaded, GroupUnloaded)
+    return (e for e in timeline.own.telling(*kinds).between(begin, end) if e.group == timeline.group)
+
+
+def _by_the_coordinator(timeline: Timeline, begin: int, end: int) -> Answer:
+    logs = covering(timeline.coverage.brokers, begin, end)
+    if not logs:
+        return Unobservable((coordinator_log(begin, end),))
+    return Absent(looked(logs, begin, end))

@@ -1,0 +1,140 @@
+"""Members that rejoined without a reason: what logs show of topics, subscriptions and the application's own calls."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.absences import distinct_events, touched
+from rebalance_forensics.diagnosis.new_partitions import growths
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    LookedIn,
+    Need,
+    Present,
+    Subject,
+    Unobservable,
+    looked,
+    sign,
+)
+from rebalance_forensics.diagnosis.signs.needs import client_log
+from rebalance_forensics.diagnosis.subscriptions import resubscriptions, topics_changed_before, wordless_rejoins
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.facts import Request
+from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.windows import ASKED_AT_ONCE_MS, METADATA_AGE_MS, RESUBSCRIBED_MS
+
+
+def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
+    """The rejoins without a reason that the subject explains; a reason that was logged leaves nothing to ask."""
+    wordless = timeline.once("ids of wordless rejoins", lambda: frozenset(map(id, wordless_rejoins(timeline))))
+    return tuple(f for f in subject.facts if isinstance(f, Request) and id(f) in wordless)
+
+
+@sign(
+    present="a topic was created, extended or deleted before the rejoin, within metadata.max.age.ms",
+    absent="no broker at hand created, extended or deleted a topic before the rejoin",
+)
+def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether brokers logged a changed topic early enough for members to notice, and late enough."""
+    requests = _asked(timeline, subject)
+    if not requests:
+        return Unobservable()
+    found = distinct_events(e for r in requests for e in topics_changed_before(timeline, r.at))
+    if found:
+        return Present(found)
+    begin, end = min(r.at for r in requests) - METADATA_AGE_MS, max(r.at for r in requests)
+    logs = covering(timeline.coverage.brokers, begin, end)
+    # A broker logs the partitions that it hosts: one log alone may miss a topic.
+    if len({log.path for log in logs}) > 1:
+        return Absent(looked(logs, begin, end))
+    what = "the logs of the brokers and the controller (server.log, controller.log)"
+    return Unobservable((Need(what=what, who=None, begin=begin, end=end),))
+
+
+@sign(present="the rebalance gave out partitions that no member had before", absent="")
+def partitions_grew(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether assignments after the rejoin hold partitions of a topic that nobody had before."""
+    rebalances = {id(r) for r in touched(timeline, _asked(timeline, subject))}
+    new = [g for g in growths(timeline) if id(g.rebalance) in rebalances and g.taken_up_by is None]
+    return Present(distinct_events(e for g in new for e in g.told)) if new else Unobservable()
+
+
+@sign(
+    present="its own log shows a changed subscription just before",
+    absent="its own log shows no changed subscription",
+)
+def subscription_logged(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the member that rejoined subscribed to other topics just before."""
+    requests = _asked(timeline, subject)
+    if not requests:
+        return Unobservable()
+    lines: list[Event] = []
+    for request in requests:
+        lines += _resubscribed(timeline, request.actor, request.at)
+    if lines:
+        return Present(tuple(lines))
+    needs: list[Need] = []
+    places: list[LookedIn] = []
+    for request in requests:
+        begin, end = request.at - RESUBSCRIBED_MS, request.at
+        logs = covering(timeline.coverage.of(request.actor), begin, end)
+        places += looked(logs, begin, end)
+        if not logs and request.actor is not None:
+            needs.append(client_log(request.actor, begin, end))
+    return Unobservable(tuple(needs)) if needs or not places else Absent(tuple(places))
+
+
+def _resubscribed(timeline: Timeline, actor: Actor | None, at: int) -> list[Event]:
+    return [
+        event
+        for who, event in resubscriptions(timeline)
+        if who is actor and at - RESUBSCRIBED_MS <= time_of(event) <= at + ASKED_AT_ONCE_MS
+    ]
+
+
+@sign(present="it leads the group since this rebalance, which a changed subscription does not bring about", absent="")
+def took_the_lead(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether whoever rejoined became the leader by it."""
+    for request in _asked(timeline, subject):
+        rebalance = timeline.rebalances.first(request.at - ASKED_AT_ONCE_MS)
+        number = rebalance.generation if rebalance is not None else None
+        now, before = _leader(timeline, number), _leader(timeline, number - 1 if number is not None else None)
+        if now is not None and before is not None and now is request.actor and before is not request.actor:
+            return Present(tuple(request.events))
+    return Unobservable()
+
+
+@sign(present="a follower rejoined; only the leader looks for changed topics", absent="")
+def follower_rejoined(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether it is known that somebody else led the group when this member rejoined."""
+    requests = [r for r in _asked(timeline, subject) if r.why != "leader-rejoined"]
+    for request in requests:
+        rebalance = timeline.rebalances.first(request.at - ASKED_AT_ONCE_MS)
+        number = rebalance.generation if rebalance is not None else None
+        before = _leader(timeline, number - 1 if number is not None else None)
+        if before is not None and request.actor is not None and before is not request.actor:
+            return Present(tuple(request.events))
+    return Unobservable()
+
+
+def _leader(timeline: Timeline, generation: int | None) -> Actor | None:
+    if generation is None:
+        return None
+    return timeline.remembered(_leaders).get(generation)
+
+
+def _leaders(timeline: Timeline) -> dict[int, Actor | None]:
+    told = ((g.generation, g.leader) for g in timeline.generations)
+    return {number: timeline.cast.of_member(leader) if leader else None for number, leader in told}
+
+
+@sign(present="a member rejoined and no log at hand hints at the reason", absent="")
+def no_hint(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether neither topics, partitions nor subscriptions are known to have changed before a rejoin."""
+    requests = _asked(timeline, subject)
+    hints = (topic_changed_before, partitions_grew, subscription_logged)
+    if not requests or any(isinstance(hint.answer(timeline, subject), Present) for hint in hints):
+        return Unobservable()
+    return Present(tuple(e for r in requests for e in r.events[:1]))

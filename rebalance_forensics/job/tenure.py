@@ -1,0 +1,201 @@
+"""The right of one run to write its tables: a lease for its clusters, held by one job at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from threading import Event, Thread
+from urllib.parse import quote
+
+from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.intervals import time_text
+from rebalance_forensics.pipeline.tables.layout import EVERY_CLUSTER
+from rebalance_forensics.pipeline.tables.lease_slots import NoConditions, names_of_leases, slot_of
+from rebalance_forensics.pipeline.tables.leases import Clock, Lease, LeaseLost, Record, Watch
+from rebalance_forensics.pipeline.tables.stores import Store, StoreError, first_line
+from rebalance_forensics.process.identity import Process
+
+CLUSTERS, FOLLOW_UPS = "clusters", "follow-ups"
+_LOOK_S = 0.5
+Say = Callable[[str, str], None]
+
+
+class TablesTaken(Exception):  # noqa: N818 - another job at work is no error
+    """Another job writes these tables; the message is the sentence to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenure:
+    """Held for a while: what changes tables asks before each step."""
+
+    output: str
+    leases: Sequence[Lease] = ()
+
+    def confirm(self) -> None:
+        """Raise TablesTaken where the tables may be somebody else's by now."""
+        with self._stopping():
+            for lease in self.leases:
+                lease.confirm()
+
+    def renew(self) -> None:
+        """The same, asked of the store itself, so that all of the lease's time is ahead."""
+        with self._stopping():
+            for lease in self.leases:
+                lease.renew()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing here is ours any more."""
+        try:
+            self.confirm()
+        except TablesTaken:
+            return True
+        return False
+
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        try:
+            yield
+        except LeaseLost as lost:
+            raise TablesTaken(
+                f"{self.output}: this job stood still for longer than its lease, and {lost}; "
+                "it stopped without touching the tables again. Run it again, or give it a longer --lease."
+            ) from lost
+        except OSError as error:
+            refusal = f"{self.output}: the lease cannot be renewed: {first_line(error)}; {_REMEDY}."
+            raise StoreError.of(self.output, error, "the lease cannot be renewed") or InputError(refusal) from error
+
+
+_REMEDY = "check the network, the permissions and the credentials (those of an AWS profile need boto3)"
+
+
+@contextmanager
+def holding(options: JobOptions, say: Say = lambda _level, _sentence: None) -> Iterator[Tenure]:
+    """Write alone: no other job of the same cluster, nor one of all clusters beside one of a single one."""
+    with _held(options, f"{CLUSTERS}/{quote(options.scope, safe='')}", say) as tenure:
+        yield tenure
+
+
+@contextmanager
+def following_up(options: JobOptions, say: Say = lambda _level, _sentence: None) -> Iterator[Tenure]:
+    """Tell of what stands in the tables alone: webhooks, the index and lake tables are those of all clusters."""
+    with _held(options, FOLLOW_UPS, say) as tenure:
+        yield tenure
+
+
+@contextmanager
+def _held(options: JobOptions, name: str, say: Say) -> Iterator[Tenure]:
+    with ExitStack() as stack:
+        try:
+            lease = _wait_for(options, name, say)
+        except NoConditions as error:
+            say("WARN", f"{options.output}: {error}, so nothing keeps two jobs apart; never start two at once.")
+            lease = None
+        except OSError as error:
+            refusal = f"--output {options.output}: the lease cannot be taken: {first_line(error)}; {_REMEDY}."
+            raise StoreError.of(options.output, error, "the tables are as they were") or InputError(refusal) from error
+        if lease is None:
+            yield Tenure(options.output)
+            return
+        stack.enter_context(_renewed(lease))
+        yield Tenure(options.output, (lease,))
+
+
+def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
+    """The lease, as soon as it can be had; None where the store holds none."""
+    store, clock, me = options.store, Clock(), Process.current()
+
+    def watch(name: str) -> Watch | None:
+        slot = slot_of(store, name)
+        return Watch(slot, options.lease_ms, clock, gone=lambda holder: holder.is_gone) if slot else None
+
+    own = watch(name)
+    if own is None:
+        return None
+    others: dict[str, Watch] = {}
+    began, told, lease = clock.steady_ms(), False, None
+    while True:
+        taken = lease or own.take(me)
+        standing: Record | None = None
+        if isinstance(taken, Lease):
+            lease = taken
+            for other in _in_the_way(store, name):
+                if other not in others and (watched := watch(other)):
+                    others[other] = watched
+            standing = next(filter(None, (others[other].clear() for other in sorted(others))), None)
+            if standing is None:
+                return lease
+            if name != _every():
+                # Whoever writes all clusters goes first: it keeps its lease while it waits for the others.
+                _let_go(lease)
+                lease = None
+            else:
+                lease.renew()
+        else:
+            standing = taken
+        if clock.steady_ms() - began >= options.wait_ms:
+            if lease:
+                _let_go(lease)
+            raise TablesTaken(_sentence(options, standing))
+        if not told:
+            say("WARN", f"{_who(options, standing)}; waiting for it.")
+            told = True
+        time.sleep(_LOOK_S)
+
+
+def _every() -> str:
+    return f"{CLUSTERS}/{quote(EVERY_CLUSTER, safe='')}"
+
+
+def _in_the_way(store: Store, name: str) -> list[str]:
+    """Leases of other names under which nobody may write meanwhile."""
+    if name == FOLLOW_UPS:
+        return []
+    if name != _every():
+        return [_every()]
+    return [f"{CLUSTERS}/{other}" for other in names_of_leases(store, CLUSTERS) if f"{CLUSTERS}/{other}" != name]
+
+
+@contextmanager
+def _renewed(lease: Lease) -> Iterator[None]:
+    """Renew it as long as the process gets to run, then let it go."""
+    done = Event()
+
+    def keep() -> None:
+        while not done.wait(lease.lasts_ms / 3000):
+            with suppress(OSError):
+                try:
+                    lease.renew()
+                except LeaseLost:
+                    return
+
+    thread = Thread(target=keep, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        _let_go(lease)
+
+
+def _let_go(lease: Lease) -> None:
+    """Free it for the next one, who else would have to wait for its end."""
+    with suppress(LeaseLost, OSError):
+        lease.release()
+
+
+def _who(options: JobOptions, record: Record) -> str:
+    holder = record.holder
+    if holder is None:
+        return f"{options.output} is written by another job"
+    who = f"{holder.host}, process {holder.pid}" if holder.pid else holder.host
+    since = f", since {time_text(record.since_ms)}" if record.since_ms else ""
+    return f"{options.output} is written by another job ({who}{since})"
+
+
+def _sentence(options: JobOptions, record: Record) -> str:
+    until = f"its lease ends at {time_text(record.ends_ms)} unless it goes on" if record.ends_ms else "it goes on"
+    return f"{_who(options, record)}; {until}. Run this one later, or let it wait longer with --wait."

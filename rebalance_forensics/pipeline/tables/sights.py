@@ -1,0 +1,106 @@
+"""What each file shows by itself: found by opening it once, kept in the ledger as long as it is as it was.
+
+How a file is read depends on the others of its log, and for a log without dates on all others. What they show is
+enough to tell, so none of them is opened again for that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from rebalance_forensics import __version__
+from rebalance_forensics.pipeline.rows import Codec, fields_of
+from rebalance_forensics.sources.budgets import Allowance
+from rebalance_forensics.sources.files import InputFile
+from rebalance_forensics.sources.neighbours import profiles_of
+from rebalance_forensics.sources.places import Stamp
+from rebalance_forensics.sources.profile import FileProfile, Look
+from rebalance_forensics.sources.timing import with_year
+from rebalance_forensics.sources.zones import ZoneRules
+
+_BESIDE = frozenset({"continues_in", "defects", "kafka_version", "late", "near_ms"})
+"""What of a profile shows in no event: what goes on in other files is told by `followed_by`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """One log, and what it was known by when it was opened. `release` is what its lines said when they were read."""
+
+    file: InputFile
+    look: Look
+    heads: Mapping[int, str]
+    """Hashes of its first bytes, by how many they are."""
+    etag: str
+    fingerprint: str | None = None
+    release: str | None = None
+
+
+def profiles_beside(sights: Sequence[Sight], zones: ZoneRules, gone: Collection[Sight] = ()) -> dict[str, FileProfile]:
+    """How each file is read, by path; those that are gone still tell of the others."""
+    told = {(sight.file.path, sight.look.found): sight for sight in gone}
+    known = [*told.values(), *sights]
+    looks = [sight.look for sight in known]
+    found = profiles_of([sight.file for sight in known], looks, zones, gone=len(told))
+    return {sight.file.path: each for sight, each in zip(sights, found[len(told) :], strict=True)}
+
+
+def read_as(profile: FileProfile, look: Look) -> str:
+    """What changes when the same lines would become other events; the year of dates that print none is among it."""
+    own = {name: value for name, value in fields_of(profile).items() if name not in _BESIDE}
+    years = [with_year(at, profile.near_ms) for at in look.dates.yearless or ()]
+    near = profile.near_ms if profile.partly_dated else None
+    told = json.dumps([own, years, near], default=_plain, sort_keys=True)
+    return sha256(told.encode(errors="replace")).hexdigest()[:16]
+
+
+def shown(sight: Sight) -> str:
+    """A sight as the ledger keeps it; the name, the place and the size of the file stand in columns of their own."""
+    told = {
+        "by": __version__,
+        "members": sight.file.members,
+        "codec": sight.file.codec,
+        "mtime_ms": sight.file.mtime_ms,
+        "stamp": sight.file.stamp,
+        "allowance": sight.file.allowance,
+        "in_packed": sight.file.in_packed,
+        "release": sight.release,
+        "look": sight.look,
+    }
+    return json.dumps(told, default=_plain, separators=(",", ":"))
+
+
+def sight_of(cells: Mapping[str, Any], location: str = "") -> Sight | None:
+    """The same, back from a row of the ledger; None where that holds none, or one that another release told."""
+    text = cells.get("shows")
+    told = json.loads(text) if text else {}
+    if told.get("by") != __version__:
+        return None
+    return Sight(
+        file=InputFile(
+            path=cells["path"], location=location, members=tuple(told["members"]), codec=told["codec"],
+            size=cells["size"], mtime_ms=told["mtime_ms"], in_packed=told["in_packed"],
+            stamp=_CODEC.read(Stamp, told["stamp"]) if told["stamp"] else None,
+            allowance=_CODEC.read(Allowance, told["allowance"]) if told["allowance"] else None,
+        ),
+        look=_CODEC.read(Look, told["look"]),
+        heads={cells["head_bytes"]: cells["head"]},
+        etag=cells["etag"],
+        fingerprint=cells["fingerprint"],
+        release=told["release"],
+    )  # fmt: skip
+
+
+def _plain(value: object) -> object:
+    """What JSON does not know."""
+    return value.decode("latin-1") if isinstance(value, bytes) else fields_of(value)
+
+
+def _bytes(text: Any) -> bytes:  # noqa: ANN401 - of JSON
+    return str(text).encode("latin-1")
+
+
+_CODEC = Codec(known={bytes: _bytes})

@@ -1,0 +1,70 @@
+"""What may be said of logs without a fault: only what could be judged is called planned or benign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.model import Gap, GapKind
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.ranking import planned, unexplained
+from rebalance_forensics.report.wording import count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclusion:
+    """A title, and a sentence on what it was concluded from, empty where there is nothing to add."""
+
+    title: str
+    details: str
+    calm: bool
+    """Everything could be judged, and nothing is wrong."""
+
+    def __str__(self) -> str:
+        """Both in one: `No fault found: 2 groups with 5 generations, everything planned or benign.`."""
+        return f"{self.title}: {self.details}." if self.details else f"{self.title}."
+
+
+def conclusion(report: Report) -> Conclusion:
+    """Conclude from a report that holds no fault."""
+    failed, too_little = _gaps(report, "failed"), _gaps(report, "too-little")
+    if not report.groups and not (failed or too_little):
+        return Conclusion(title="No consumer group was found in these logs", details="", calm=False)
+    open_ones = unexplained(report)
+    unknown = f"{count(len(too_little), 'group')} with too little in these logs to judge" if too_little else ""
+    if not report.incidents and len(too_little) >= len(report.groups):
+        return Conclusion(title="Nothing that could be judged", details=unknown, calm=False)
+    title = "No fault found"
+    if open_ones:
+        rebalances = sum(max(1, one.impact.rebalances) for one in open_ones)
+        title = f"{count(rebalances, 'rebalance')} unexplained, no fault found"
+    elif too_little:
+        title = "No fault found in what could be judged"
+    details = [_judged(report), unknown]
+    return Conclusion(
+        title=title, details="; ".join(filter(None, details)), calm=not (open_ones or too_little or failed)
+    )
+
+
+def _judged(report: Report) -> str:
+    generations = sum(len(history.generations) for history in report.groups)
+    said = f"{count(len(report.groups), 'group')} with {count(generations, 'generation')}"
+    if not report.incidents:
+        return f"{said}, no incident"
+    if unexplained(report):
+        return f"{said}, everything else planned or benign" if planned(report) else said
+    return f"{said}, everything planned or benign"
+
+
+def _gaps(report: Report, kind: GapKind) -> list[Gap]:
+    return [gap for gap in report.gaps if gap.kind == kind]
+
+
+def caveat(report: Report) -> str:
+    """What keeps a verdict from being the whole truth, in one sentence; empty where everything was read and judged."""
+    failed = len(_gaps(report, "failed"))
+    unread = sum(bool(one.errors) for one in report.inputs)
+    missing = [
+        *([f"{count(failed, 'group')} could not be investigated"] if failed else []),
+        *([f"{count(unread, 'file')} could not be read whole"] if unread else []),
+    ]
+    return f"But {' and '.join(missing)}." if missing else ""

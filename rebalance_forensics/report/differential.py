@@ -1,0 +1,160 @@
+"""What stands beside a verdict, in words: rivals, what is ruled out and by which log, what would decide, the signs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, SearchedLog, SignRow, WouldDecide
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.ranking import is_unexplained
+from rebalance_forensics.report.times import day, time_of_day, utc
+from rebalance_forensics.report.wording import place, share, sureness
+
+MATTERS = 0.2
+"""From here on a rival is worth a word where there is room for a few only."""
+SECOND_CHARACTERS = 8
+PLACES_TOLD = 2
+DECISIVE, STRONG = 4, 2
+"""Weights of signs from which on a table marks them three times, and twice."""
+UNKNOWN, NOTHING, NOT_ASKED = "?", "0", ""
+LEGEND = (
+    "+ or - weak, ++ or -- strong, +++ or --- decisive; 0 says nothing about this cause; ? these logs do not tell; "
+    "blank: this cause does not depend on it."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """One column of a table of signs: a cause, and what became of it."""
+
+    cause: str
+    standing: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignLine:
+    """One line of a table of signs: the sign as the logs answer it, and a mark for each hypothesis."""
+
+    row: SignRow
+    says: str
+    marks: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignTable:
+    """Hypotheses against signs; `telling` are those that decide or would, `idle` say nothing about any of them."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    telling: tuple[SignLine, ...]
+    idle: tuple[SignLine, ...]
+
+
+def likelihoods(incident: Incident) -> str:
+    """`Most likely process-pause (55 % sure); or network-partition, 27 %.`."""
+    first, *rivals = incident.root_causes
+    if is_unexplained(incident):
+        return "Unexplained: these logs do not show the cause."
+    others = "".join(f"; or {chance(one)}" for one in rivals)
+    return f"Most likely {first.cause} ({sureness(first.confidence)}){others}."
+
+
+def chance(rival: RootCause) -> str:
+    """`network-partition, 27 %`."""
+    return f"{rival.cause}, {share(rival.confidence)}"
+
+
+def serious_rivals(incident: Incident) -> tuple[RootCause, ...]:
+    """Pick the rivals that a message of a few words must not leave out."""
+    return tuple(one for one in incident.root_causes[1:] if one.confidence >= MATTERS)
+
+
+def deciding(one: WouldDecide, incident: Incident) -> str:
+    """`the log of client reporting-2 from 02:30:40 to 02:31:10 (process-crash or network-partition)`."""
+    between = f" ({either(one.between)})" if one.between else ""
+    return f"{one.needs}{_spanned(one.started_at, one.ended_at, incident.started_at)}{between}"
+
+
+def either(causes: tuple[str, ...]) -> str:
+    """`process-crash, process-pause or network-partition`."""
+    return " or ".join(filter(None, (", ".join(causes[:-1]), *causes[-1:])))
+
+
+def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
+    """Where it is read, or where it was looked for: `node-3/app.log:120`; empty where neither is known."""
+    if other.evidence:
+        return _some([place(line) for line in other.evidence])
+    if not other.looked_in:
+        return ""
+    begin = min(log.started_at for log in other.looked_in)
+    end = max(log.ended_at for log in other.looked_in)
+    return f"looked in {_some(_paths(other.looked_in))}{_spanned(begin, end, incident.started_at)}"
+
+
+def ruled_out(other: RuledOut, incident: Incident) -> str:
+    """`no new process started (node-3/app.log:120)`."""
+    proof = proof_of(other, incident)
+    return f"{other.why} ({proof})" if proof else other.why
+
+
+def sign_table(incident: Incident) -> SignTable:
+    """Set the hypotheses of an incident against its signs, the signs that decide most first."""
+    hypotheses = tuple(_hypotheses(incident))
+    lines = [_line(row, hypotheses, incident) for row in incident.signs]
+    telling = [line for line in lines if line.row.answer == "unobservable" or _most(line.row)]
+    telling.sort(key=lambda line: -_most(line.row))
+    idle = [line for line in lines if not (line.row.answer == "unobservable" or _most(line.row))]
+    return SignTable(hypotheses=hypotheses, telling=tuple(telling), idle=tuple(idle))
+
+
+def _hypotheses(incident: Incident) -> Iterator[Hypothesis]:
+    for rank, one in enumerate(incident.root_causes):
+        yield Hypothesis(cause=one.cause, standing=share(one.confidence) if rank else sureness(one.confidence))
+    possible = {one.cause for one in incident.root_causes}
+    excluded = {one.cause for one in incident.ruled_out}
+    for cause in dict.fromkeys(cause for row in incident.signs for cause, _ in row.weighs):
+        if cause not in possible:
+            yield Hypothesis(cause=cause, standing="ruled out" if cause in excluded else "unlikely")
+
+
+def _line(row: SignRow, hypotheses: tuple[Hypothesis, ...], incident: Incident) -> SignLine:
+    weighs = dict(row.weighs)
+    return SignLine(
+        row=row,
+        says=f"{row.says.rstrip('.?')}?" if row.answer == "unobservable" else row.says,
+        marks=tuple(_mark(row, weighs.get(one.cause)) for one in hypotheses),
+        where=proof_of(row, incident),
+    )
+
+
+def _mark(row: SignRow, weight: int | None) -> str:
+    if weight is None:
+        return NOT_ASKED
+    if row.answer == "unobservable":
+        return UNKNOWN
+    times = (abs(weight) >= DECISIVE) + (abs(weight) >= STRONG) + (weight != 0)
+    return ("+" if weight > 0 else "-") * times or NOTHING
+
+
+def _most(row: SignRow) -> int:
+    return max((abs(weight) for _, weight in row.weighs), default=0)
+
+
+def _paths(logs: tuple[SearchedLog, ...]) -> list[str]:
+    return list(dict.fromkeys(log.path for log in logs))
+
+
+def _some(places: list[str]) -> str:
+    more = len(places) - PLACES_TOLD
+    return ", ".join(places[:PLACES_TOLD]) + (f" and {more} more" if more > 0 else "")
+
+
+def _spanned(begin: EpochMs | None, end: EpochMs | None, incident: EpochMs) -> str:
+    """`from 02:30:40 to 02:31:10`, with the day where it is not that of the incident; empty for any time."""
+    since = f" from {_clock(begin, incident)}" if begin is not None else ""
+    return since + (f" to {_clock(end, incident)}" if end is not None else "")
+
+
+def _clock(at: EpochMs, incident: EpochMs) -> str:
+    return time_of_day(at)[:SECOND_CHARACTERS] if day(at) == day(incident) else utc(at)

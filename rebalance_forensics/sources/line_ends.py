@@ -1,0 +1,102 @@
+"""Every way to end a line made one: CR, runs of NUL and byte order marks become line feeds, and no byte moves.
+
+Old Macs and some appliances end lines with CR. A run of NUL is what a crash, or a log that was truncated while its
+writer kept its place (`copytruncate`), leaves where nothing was ever written; a byte order mark in mid-file is where
+another file was appended. What follows either has nothing to do with what stands before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+NUL = b"\x00"
+LOOK_BEHIND = 32
+"""Bytes before a place that decide whether a line starts there."""
+
+_PADDING_BYTES = 16
+"""So many NULs in the middle of a line are padding; fewer may stand in a key that somebody logged."""
+_HELD = 64 << 10
+_BOM = rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"
+_LONE_CR = re.compile(rb"\r(?!\n|\Z)")
+_MARK = re.compile(_BOM)
+_PADDING = re.compile(rb"(\r?\n)?((?:\x00+|" + _BOM + rb")+)(?=([\r\n])?)")
+_LEADING = re.compile(rb"(?:\x00+|" + _BOM + rb")*")
+_UNDECIDED = b"\x00\xef\xbb\xbf\xff\xfe"
+"""What the next bytes may turn into padding, or go on with."""
+
+
+def line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """As many bytes with LF or CRLF at the end of each line.
+
+    The line end before padding is moved behind it: the line after it starts where its text does, and there are as many
+    lines as before. Padding in the middle of a line ends that line. A CR at the very end stays: an LF may follow it
+    in another file.
+    """
+    held = b""
+    for chunk in chunks:
+        data = held + chunk if held else chunk
+        decided = _decided(data)
+        held = data[decided:]
+        if decided:
+            yield _with_line_feeds(data[:decided] if held else data, held[:1])
+        if len(held) > _HELD:
+            surplus, held = _shortened(held)
+            yield surplus
+    if held:
+        yield _with_line_feeds(held, b"")
+
+
+def after_padding(chunks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
+    """How many bytes of padding a file begins with, and what follows."""
+    skipped, held = 0, b""
+    for chunk in chunks:
+        held += chunk
+        match = _LEADING.match(held)
+        cut = match.end() if match else 0
+        skipped, held = skipped + cut, held[cut:]
+        # A mark may go on in the next chunk.
+        if len(held) >= len(_UNDECIDED) or (held and held[:1] not in (b"\xef", b"\xff", b"\xfe")):
+            break
+    return skipped, chain((held,), chunks) if held else chunks
+
+
+def _decided(data: bytes) -> int:
+    """Up to where the bytes do not depend on those that follow."""
+    if data[-1:] not in (b"\n", b"\r") and data[-1] not in _UNDECIDED:
+        return len(data)
+    end = len(data.rstrip(_UNDECIDED))
+    end -= data.endswith(b"\n", 0, end)
+    return end - data.endswith(b"\r", 0, end)
+
+
+def _with_line_feeds(data: bytes, following: bytes) -> bytes:
+    """The same where it is known what follows. Four looks for a byte tell that nothing is to be done."""
+    size = len(data)
+    if b"\r" in data:
+        data = _LONE_CR.sub(b"\n", data + following)[:size]
+    if NUL in data or ((b"\xef" in data or b"\xff" in data) and _MARK.search(data)):
+        data = _PADDING.sub(_moved, data + following)[:size]
+    return data
+
+
+def _moved(match: re.Match[bytes]) -> bytes:
+    size, end = len(match[0]), match[1] or b""
+    if match[3] is not None:
+        return end + bytes(size - len(end))
+    if not end and size < _PADDING_BYTES and not match[2].strip(NUL):
+        return bytes(size)
+    return bytes(size - 1) + b"\n"
+
+
+def _shortened(held: bytes) -> tuple[bytes, bytes]:
+    """What of a long run of padding can be given away, and as much as tells what it is."""
+    held = _LONE_CR.sub(b"\n", held)
+    match = _PADDING.match(held)
+    if match is None or match.end() < len(held) - LOOK_BEHIND:
+        starts = [run.start() for run in _PADDING.finditer(held) if run.end() >= len(held) - len(_UNDECIDED)]
+        decided = min([len(held) - len(_UNDECIDED), *starts])
+        return _with_line_feeds(held[:decided], held[decided : decided + 1]), held[decided:]
+    kept = (match[1] or b"") + bytes(LOOK_BEHIND) + held[match.end() :]
+    return bytes(len(held) - len(kept)), kept

@@ -1,0 +1,56 @@
+"""What shows that a line is only a part of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from rebalance_forensics.sources.layouts.base import Parsed
+
+_FORM_BYTES = 10
+_TIME_BYTES = 24
+_HEADER_BYTES = 64
+_BESIDE = 8
+"""So many bytes on either side of a cut tell whether what meets there has met before."""
+_DIGIT = re.compile(rb"\d")
+
+
+def is_severed(first: bytes, other: bytes, is_usual: Callable[[bytes], bool], *, continued: bool = False) -> bool:
+    """Whether the first line of a file lacks the beginning of its header, when another line of it has a whole one.
+
+    Such a rest may look like a header of another layout, or like one of another year: `6-11-20 10:15:30`. Where the
+    file is known to continue another, all but the end of the header may be missing.
+    """
+    form = _form(other)
+    if not other or _form(first) == form:
+        return False
+    return any(
+        _form(other[:size] + first) == form and not is_usual(other[:size]) and is_usual(other[:size] + first)
+        for size in range(1, _HEADER_BYTES if continued else _FORM_BYTES)
+    )
+
+
+def has_form_of(line: bytes, other: bytes) -> bool:
+    """Whether two lines begin alike for as long as a time is, whatever the digits."""
+    return _DIGIT.sub(b"9", line[:_TIME_BYTES]) == _DIGIT.sub(b"9", other[:_TIME_BYTES])
+
+
+def fit(end: bytes, start: bytes, corpus: bytes) -> bool | None:
+    """Whether two halves of a line fit together as other lines of the log do; None where the log has neither half.
+
+    They do not where one of them stands elsewhere in the log, but never beside such as the other.
+    """
+    end, start, corpus = (_DIGIT.sub(b"9", each) for each in (end[-_BESIDE:], start[:_BESIDE], corpus))
+    if end + start in corpus:
+        return True
+    return False if end in corpus or start in corpus else None
+
+
+def ends_with_logger(text: str, parsed: Parsed) -> bool:
+    """Whether a record ends with its logger in parentheses."""
+    return bool(parsed.logger) and text.rstrip().endswith(f"({parsed.logger})")
+
+
+def _form(line: bytes) -> bytes:
+    """How a line begins: its first bytes, whatever the digits."""
+    return _DIGIT.sub(b"9", line[:_FORM_BYTES])

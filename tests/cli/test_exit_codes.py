@@ -1,0 +1,193 @@
+"""A defect of ours: one sentence that says where it was, 3 where a report is left, 70 where none is, and never 1."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rebalance_forensics
+from rebalance_forensics import cli
+from rebalance_forensics.cli import analyzing, writing
+from rebalance_forensics.defects import ASK, DefectError
+from rebalance_forensics.job import main as job
+from rebalance_forensics.pipeline import launching, stages
+from rebalance_forensics.pipeline.java import Java
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.report.exports import Format, formats
+from tests.broken_causes import causes_but_for
+
+OK, FOUND, REFUSED, PARTIAL, DEFECT = 0, 1, 2, 3, 70
+Told = tuple[int, str, str]
+Called = Callable[..., Told]
+
+
+@pytest.fixture
+def called(capsys: pytest.CaptureFixture[str], logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
+    """A command as the shell calls it, in this process: its exit code, and what it said where."""
+    monkeypatch.chdir(tmp_path)
+    # What sessions of other tests left must not end this process.
+    monkeypatch.delitem(sys.modules, "py4j", raising=False)
+
+    def called(command: str, *more: str) -> Told:
+        with pytest.raises(SystemExit) as left:
+            cli.main([command, str(logs), *more, "--engine", "local"], job=lambda given: job(list(given)))
+        code = left.value.code
+        assert isinstance(code, int)
+        return code, *capsys.readouterr()
+
+    return called
+
+
+def broken(*_given: Any, **_named: Any) -> Any:  # noqa: ANN401 - it stands in for stages of any type
+    raise LookupError("nobody thought of it")
+
+
+def broken_export(format_: Format) -> Format:
+    return Format(name=format_.name, suffix=format_.suffix, summary=format_.summary, export=broken)
+
+
+def test_an_output_that_cannot_be_written_is_a_gap_of_the_others(
+    called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = formats()
+    monkeypatch.setattr(writing, "formats", lambda: whole | {"slack": broken_export(whole["slack"])})
+    monkeypatch.setattr(writing, "to_html", broken)
+    outputs = ("--export", "slack=s.json", "--export", "markdown=m.md", "--html", "r.html", "--json", "r.json")
+    code, shown, said = called("analyze", *outputs)
+    assert (code, "payments" in shown) == (PARTIAL, True)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["m.md", "r.json"]
+    gaps = [gap["what"] for gap in json.loads((tmp_path / "r.json").read_text())["gaps"]]
+    for name in ("--export slack", "--html"):
+        assert any(gap.startswith(f"{name} could not be written: LookupError: nobody thought of it (") for gap in gaps)
+        assert f"rebalance-forensics: {name} could not be written: " in said
+    assert "Traceback" not in said
+
+
+def test_a_report_that_cannot_be_printed_is_left_in_the_files(
+    called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analyzing, "_rendered", broken)
+    code, shown, said = called("analyze", "--json", "r.json")
+    assert (code, shown) == (PARTIAL, "")
+    assert said.startswith("rebalance-forensics: the report could not be printed: LookupError: nobody thought of it (")
+    assert json.loads((tmp_path / "r.json").read_text())["groups"]
+
+
+@pytest.mark.parametrize(("place", "name"), [(analyzing, "_rendered"), (writing, "write_outputs"), (analyzing, "run")])
+def test_a_defect_that_leaves_no_report_ends_with_70_and_one_sentence(
+    called: Called, monkeypatch: pytest.MonkeyPatch, place: object, name: str
+) -> None:
+    monkeypatch.setattr(place, name, broken)
+    code, shown, said = called("analyze", "--fail-on", "info")
+    assert (code, shown) == (DEFECT, "")
+    assert said.startswith("rebalance-forensics: analyze broke off and left no report: LookupError: nobody thought of")
+    assert said.endswith(f"; {ASK}.\n")
+    assert len(said.splitlines()) == 1
+
+
+def test_the_only_output_that_cannot_be_written_ends_with_70(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "to_json", broken)
+    code, shown, said = called("analyze", "--json", "-")
+    assert (code, shown, said.splitlines()[-1]) == (
+        DEFECT,
+        "",
+        f"rebalance-forensics: nothing could be written; {ASK}.",
+    )
+
+
+def test_whoever_looks_for_the_defect_gets_its_whole_trace(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "investigate", broken)
+    assert "Traceback" not in called("coverage")[2]
+    monkeypatch.setenv("REBALANCE_FORENSICS_TRACE", "1")
+    code, _, said = called("coverage")
+    assert code == PARTIAL
+    assert "Traceback (most recent call last)" in said
+    assert "could not be investigated: LookupError: nobody thought of it (pipeline/stages.py:" in said
+
+
+def test_a_rule_that_breaks_off_ends_with_3_whatever_was_found(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    causes = causes_but_for("startup")
+    monkeypatch.setattr("rebalance_forensics.diagnosis.engine.discovery.all_causes", lambda: causes)
+    code, _, said = called("analyze", "--fail-on", "info", "--quiet")
+    assert code == PARTIAL
+    assert "Whether group payments had a case of startup could not be evaluated: LookupError" in said
+
+
+def test_python_gets_one_exception_that_names_the_defect(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rebalance_forensics.api.analyze_keeping", broken)
+    with pytest.raises(DefectError, match=r"broke off: LookupError: nobody thought of it \(") as raised:
+        rebalance_forensics.analyze(logs, engine="local")
+    assert isinstance(raised.value.__cause__, LookupError)
+
+
+def test_a_program_that_cannot_be_loaded_says_so(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise ImportError('no typer here')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "rebalance_forensics", "doctor"], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(rebalance_forensics.__file__).parents[1]}"},
+    )  # fmt: skip
+    assert done.returncode == DEFECT
+    assert done.stderr.startswith("rebalance-forensics: the program could not be loaded: ImportError: no typer here (")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[launching.Booting]:
+    """A process in the place of a JVM that runs."""
+    process = subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE)
+    java = Java(executable=Path("/usr/bin/java"), source="PATH", release=17)
+    (tmp_path / "jvm.log").write_text("Setting default log level\n")
+    booting = launching.Booting(java=java, process=process, address=tmp_path / "gateway", log=tmp_path / "jvm.log")
+    monkeypatch.setattr(launching, "_running", [booting])
+    yield booting
+    process.kill()
+    booting.end()
+
+
+def test_a_java_that_is_killed_while_spark_is_at_work_is_told_as_such(jvm: launching.Booting) -> None:
+    jvm.process.send_signal(signal.SIGKILL)
+    sentence = rf"Java 17 \(process {jvm.process.pid}\) was killed by signal 9 while Spark was at work\."
+    with pytest.raises(InputError, match=sentence), launching.telling_of_lost_java():
+        raise ConnectionRefusedError("Connection refused")
+
+
+def test_a_java_that_is_killed_on_its_way_up_is_not_said_to_have_failed_to_start(jvm: launching.Booting) -> None:
+    jvm.process.send_signal(signal.SIGKILL)
+    jvm.process.wait()
+    with pytest.raises(InputError, match="was killed by signal 9 before Spark was up"):
+        jvm.gateway()
+
+
+def test_what_fails_beside_a_java_that_lives_is_told_as_it_is(jvm: launching.Booting) -> None:
+    with pytest.raises(LookupError), launching.telling_of_lost_java():
+        raise LookupError
+    assert jvm.ended_by is None
+
+
+def test_a_job_with_a_defect_of_ours_leaves_its_tables_alone_and_ends_with_70(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rebalance_forensics.job.running.chosen_days", broken)
+    given = [
+        "--input",
+        str(logs),
+        "--output",
+        str(tmp_path / "tables"),
+        "--since",
+        "2026-03-01",
+        "--until",
+        "2026-03-02",
+    ]
+    assert job([*given, "--engine", "local", "--fail-on", "info"]) == DEFECT
+    said = capsys.readouterr().err
+    assert said.startswith("rebalance-forensics: the run broke off: LookupError: nobody thought of it (")
+    assert len(said.splitlines()) == 1
+    assert not list((tmp_path / "tables").rglob("*.parquet"))

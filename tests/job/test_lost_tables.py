@@ -1,0 +1,68 @@
+"""Parts of the tables that somebody deleted are written again while their logs are there, and named in any case."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.job.conftest import Run, rows
+
+SINCE, UNTIL = "2026-03-01", "2026-03-04"
+
+
+@pytest.mark.parametrize("table", ["events", "incidents", "generations", "inputs", "*"])
+def test_a_date_that_somebody_deleted_is_written_again(run: Run, tmp_path: Path, table: str) -> None:
+    run(SINCE, UNTIL)
+    before = rows(tmp_path / "tables")
+    for place in (tmp_path / "tables").glob(f"{table}/date=2026-03-02"):
+        shutil.rmtree(place)
+    outcome = run(SINCE, UNTIL)
+    assert any("2026-03-02" in note for note in outcome.notes) == (table != "inputs")
+    assert rows(tmp_path / "tables") == before
+    again = run(SINCE, UNTIL)
+    assert (again.notes, again.summary["scanned"], again.summary["days"]) == ([], 0, 0)
+
+
+def test_one_file_of_a_date_is_missed_too(run: Run, tmp_path: Path) -> None:
+    run(SINCE, UNTIL, "--tasks", "2")
+    before = rows(tmp_path / "tables")
+    next((tmp_path / "tables" / "events" / "date=2026-03-02").rglob("*.parquet")).unlink()
+    run(SINCE, UNTIL)
+    assert rows(tmp_path / "tables") == before
+
+
+def test_a_date_whose_logs_are_gone_too_is_named_once_and_left_alone(run: Run, logs: Path, tmp_path: Path) -> None:
+    run(SINCE, UNTIL)
+    before = rows(tmp_path / "tables")
+    shutil.rmtree(tmp_path / "tables" / "events" / "date=2026-03-02")
+    (logs / "broker-1" / "server.log.2026-03-02").unlink()
+    outcome = run(SINCE, UNTIL)
+    (note,) = outcome.notes
+    assert note.startswith("events of 2026-03-02 (cluster default) were deleted from the tables; the logs that told")
+    assert outcome.summary["exit_code"] == 0
+    after = rows(tmp_path / "tables")
+    assert after["incidents"] == before["incidents"]
+    assert len(after["events"]) < len(before["events"])
+    assert run(SINCE, UNTIL).notes == []
+
+
+def test_another_log_of_the_same_size_and_time_is_read(run: Run, logs: Path, tmp_path: Path) -> None:
+    path = logs / "broker-1" / "server.log.2026-03-02"
+    status = path.stat()
+    run(SINCE, UNTIL)
+    path.write_bytes(path.read_bytes().replace(b"payments", b"shipping"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    assert run(SINCE, UNTIL).summary["scanned"] == 1
+    assert {row["path"] for row in rows(tmp_path / "tables")["events"] if row["group"] == "shipping"} == {
+        "broker-1/server.log.2026-03-02"
+    }
+
+
+def test_a_file_whose_permissions_changed_is_not_read_again(run: Run, logs: Path) -> None:
+    run(SINCE, UNTIL)
+    (logs / "broker-1" / "server.log.2026-03-02").chmod(0o600)
+    assert run(SINCE, UNTIL).summary["scanned"] == 0

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from rebalance_forensics.diagnosis.model import Gap, GapKind
+from rebalance_forensics.report import terminal
+from rebalance_forensics.report.conclusions import caveat, conclusion
+from rebalance_forensics.report.exports import formats
+from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.model import Report
+from tests.report.building import a_startup, crash_report, empty_report, healthy_report
+from tests.report.weighed import an_unexplained
+
+
+def wholly_read() -> Report:
+    return replace(healthy_report(), inputs=tuple(replace(one, errors=()) for one in healthy_report().inputs))
+
+
+def half_read() -> Report:
+    healthy = wholly_read()
+    gap = a_gap("failed")
+    unread = replace(healthy.inputs[0], errors=("the gzip ends early",))
+    return replace(healthy, gaps=(gap,), inputs=(unread, *healthy.inputs[1:]))
+
+
+def test_a_report_of_everything_has_no_caveat() -> None:
+    assert caveat(wholly_read()) == ""
+
+
+def test_no_fault_found_is_not_said_without_what_could_not_be_looked_at() -> None:
+    sentence = "But 1 group could not be investigated and 1 file could not be read whole."
+    assert caveat(half_read()) == sentence
+    assert sentence in " ".join(terminal.render(half_read()).split())
+    assert sentence in to_html(half_read())
+
+
+def a_gap(kind: GapKind) -> Gap:
+    return Gap(what=f"group orders ({kind})", started_at=None, ended_at=None, consequence="", kind=kind)
+
+
+def outputs(report: Report) -> dict[str, str]:
+    slack = json.loads(formats()["slack"].export(report))["text"]
+    markdown = formats()["markdown"].export(report)
+    return {"terminal": terminal.render(report), "page": to_html(report), "slack": slack, "markdown": markdown}
+
+
+def test_everything_is_planned_or_benign_where_all_of_it_was_judged() -> None:
+    concluded = conclusion(wholly_read())
+    assert str(concluded) == "No fault found: 1 group with 1 generation, everything planned or benign."
+    assert concluded.calm
+    for text in outputs(wholly_read()).values():
+        assert "everything planned or benign" in text
+
+
+def test_an_unexplained_rebalance_is_not_benign() -> None:
+    report = replace(wholly_read(), incidents=(a_startup(), an_unexplained()))
+    assert str(conclusion(report)).startswith("1 rebalance unexplained, no fault found: 1 group with 1 generation, ")
+    assert not conclusion(report).calm
+    told = outputs(report)
+    for name, text in told.items():
+        assert "1 rebalance unexplained" in text
+        assert "everything planned or benign" not in text, name
+    assert "Unexplained: 1\n  info  unexplained (40 % sure)  payments on prod\n" in told["terminal"]
+    assert "Planned or benign: 1\n  startup" in told["terminal"]
+    assert '<h2 id="unexplained">Unexplained</h2>' in told["page"]
+    faulty = replace(crash_report(), incidents=(*crash_report().incidents, an_unexplained()))
+    assert "## Unexplained\n\n- payments on prod, 2026-03-01" in formats()["markdown"].export(faulty)
+
+
+def test_too_little_to_judge_is_no_clean_bill() -> None:
+    alone = replace(wholly_read(), incidents=(), gaps=(a_gap("too-little"),))
+    assert str(conclusion(alone)) == "Nothing that could be judged: 1 group with too little in these logs to judge."
+    beside = replace(wholly_read(), gaps=(a_gap("too-little"),))
+    assert str(conclusion(beside)).startswith("No fault found in what could be judged: 1 group with 1 generation, ")
+    for report in (alone, beside):
+        assert not conclusion(report).calm
+        for text in outputs(report).values():
+            assert "1 group with too little in these logs to judge" in flat(text)
+
+
+def test_a_group_in_which_nothing_happened_is_not_said_to_have_planned_it() -> None:
+    quiet = replace(wholly_read(), incidents=())
+    assert str(conclusion(quiet)) == "No fault found: 1 group with 1 generation, no incident."
+    failed = replace(empty_report(), gaps=(a_gap("failed"),))
+    assert "Nothing that could be judged. But 1 group could not be investigated" in flat(terminal.render(failed))
+    assert "No consumer group was found in these logs." in terminal.render(empty_report())
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())

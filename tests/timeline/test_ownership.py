@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_forensics.timeline.model import UnreadSpan
+from rebalance_forensics.timeline.ownership import ownership_of
+from tests.diagnosis.expiries import evicted
+from tests.incidents.sample import Sample, all_samples, report_of
+from tests.story import Story, ms
+
+
+def unread(story: Story, partition: str) -> list[UnreadSpan]:
+    return [span for span in story.history().unread if span.partition == partition]
+
+
+def test_partitions_of_a_member_that_died_are_unread_for_its_session_and_until_somebody_has_them() -> None:
+    story = evicted()
+    story.started("c-1", "00:59:00.000", **{"session.timeout.ms": 45_000}).goes_on("01:12:00.000")
+    (span,) = [s for s in story.history().unread if s.client_id == "c-3" and s.partition == "orders-4"]
+    assert (span.why, span.certain) == ("dead", False)
+    assert span.from_earliest == ms("01:09:15.000")
+    assert ms("01:09:15.000") <= span.started_at <= ms("01:09:18.000"), "a heartbeat interval after the last one"
+
+
+def test_where_no_session_timeout_is_known_it_is_unread_from_the_eviction_at_the_latest() -> None:
+    (span,) = [s for s in evicted().history().unread if s.client_id == "c-3" and s.partition == "orders-4"]
+    assert span.started_at == ms("01:10:00.000")
+    assert (span.from_earliest or 0) < span.started_at
+
+
+def test_revoked_partitions_are_unread_until_they_are_assigned_to_anybody() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.client("c-2", "01:10:00.000", "Revoke previously assigned partitions orders-2, orders-3")
+    story.client("c-1", "01:10:07.000", "Adding newly assigned partitions: orders-2")
+    (span,) = unread(story, "orders-2")
+    assert (span.why, span.client_id, span.certain) == ("revoked", "c-2", True)
+    assert (span.ended_at or 0) - span.started_at == 7_000
+    assert [s.ended_at for s in unread(story, "orders-3")] == [None], "nobody has it when the logs end"
+
+
+def test_a_partition_that_was_never_assigned_is_not_unread() -> None:
+    assert {span.partition for span in evicted().history().unread} <= {f"orders-{n}" for n in range(6)}
+
+
+def test_a_member_that_did_not_poll_had_stopped_reading_before_it_left() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.started("c-2", "00:59:00.000", **{"max.poll.interval.ms": 30_000})
+    story.client(
+        "c-2",
+        "01:10:00.000",
+        "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the "
+        "configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time "
+        "processing messages. You can address this either by increasing max.poll.interval.ms or by reducing the "
+        "maximum size of batches returned in poll() with max.poll.records.",
+        level="WARN",
+    )
+    story.client(
+        "c-2",
+        "01:10:00.001",
+        f"Member {story.id_of('c-2')} sending LeaveGroup request to coordinator b-2:9092 (id: 2147483645 rack: null) "
+        "due to consumer poll timeout has expired.",
+    )
+    story.goes_on("01:12:00.000")
+    stuck = [s for s in story.history().unread if s.why == "stuck"]
+    assert {s.partition for s in stuck} == {"orders-2", "orders-3"}
+    assert {s.started_at for s in stuck} == {ms("01:09:30.000")}
+
+
+def test_brokers_alone_do_not_tell_who_owned_what() -> None:
+    assert evicted(seen="brokers").history().unread == ()
+
+
+@pytest.mark.parametrize("sample", [pytest.param(sample, id=sample.folder.name) for sample in all_samples()])
+def test_spans_of_a_partition_do_not_overlap(sample: Sample) -> None:
+    for group in report_of(sample.folder).groups:
+        for partition in {span.partition for span in group.unread}:
+            mine = [span for span in group.unread if span.partition == partition]
+            assert all(a.ended_at is not None and a.ended_at <= b.started_at for a, b in pairwise(mine))
+            assert all(span.ended_at is None or span.ended_at > span.started_at for span in mine)
+
+
+STEPS = st.lists(st.tuples(st.sampled_from(["c-1", "c-2"]), st.booleans(), st.integers(1, 50)), max_size=8)
+
+
+@given(STEPS, st.integers(0, 8))
+def test_cutting_the_log_changes_nothing_before_the_cut(steps: list[tuple[str, bool, int]], kept: int) -> None:
+    whole, cut = (_handed_about(part) for part in (steps, steps[:kept]))
+    end = ms("01:10:00.000") + 1_000 * sum(seconds for *_, seconds in steps[:kept])
+    over = [span for span in whole if span.ended_at is not None and span.ended_at <= end]
+    assert set(over) <= set(cut)
+    assert all(span.started_at <= end for span in cut)
+
+
+def _handed_about(steps: list[tuple[str, bool, int]]) -> tuple[UnreadSpan, ...]:
+    story, at = Story(seen="clients").formed("c-1", "c-2"), 600
+    for client, gives, seconds in steps:
+        at += seconds
+        words = (
+            "Revoke previously assigned partitions orders-0" if gives else "Adding newly assigned partitions: orders-0"
+        )
+        story.client(client, f"01:{at // 60:02d}:{at % 60:02d}.000", words)
+    return story.history().unread
+
+
+def test_the_whole_group_is_stopped_only_while_nobody_reads_anything() -> None:
+    stopped = ownership_of(evicted().timeline()).stopped_ms(ms("01:09:00.000"), ms("01:10:01.000"))
+    assert stopped == 414, "from the last that revoked to the first that was assigned"
