@@ -23,7 +23,6 @@ NOT_YET = {
     ("offsets-topic-unavailable", 5): "joins before the outage count for 30 s",
     ("offsets-topic-unavailable", 10): "joins before the outage count for 30 s",
     ("shutdown", 10): "a barrier is long after 3 s more than settings explain",
-    ("streams-endpoint-change", 10): "a former life of the instance counts for 15 s",
 }
 """Absolute numbers that decide still: each of these must fail, so whoever mends one takes it out."""
 PAUSES = [(name, factor) for name in NAMES for factor in FACTORS]
