@@ -1,4 +1,4 @@
-"""Each finding against the label: right, a neighbour that this view cannot tell apart, wrong, or not labelled."""
+"""Each cause a report names against the label: right, a neighbour, wrong or not labelled; what stands beside it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from benchmarks.calibration.labels import Label, View
+from benchmarks.calibration.labels import SIDES, Label, View
 from rebalance_forensics.diagnosis.model import Culprit, Incident, RootCause
 from rebalance_forensics.report.model import Report
 
 Verdict = Literal["right", "neighbour", "wrong", "unlabelled"]
+FIRM = 0.75
+"""A report that names the cause less surely than this has left the question open."""
 BENIGN = frozenset({"startup", "shutdown"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One finding of one run."""
+    """One cause that one run names: the verdict of an incident, or a rival of it, at its own confidence."""
 
     label: Label
     view: View
@@ -30,6 +32,48 @@ class Judged:
     def benign(self) -> bool:
         """Start-up and shutdown: easily right, so they are counted apart."""
         return self.cause in BENIGN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What came of one incident in one view."""
+
+    label: Label
+    view: View
+    findings: tuple[Judged, ...]
+    ruled_out: int
+    """How many causes its incidents rule out."""
+    truths_ruled_out: int
+    """How many of these were the real one."""
+    asks: bool
+    """Whether it says which log would decide, in `would_decide` or among the gaps."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the real cause is not named firmly."""
+        return bool(self.label.causes) and not any(
+            one.cause in self.label.causes and one.confidence >= FIRM for one in self.findings
+        )
+
+
+def run_of(label: Label, view: View, report: Report) -> Run:
+    """Judge one report."""
+    mine = [one for one in report.incidents if _is_labelled(label, one)]
+    ruled = [(one, out.cause) for one in mine for out in one.ruled_out]
+    wrongly = [cause for one, cause in ruled if cause in label.causes and one.root_causes[0].cause not in label.causes]
+    return Run(
+        label=label,
+        view=view,
+        findings=tuple(judged(label, view, report)),
+        ruled_out=len(ruled),
+        truths_ruled_out=len(wrongly),
+        asks=any(one.would_decide for one in mine) or bool(report.gaps),
+    )
+
+
+def _is_labelled(label: Label, incident: Incident) -> bool:
+    """Whether it is of the group and the time of which the label speaks."""
+    return incident.group == label.group and (incident.ended_at is None or incident.ended_at >= label.from_ms)
 
 
 def judged(label: Label, view: View, report: Report) -> Iterator[Judged]:
@@ -59,7 +103,13 @@ def _verdict(label: Label, view: View, incident: Incident, cause: RootCause) -> 
         return "right" if view != "all" or _blames(cause.culprits, label.culprits) else "wrong"
     if cause.cause in label.also or cause.cause in BENIGN:
         return "right"
-    return "neighbour" if cause.cause in label.indistinguishable.get(view, ()) else "wrong"
+    return "neighbour" if cause.cause in _neighbours(label, view) else "wrong"
+
+
+def _neighbours(label: Label, view: View) -> frozenset[str]:
+    """What the label says of a side; logs that were cut in another way show at most as much as either side."""
+    sides = [view] if view in SIDES else list(SIDES)
+    return frozenset().union(*(label.indistinguishable.get(side, frozenset()) for side in sides))
 
 
 def _in_a_healthy_group(label: Label, incident: Incident, cause: RootCause) -> Verdict:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
 
+from benchmarks.calibration.cuts import CUTS, Cut
 from rebalance_forensics.pipeline.instants import Instant
 from rebalance_forensics.records import EpochMs
 
 Side = Literal["all", "brokers", "clients"]
-Half = Literal["one-client", "some-hosts", "ends-early", "begins-late"]
-View = Side | Half
+Half = Literal["one-client", "without-culprit", "some-hosts", "ends-early", "begins-late"]
+View = Side | Half | Cut
+Part = Literal["A", "B"]
 SIDES: tuple[Side, ...] = ("all", "brokers", "clients")
-HALVES: tuple[Half, ...] = ("one-client", "some-hosts", "ends-early", "begins-late")
-VIEWS: tuple[View, ...] = (*SIDES, *HALVES)
+HALVES: tuple[Half, ...] = ("one-client", "without-culprit", "some-hosts", "ends-early", "begins-late")
+VIEWS: tuple[View, ...] = (*SIDES, *HALVES, *CUTS)
 CLOCK_SLACK_MS = 10_000
 
 
@@ -40,6 +43,13 @@ class Label:
     to_ms: int
     views: frozenset[str]
     brokers: frozenset[str]
+    clients: Mapping[str, str]
+    """Host -> client id, of those that are no brokers."""
+
+    @property
+    def part(self) -> Part:
+        """Which half of the incidents it belongs to, by a hash of its name."""
+        return "A" if sha256(self.name.encode()).digest()[0] % 2 == 0 else "B"
 
     def logs(self, view: View) -> Sequence[str]:
         """The directories of the hosts that the view shows; of one client or some hosts, the name says which."""
@@ -50,8 +60,14 @@ class Label:
             return [str(clients[lot % len(clients)])]
         if view == "some-hosts":
             return [str(h) for h in hosts[lot % 2 :: 2]]
+        if view == "without-culprit":
+            return [str(h) for h in hosts if h.name not in self._hosts_to_blame()]
         whole = view not in ("brokers", "clients")
         return [str(h) for h in hosts if whole or (h.name in self.brokers) == (view == "brokers")]
+
+    def _hosts_to_blame(self) -> set[str]:
+        blamed = self.culprits or frozenset()
+        return {host for host, client in self.clients.items() if blamed & {host, client}}
 
     def window(self, view: View) -> tuple[Instant | None, Instant | None]:
         """Where the logs begin and end: just before it happened, or in the middle of it."""
@@ -63,7 +79,9 @@ class Label:
 
     def shows(self, view: View) -> bool:
         """Whether the view can be judged by this label."""
-        return view in self.views or (view in HALVES and self.views >= {*SIDES})
+        if view == "without-culprit" and not self._hosts_to_blame():
+            return False
+        return view in self.views or (view not in SIDES and self.views >= {*SIDES})
 
 
 def labels_in(directory: Path) -> Iterator[Label]:
@@ -90,6 +108,7 @@ def _label(folder: Path, truth: dict[str, Any]) -> Label:
         to_ms=truth["window"]["to"] + 1_000 + slack,
         views=frozenset(truth.get("views", SIDES)),
         brokers=frozenset(name for name, host in truth["hosts"].items() if host["kind"] == "broker"),
+        clients={n: h.get("client_id") or n for n, h in truth["hosts"].items() if h["kind"] != "broker"},
     )
 
 

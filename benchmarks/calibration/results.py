@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
-from benchmarks.calibration.judging import Judged, Verdict
+from benchmarks.calibration.foreword import FOREWORD, PARTS
+from benchmarks.calibration.judging import Judged, Run, Verdict
 from benchmarks.calibration.labels import View
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Findings whose confidence lies from `least` up to, and without, `most`."""
+    """Findings whose confidence lies from `least` up to, and without, `most`; what that claims."""
 
     least: float
     most: float
+    claims: float
 
     def holds(self, finding: Judged) -> bool:
         """Whether a finding belongs to it."""
@@ -25,59 +28,81 @@ class Bucket:
         return f"{self.least:.2f} and more" if self.most > 1 else f"{self.least:.2f} to {self.most:.2f}"
 
 
-BUCKETS = (Bucket(0.95, 2), Bucket(0.9, 0.95), Bucket(0.8, 0.9), Bucket(0.7, 0.8), Bucket(0.55, 0.7), Bucket(0, 0.55))
+BUCKETS = (
+    Bucket(0.95, 2, 0.97), Bucket(0.85, 0.95, 0.9), Bucket(0.65, 0.85, 0.75), Bucket(0.5, 0.65, 0.55),
+    Bucket(0.35, 0.5, 0.4), Bucket(0, 0.35, 0),
+)  # fmt: skip
+"""One around each word of the table (diagnosis/engine/confidence.py), and one for rivals with less."""
 TITLES: dict[View, str] = {
-    "all": "All logs",
-    "brokers": "The brokers' logs alone",
-    "clients": "The clients' logs alone",
-    "one-client": "One client's log alone",
-    "some-hosts": "Every other host's logs",
-    "ends-early": "Logs that end in the middle of it",
-    "begins-late": "Logs that begin just before it",
+    "all": "all logs",
+    "brokers": "the brokers' logs alone",
+    "clients": "the clients' logs alone",
+    "one-client": "one client's log alone",
+    "without-culprit": "all but the culprit's own log",
+    "some-hosts": "every other host's logs",
+    "ends-early": "logs that end in the middle of it",
+    "begins-late": "logs that begin just before it",
+    "warnings": "clients log warnings and errors only",
+    "tail": "the last 300 lines of each file",
+    "grep": "only lines with the group's name",
+    "dropped": "every tenth record is lost",
 }
-FOREWORD = """# Calibration
-
-How sure the report says it is, against how often it is right:
-
-```console
-$ python -m benchmarks.calibration INCIDENTS
-```
-
-INCIDENTS holds one folder an incident, with `logs/` (one directory a host) and `truth.json` (what was done to the
-cluster, when and to whom). Every root cause that a report names before the labelled time ends is one finding. Each
-incident is analyzed seven times: with all logs, each side's alone, one client's alone (which one, a hash of its name
-says), every other host's, logs that end in the middle of it, and logs that begin just before it.
-
-- **right**: it is the cause, and with all logs at hand its culprits are the ones expected.
-- **neighbour**: not the cause, but one that these logs cannot tell from it; an honest report is unsure here.
-- **wrong**: anything else, also a fault in a healthy group or before the fault.
-- Findings about which the labels say nothing (a planned change in a healthy run, `unexplained`) are left out.
-- **without the scenario**: the share of right findings in the same row with each scenario left out in turn, lowest and
-  highest; a row whose share hangs on one scenario shows it here. The rules themselves were written by people who had
-  seen these incidents, so nothing here is proof about others.
-"""
+MANY_ERRORS = 2
+"""A share that lies this many standard errors below what it claims is no bad luck."""
 
 
-def page(findings: Sequence[Judged], incidents: int, views: Sequence[View]) -> str:
+def page(runs: Sequence[Run], views: Sequence[View], minutes: int, jobs: int) -> str:
     """The whole document."""
-    told = [one for one in findings if one.verdict != "unlabelled"]
-    parts = [FOREWORD, f"{incidents} incidents, {len(findings)} findings, {len(told)} of them labelled.\n"]
-    parts.append(_section("All views together", told))
-    parts += [_section(TITLES[view], [one for one in told if one.view == view]) for view in views]
-    parts.append("## What was wrong\n\n" + ("\n".join(_mistakes(told)) or "Nothing.") + "\n")
+    told = _labelled(runs)
+    incidents = {run.label.name: run.label.part for run in runs}
+    halves = {part: sum(mine == part for mine in incidents.values()) for part in ("A", "B")}
+    taken = f"{len(incidents)} incidents, {len(runs)} analyses ({minutes} min in {jobs} processes)"
+    parts = [FOREWORD, f"{taken}, {sum(len(run.findings) for run in runs)} findings, {len(told)} of them labelled.\n"]
+    parts += ["## All cuts together\n", _table(told), PARTS.format(**halves)]
+    parts += [f"### Part {part}\n\n{_table(_of_part(runs, part))}" for part in ("A", "B")]
+    parts += ["## Each cut\n", _crossed(runs, views), _beside(runs, views)]
+    parts.append("## What was wrong at 0.75 and more\n\n" + ("\n".join(_mistakes(told)) or "Nothing.") + "\n")
     return "\n".join(parts)
 
 
-def _section(title: str, told: Sequence[Judged]) -> str:
-    causes = [one for one in told if not one.benign]
+def falls_short(runs: Sequence[Run]) -> list[Bucket]:
+    """The buckets that are right less often than they claim, on either half of the incidents."""
+    halves = [_of_part(runs, part) for part in ("A", "B")]
+    return [bucket for bucket in BUCKETS if any(_is_short(bucket, _causes(half)) for half in halves)]
+
+
+def _labelled(runs: Iterable[Run]) -> list[Judged]:
+    return [one for run in runs for one in run.findings if one.verdict != "unlabelled"]
+
+
+def _of_part(runs: Iterable[Run], part: str) -> list[Judged]:
+    return _labelled(run for run in runs if run.label.part == part)
+
+
+def _causes(told: Iterable[Judged]) -> list[Judged]:
+    """Without what is easily right."""
+    return [one for one in told if not one.benign]
+
+
+def _is_short(bucket: Bucket, told: Sequence[Judged]) -> bool:
+    mine = [one for one in told if bucket.holds(one)]
+    if not mine:
+        return False
+    fit = sum(one.verdict in ("right", "neighbour") for one in mine) if bucket.claims < 0.5 else _right(mine)
+    error = sqrt(bucket.claims * (1 - bucket.claims) / len(mine))
+    return fit / len(mine) < bucket.claims - MANY_ERRORS * error
+
+
+def _table(told: Sequence[Judged]) -> str:
+    causes = _causes(told)
     held = ((bucket, [one for one in causes if bucket.holds(one)]) for bucket in BUCKETS)
-    rows = [_row(str(bucket), found) for bucket, found in held if found]
+    rows = [_row(f"{bucket}{' (too sure)' if _is_short(bucket, causes) else ''}", found) for bucket, found in held]
     rows += [
         _row("**0.90 and more**", [one for one in causes if one.confidence >= 0.9]),
         _row("start-up and shutdown", [one for one in told if one.benign]),
     ]
     head = "| confidence | findings | right | neighbour | wrong | share right | without the scenario |\n"
-    return f"## {title}\n\n{head}|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(rows) + "\n"
+    return f"{head}|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(rows) + "\n"
 
 
 def _row(name: str, told: Sequence[Judged]) -> str:
@@ -88,20 +113,48 @@ def _row(name: str, told: Sequence[Judged]) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
+def _right(told: Iterable[Judged]) -> int:
+    return sum(one.verdict == "right" for one in told)
+
+
 def _share(told: Sequence[Judged]) -> str:
-    return f"{100 * sum(one.verdict == 'right' for one in told) / len(told):.0f} %" if told else "-"
+    return f"{100 * _right(told) / len(told):.0f} %" if told else "-"
 
 
 def _without(told: Sequence[Judged]) -> str:
     """The share of right findings with each scenario left out, lowest and highest."""
     scenarios = {one.label.scenario for one in told}
     rests = ([one for one in told if one.label.scenario != left_out] for left_out in sorted(scenarios))
-    shares = [sum(one.verdict == "right" for one in rest) / len(rest) for rest in rests if rest]
+    shares = [_right(rest) / len(rest) for rest in rests if rest]
     return f"{100 * min(shares):.0f} to {100 * max(shares):.0f} %" if shares else "-"
+
+
+def _crossed(runs: Sequence[Run], views: Sequence[View]) -> str:
+    """Right of all, for each cut and each confidence."""
+    head = "| logs | " + " | ".join(map(str, BUCKETS)) + " |\n|---|" + "--:|" * len(BUCKETS)
+    rows = []
+    for view in views:
+        told = _causes(_labelled(run for run in runs if run.view == view))
+        held = ([one for one in told if bucket.holds(one)] for bucket in BUCKETS)
+        rows.append(f"| {TITLES[view]} | " + " | ".join(f"{_right(h)} of {len(h)}" if h else "-" for h in held) + " |")
+    return f"{head}\n" + "\n".join(rows) + "\n"
+
+
+def _beside(runs: Sequence[Run], views: Sequence[View]) -> str:
+    """What stands beside the verdicts, for each cut."""
+    head = "| logs | analyses | causes ruled out | truths among them | left open | of these asked for a log |"
+    rows = []
+    for view in views:
+        mine = [run for run in runs if run.view == view]
+        left = [run for run in mine if run.open]
+        cells = (TITLES[view], len(mine), sum(run.ruled_out for run in mine), sum(run.truths_ruled_out for run in mine),
+                 len(left), sum(run.asks for run in left))  # fmt: skip
+        rows.append("| " + " | ".join(map(str, cells)) + " |")
+    return f"## Beside the verdict\n\n{head}\n|---|--:|--:|--:|--:|--:|\n" + "\n".join(rows) + "\n"
 
 
 def _mistakes(told: Iterable[Judged]) -> Iterator[str]:
     for one in told:
-        if one.verdict == "wrong":
+        if one.verdict == "wrong" and one.confidence >= 0.75:
             wanted = " or ".join(sorted(one.label.causes)) or "nothing"
             yield f"- {one.label.name}, {one.view}: {one.cause} ({one.confidence:.2f}) instead of {wanted}. {one.said}"

@@ -22,11 +22,10 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
 from rebalance_forensics.timeline.names import name_in_member_id, streams_thread
 from rebalance_forensics.timeline.session_timeouts import number_of, session_timeout_of
+from rebalance_forensics.timeline.windows import BEHIND_ITS_START_MS, TOGETHER_MS
 
 T = TypeVar("T")
 
-TOGETHER_MS = 45_000
-"""Threads of one process that go together are evicted within a session timeout of each other."""
 NEAR_MS = 2_500
 SILENT = ("session-expired", "expelled", "vanished")
 """Departures of members that said nothing of leaving."""
@@ -93,7 +92,7 @@ def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
         by_actor[departure.actor].append(departure)
     found = []
     for actor, departures in by_actor.items():
-        groups = runs(departures, lambda d: d.at, TOGETHER_MS if actor.kind == "instance" else 0)
+        groups = runs(departures, lambda d: d.at, together_ms(timeline) if actor.kind == "instance" else 0)
         groups = [part for group in groups for part in _lives_of(timeline, group)]
         for index, group in enumerate(groups):
             if not any(d.why in wanted for d in group):
@@ -122,14 +121,14 @@ def _away(timeline: Timeline, actor: Actor, group: list[Departure], before: int 
     arrivals = timeline.arrivals.of(actor)
     came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
     away.arrivals = [a for a in came if a.at >= gone.get(a.member, a.at)]
-    early = arrivals.between(max(begin - TOGETHER_MS, before or 0) + 1, begin)
+    early = arrivals.between(max(begin - together_ms(timeline), before or 0) + 1, begin)
     early = [a for a in early if _is_new_process(a, group) and a.at >= gone.get(a.member, a.at)]
     came_at = timeline.remembered(_first_arrivals)
     joined = min((came_at[m] for m in gone if m in came_at), default=0)
     early = [a for a in early if a.start is None or a.start.at > joined]
     if early and any(not _same_life(a, group) for a in early):
         away.arrivals = [a for a in early if not _same_life(a, group)] + away.arrivals
-    reach = session_timeout_ms(timeline) + 15_000
+    reach = session_timeout_ms(timeline) + BEHIND_ITS_START_MS
     start = timeline.starts.of(actor).first(max(begin - reach, joined, before or 0) + 1)
     away.start = start if start is not None and (until is None or start.at < until) else None
     stop = timeline.stops.of(actor).last(last + NEAR_MS)
@@ -196,6 +195,11 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
 def session_timeout_ms(timeline: Timeline) -> int:
     """session.timeout.ms of the group as a log shows it; else Kafka's present default."""
     return session_told_ms(timeline) or 45_000
+
+
+def together_ms(timeline: Timeline) -> int:
+    """Threads of one process that go together are evicted within a session timeout of each other."""
+    return max(TOGETHER_MS, session_told_ms(timeline) or 0)
 
 
 def session_setting(timeline: Timeline) -> str:

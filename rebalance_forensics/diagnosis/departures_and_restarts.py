@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from rebalance_forensics.diagnosis.absences import Absence, absences, runs
+from rebalance_forensics.diagnosis.absences import Absence, absences, runs, session_told_ms
 from rebalance_forensics.diagnosis.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.releases import logs_its_leaving
@@ -20,13 +20,15 @@ from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.names import is_bare_member_id
 from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.windows import (
+    ADDED_MS,
+    LONG_BEFORE_MS,
+    ONE_SHUTDOWN_MS,
+    RESTART_PAIR_MS,
+    STARTUP_GAP_MS,
+    STARTUP_SLACK_MS,
+)
 
-STARTUP_GAP_MS = 20_000
-ONE_SHUTDOWN_MS = 20_000
-LONG_BEFORE_MS = 10_000
-STARTUP_SLACK_MS = 10_000
-ADDED_MS = 2_000
-RESTART_PAIR_MS = 90_000
 VOLUNTARY = ("closed", "left")
 
 
@@ -190,10 +192,15 @@ def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
     static = [a for a in losses(timeline) if is_static(timeline, a)]
     unheard = {id(a) for a in static if a.stop is None}
     gone = [a for a in (*closings(timeline), *static) if a.back_at is None or _later(timeline, a)]
-    ends = (_end_of(run) for run in runs(gone, lambda a: a.at, ONE_SHUTDOWN_MS))
+    ends = (_end_of(run) for run in runs(gone, lambda a: a.at, _one_shutdown_ms(timeline)))
     found = [group for group in ends if _all_left(timeline, group)]
     # A static member closes without a word before 2.7: one that expires was away too long, all of them were stopped.
     return [g for g in found if len({a.actor for a in g}) > 1 or not any(id(a) in unheard for a in g)]
+
+
+def _one_shutdown_ms(timeline: Timeline) -> int:
+    """How long after one member the next may follow: as long as the group waits for anyone that says nothing."""
+    return max(ONE_SHUTDOWN_MS, session_told_ms(timeline) or 0)
 
 
 def _end_of(run: list[Absence]) -> list[Absence]:
@@ -219,7 +226,7 @@ def _counts_members(rebalance: Rebalance) -> bool:
 def _later(timeline: Timeline, away: Absence) -> bool:
     """It came back only after others had gone."""
     back = away.back_at or 0
-    if back - away.at <= ONE_SHUTDOWN_MS:
+    if back - away.at <= _one_shutdown_ms(timeline):
         return False
     return any(d.actor is not away.actor and d.at < back for d in timeline.remembered(_first_departures))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebalance_forensics.diagnosis.absences import TOGETHER_MS, Absence
+from rebalance_forensics.diagnosis.absences import Absence, together_ms
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.names import streams_thread
@@ -16,7 +16,9 @@ def process_lived(timeline: Timeline, away: Absence) -> bool:
     if away.actor.kind != "instance" or not gone or not back or not back <= gone:
         return False
     known = _threads(timeline.arrivals.of(away.actor).between(0, away.at))
-    lost = timeline.departures.of(away.actor).between(away.at - TOGETHER_MS, (away.back_at or away.at) + TOGETHER_MS)
+    lost = timeline.departures.of(away.actor).between(
+        away.at - together_ms(timeline), (away.back_at or away.at) + together_ms(timeline)
+    )
     return bool(known - gone - _threads(lost))
 
 

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 
 from rebalance_forensics.timeline.build import Timeline
-
-ARRIVED_MS = 1_000
-CLOSING_MS = 500
+from rebalance_forensics.timeline.windows import ARRIVED_MS, CLOSING_MS
 
 
 def times_with_members(timeline: Timeline, times: Iterable[int]) -> set[int]:

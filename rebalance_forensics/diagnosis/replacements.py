@@ -13,8 +13,8 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.in_time import InTime
 from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.windows import SUCCESSION_MS
 
-SUCCESSION_MS = 90_000
 _RANDOM = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
 _DEPLOYMENT = re.compile(r"[^\W\d_]+")
 
@@ -28,14 +28,36 @@ def _replacements(timeline: Timeline) -> list[Restart]:
     known = restarts(timeline)
     used = {a.id for r in known for a in r.arrivals} | born_with_the_group(timeline)
     newcomers = InTime(a for a in timeline.arrivals if a.first and a.id not in used)
-    found = []
-    for away in _gone(timeline, {id(r.away) for r in known}):
-        own = timeline.arrivals.of(away.actor).first(0)
+    taken: dict[int, Arrival] = {}
+    gone = _gone(timeline, {id(r.away) for r in known})
+    for away in gone:
         near = (a for a in newcomers.nearest(away.at, SUCCESSION_MS) if a.id not in used)
-        taken = next((a for a in near if _may_succeed(a, away.actor, own)), None)
-        if taken is not None:
-            used |= {a.id for a in newcomers.of(taken.actor)}
-            found.append(Restart(away, away.actor, taken.at, tuple(newcomers.of(taken.actor))))
+        one = next((a for a in near if _may_succeed(timeline, a, away.actor)), None)
+        if one is not None:
+            taken[id(away)] = one
+            used |= {a.id for a in newcomers.of(one.actor)}
+    left = [away for away in gone if id(away) not in taken]
+    taken |= _by_turns(timeline, left, [a for a in newcomers if a.id not in used])
+    pairs = ((away, taken[id(away)]) for away in gone if id(away) in taken)
+    return [Restart(away, away.actor, came.at, tuple(newcomers.of(came.actor))) for away, came in pairs]
+
+
+def _by_turns(timeline: Timeline, gone: list[Absence], came: list[Arrival]) -> dict[int, Arrival]:
+    """One comes and one goes, and again, however long each takes: a pod is ready before the next old one is stopped."""
+    first = {a.actor: a for a in reversed(came)}
+    moves: list[Absence | Arrival] = [*gone, *first.values()]
+    found: dict[int, Arrival] = {}
+    waiting: Absence | Arrival | None = None
+    for move in sorted(moves, key=lambda one: one.at):
+        if waiting is None or isinstance(waiting, Absence) == isinstance(move, Absence):
+            waiting = move
+            continue
+        away, newcomer = (waiting, move) if isinstance(waiting, Absence) else (move, waiting)
+        assert isinstance(away, Absence)
+        assert isinstance(newcomer, Arrival)
+        fits = _may_succeed(timeline, newcomer, away.actor)
+        found |= {id(away): newcomer} if fits else {}
+        waiting = None if fits else move
     return found
 
 
@@ -45,8 +67,9 @@ def _gone(timeline: Timeline, restarted: set[int]) -> list[Absence]:
     return sorted((a for a in gone.values() if id(a) not in restarted), key=lambda a: a.at)
 
 
-def _may_succeed(newcomer: Arrival, gone: Actor, own: Arrival | None) -> bool:
+def _may_succeed(timeline: Timeline, newcomer: Arrival, gone: Actor) -> bool:
     """Another one of the same deployment that came later than the one that goes did itself."""
+    own = timeline.arrivals.of(gone).first(0)
     if newcomer.actor is gone or (own is not None and own.at >= newcomer.at):
         return False
     old, new = deployment_of(gone.name), deployment_of(newcomer.actor.name)

@@ -26,6 +26,46 @@ ONE_PACE = 3
 """Steps of one walk differ by less than this factor from its median step; a member may be slow to come up."""
 AT_ONCE_MS = 10_000
 """Members that are told to stop together are gone within this."""
+STARTUP_GAP_MS = 20_000
+"""Members of one start follow each other within this: containers and JVMs start, one host slower than another."""
+STARTUP_SLACK_MS = 10_000
+"""A client asks to join up to this long before its coordinator answers: group.initial.rebalance.delay.ms (3 s unless
+set, and once more for each newcomer) and a retry (retry.backoff.ms up to 1 s)."""
+ADDED_MS = 2_000
+"""A thread that joins later than this after the first generation was added to its process (KIP-663)."""
+ONE_SHUTDOWN_MS = 20_000
+"""The members of an application that is stopped go within this of each other, or within a session timeout: each
+commits, closes and is waited for."""
+LONG_BEFORE_MS = 10_000
+"""Whoever went this long before the others, and four times as long as lay between them, went for another reason."""
+RESTART_PAIR_MS = 90_000
+"""A process that nobody can name is the next life of one that went this shortly before: a pod's grace period (30 s),
+and twice that for its start."""
+SUCCESSION_MS = 90_000
+"""The same for a new name in place of an old one; members that come and go by turns need no such window."""
+TOGETHER_MS = 45_000
+"""Threads of one process that go together are evicted within this: session.timeout.ms of Java clients from 3.0 on
+unless a log shows a longer one."""
+BEHIND_ITS_START_MS = 15_000
+"""A process is started this long before its former life is evicted, and the session: JVM, container and first poll."""
+ONE_SCALING_MS = 120_000
+"""Members that are added or removed in one go follow each other within this: images are pulled, JVMs start."""
+NO_SWAP_MS = 15_000
+"""A thread that comes while another of its process goes within this takes its place and adds nothing."""
+ONE_PROCESS_MS = 10_000
+"""The threads of a process that starts ask to join within this time of each other."""
+STORM_GAP_MS = 120_000
+"""Poll timeouts that follow each other within this have one slow thing behind them: a sink, a batch, a lock."""
+POLL_SLACK_MS = 1_000
+"""The heartbeat thread looks at the poll timer this often or more (it sleeps for retry.backoff.ms)."""
+LAST_JOINED_MS = 5_000
+"""The rebalance that the last member of a start asks for begins within this: a JoinGroup and a retry."""
+ONE_RETURN_MS = 60_000
+"""A static member's stop, start and replaced member id within this are one return."""
+ARRIVED_MS = 1_000
+"""A member that joined is counted this much later: its JoinGroup is answered first."""
+CLOSING_MS = 500
+"""A member is on its way out this long before its departure is logged."""
 SHORTEST_UNREAD_MS = 100
 """Spans without a reader that are shorter are not told (contract)."""
 BARRIER_MS = 6_000

@@ -1,4 +1,4 @@
-"""The shape of the code: small files, speaking names, layers that hold, rules that are proven."""
+"""The shape of the code: small files, speaking names, layers that hold, causes that are proven."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def test_data_flows_one_way() -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("rule", CAUSES)
-def test_every_rule_has_a_test(rule: str) -> None:
-    assert (ROOT / "tests" / "diagnosis" / f"test_{rule}.py").is_file()
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_cause_has_a_test(cause: str) -> None:
+    assert (ROOT / "tests" / "diagnosis" / f"test_{cause}.py").is_file()
 
 
-@pytest.mark.parametrize("rule", sorted(set(CAUSES) - CANNOT_BE_SHOWN_ALONE))
-def test_every_rule_has_a_sample_incident(rule: str) -> None:
-    assert (SAMPLES / rule.replace("_", "-") / "incident.yaml").is_file()
+@pytest.mark.parametrize("cause", sorted(set(CAUSES) - CANNOT_BE_SHOWN_ALONE))
+def test_every_cause_has_a_sample_incident(cause: str) -> None:
+    assert (SAMPLES / cause.replace("_", "-") / "incident.yaml").is_file()
 
 
 def test_every_sample_shows_a_cause() -> None:

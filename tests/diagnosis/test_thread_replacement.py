@@ -72,7 +72,8 @@ def test_a_flap_of_somebody_else_is_told_beside_replaced_threads() -> None:
 
 def _told_of(cause: str, number: int) -> Weighed:
     actor = Actor(kind="instance", name="node-2")
-    return _weighed(cause, tuple(Departure(actor, f"m-{i}", i + 1) for i in range(number)), odds=5)
+    gone = (Departure(actor, f"m-{i}", i + 1, id=f"departure-of-{cause}-{i}") for i in range(number))
+    return _weighed(cause, tuple(gone), odds=5)
 
 
 def _weighed(cause: str, explains: tuple[Fact, ...], *, odds: int, name: str = "node-2") -> Weighed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import TOGETHER_MS, Absence, distinct_events, seconds, touched
+from rebalance_forensics.diagnosis.absences import Absence, distinct_events, seconds, together_ms, touched
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.departures_and_restarts import closings
@@ -81,7 +81,7 @@ def _left_nobody(timeline: Timeline, away: Absence) -> bool:
     """Whether it was the last: everybody else had gone, too, and nobody came back."""
     for actor in timeline.actors():
         came, went = timeline.arrivals.of(actor).last(timeline.last), timeline.departures.of(actor).last(timeline.last)
-        if went is None or (came is not None and came.at > went.at) or went.at > away.at + TOGETHER_MS:
+        if went is None or (came is not None and came.at > went.at) or went.at > away.at + together_ms(timeline):
             return False
     return True
 

@@ -13,8 +13,7 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import heartbeats
 from rebalance_forensics.timeline.build import Timeline
-
-ONE_SCALING_MS = 120_000
+from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

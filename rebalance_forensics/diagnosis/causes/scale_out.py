@@ -12,16 +12,13 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.windows import NO_SWAP_MS, ONE_PROCESS_MS, ONE_SCALING_MS
 
-ONE_SCALING_MS = 120_000
-NO_SWAP_MS = 15_000
 _LISTED = "; only the leader's list names them, so they may as well be back from a restart"
 NEWCOMERS = stated("new-members-joined", present="members never seen before joined while others were in")
 ONLY_LISTED = stated(
     "new-in-a-list", present="only the leader's list names them, so they may as well be back from a restart"
 )
-ONE_PROCESS_MS = 10_000
-"""The threads of a process that starts ask to join within this time of each other."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

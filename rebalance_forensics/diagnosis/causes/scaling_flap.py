@@ -15,6 +15,7 @@ from rebalance_forensics.diagnosis.departures_and_restarts import (
     closings,
     restarts,
 )
+from rebalance_forensics.diagnosis.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
@@ -23,6 +24,7 @@ from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.windows import STARTUP_GAP_MS
 
 CYCLES = 2
 CYCLED = stated("left-and-came-back-repeatedly", present="the same members left and came back while the others stayed")
@@ -33,7 +35,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that left in good order at least twice and came back, while others stayed throughout."""
     cycles: dict[Actor, list[Absence]] = defaultdict(list)
     for away in closings(timeline):
-        cycles[away.actor].append(away)
+        # An autoscaler stops its members in good order; one that fails and is started again crashes in a loop.
+        if not exception_before(timeline, away):
+            cycles[away.actor].append(away)
     born = born_with_the_group(timeline)
     added = Counter(a.actor for a in timeline.arrivals if a.id not in born)
     flapping = {a: None for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES}
@@ -98,7 +102,7 @@ def _joined_before(timeline: Timeline, aways: list[Absence]) -> int:
     first = min(w.at for w in aways)
     start = timeline.arrivals[0].at if timeline.arrivals else 0
     actors = {w.actor for w in aways}
-    between = timeline.arrivals.between(start + 20_001, first - 1)
+    between = timeline.arrivals.between(start + STARTUP_GAP_MS + 1, first - 1)
     return next((a.at for a in between if a.actor in actors), first)
 
 
@@ -142,8 +146,8 @@ CAUSE = Cause(
     signs=(
         speaks_for(CYCLED, WEAK),
         speaks_for(TAKEN_OVER, WEAK),
-        speaks_for(closes.shutdown_logged, STRONG + WEAK),
-        speaks_against(closes.error_before_close, STRONG),
+        speaks_for(closes.shutdown_logged, WEAK),
+        speaks_against(closes.error_before_close, STRONG, absent=STRONG),
     ),
     brings=("member-left", "scale-in", "scale-out", "rolling-restart"),
     lookalikes=("rolling-restart", "slow-processing", "thread-replacement"),

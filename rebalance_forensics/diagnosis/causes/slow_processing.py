@@ -31,9 +31,8 @@ from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.names import is_bare_member_id
 from rebalance_forensics.timeline.session_timeouts import number_of
+from rebalance_forensics.timeline.windows import POLL_SLACK_MS, STORM_GAP_MS
 
-STORM_GAP_MS = 120_000
-SLACK_MS = 1_000
 ENOUGH_TO_WALK = 3
 """Two members that leave and return while a third dies may as well have been slow."""
 
@@ -76,7 +75,7 @@ def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
     """
     allowed = _told_limit([away]) or setting(timeline, "max.poll.interval.ms", 0)
     before = (timeline.arrivals.of(away.actor).last(away.at - 1), timeline.departures.of(away.actor).last(away.at - 1))
-    return all(fact is None or away.at - fact.at >= allowed - SLACK_MS for fact in before)
+    return all(fact is None or away.at - fact.at >= allowed - POLL_SLACK_MS for fact in before)
 
 
 def _told_limit(group: list[Absence]) -> int | None:
@@ -150,7 +149,7 @@ def _meanwhile(timeline: Timeline, group: list[Absence]) -> list[Fact]:
         left[away.actor] += [d.at for d in away.departures]
     found: list[Fact] = []
     for actor, times in left.items():
-        begin, end = min(times), max(times) + SLACK_MS
+        begin, end = min(times), max(times) + POLL_SLACK_MS
         missed = [d for d in timeline.departures.of(actor).between(begin, end) if d.why != "session-expired"]
         found += [*missed, *timeline.arrivals.of(actor).between(begin, end)]
     return found

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.departures_and_restarts import startup_arriva
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.windows import LAST_JOINED_MS
 
 FROM_EMPTY = stated("joined-an-empty-group", present="the group was empty, and these members joined it together")
 
@@ -23,7 +24,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             because=distinct_events(e for a in run for e in a.events[:2]),
             culprits=(the_group(timeline, actors),),
             severity="info",
-            brings=(*run, *(r for r in touched(timeline, run) if r.started_at <= run[-1].at + 5_000)),
+            brings=(*run, *(r for r in touched(timeline, run) if r.started_at <= run[-1].at + LAST_JOINED_MS)),
             explains=tuple(run),
             actors=tuple(dict.fromkeys(actors)),
             answers={FROM_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},

@@ -17,6 +17,7 @@ from rebalance_forensics.events.rebalancing import JoinSucceeded
 from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, StaticReturn
+from rebalance_forensics.timeline.windows import ADDED_MS, LAST_JOINED_MS, ONE_RETURN_MS
 
 REPLACED = stated("static-member-replaced", present="the coordinator replaced its member id under the same instance id")
 SAME_GENERATION = stated("same-generation-again", present="a new process joined the generation the group already had")
@@ -39,9 +40,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     }
     returns = [_Return(r.actor, r.at, tuple(r.events), r) for r in timeline.returns]
     found = [r for r in returns if fenced.isdisjoint(r.actor.instance_ids)]
-    told = {(r.actor, r.at // 60_000) for r in found}
+    told = {(r.actor, r.at // ONE_RETURN_MS) for r in found}
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.actor.instance_ids)]
-    found += [r for r in again if (r.actor, r.at // 60_000) not in told]
+    found += [r for r in again if (r.actor, r.at // ONE_RETURN_MS) not in told]
     for group in walks(found, lambda r: r.at, lambda r: r.actor):
         yield _hypothesis(timeline, group)
 
@@ -55,7 +56,7 @@ def _same_generation_again(timeline: Timeline) -> Iterator[_Return]:
             continue
         first = reached.setdefault(event.generation, event.at)
         restarted = timeline.starts.of(actor).any_between(first + 1, event.at - 1)
-        if actor.instance_ids and restarted and event.at - first > 2_000:
+        if actor.instance_ids and restarted and event.at - first > ADDED_MS:
             near = timeline.arrivals.of(actor).between(event.at - 29_999, event.at + 29_999)
             arrival = near[0] if near else None
             yield _Return(actor, event.at, (event,), arrival)
@@ -63,7 +64,7 @@ def _same_generation_again(timeline: Timeline) -> Iterator[_Return]:
 
 def _hypothesis(timeline: Timeline, group: list[_Return]) -> Hypothesis:
     actors = list(dict.fromkeys(r.actor for r in group))
-    span = (min(r.at for r in group) - 60_000, max(r.at for r in group) + 5_000)
+    span = (min(r.at for r in group) - ONE_RETURN_MS, max(r.at for r in group) + LAST_JOINED_MS)
     facts: list[Fact] = [r.fact for r in group if r.fact is not None]
     facts += [a for a in timeline.arrivals.between(*span) if a.actor in actors and not a.first]
     gone = timeline.departures.between(*span)

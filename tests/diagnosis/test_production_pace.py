@@ -1,0 +1,126 @@
+"""The pace of production: minutes between the steps, default timeouts, the names that frameworks give."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnosis.closings import closes, comes
+from tests.kafka_words import member_id
+from tests.story import Side, Story, clock, ms
+
+MINUTE = 60_000
+BEGIN = ms("02:00:00.000")
+FIVE = [f"c-{number}" for number in range(1, 6)]
+THREE = FIVE[:3]
+SIDES = ["both", "brokers", "clients"]
+FAILED = "Uncaught\njava.lang.IllegalStateException: boom\n\tat org.example.Main.main(Main.java:1)"
+
+
+def at(minutes: float) -> str:
+    """So long after the first step."""
+    return clock(BEGIN + round(minutes * MINUTE))
+
+
+def restarted(story: Story, everybody: list[str], step: float, down: float) -> Story:
+    """One after another goes and is back `down` minutes later; the next one goes `step` minutes after the last."""
+    for place, client in enumerate(everybody):
+        stay = [c for c in everybody if c != client]
+        closes(story, client, at(place * step), stay)
+        comes(story, client, at(place * step + down), [*stay, client])
+    return story
+
+
+@pytest.mark.parametrize("seen", SIDES)
+@pytest.mark.parametrize(("step", "down"), [(5.5, 0.3), (5.5, 4), (30, 1)])
+def test_consumers_restarted_minutes_apart_are_one_rolling_restart(seen: Side, step: float, down: float) -> None:
+    story = restarted(Story(seen=seen).formed(*FIVE), FIVE, step, down)
+    assert story.causes() == ["rolling-restart"]
+    assert story.blamed() == ["payments"]
+
+
+@pytest.mark.parametrize("seen", SIDES)
+@pytest.mark.parametrize("minutes", [4, 15])
+def test_an_autoscaler_that_swings_slowly_is_one_flap(seen: Side, minutes: int) -> None:
+    story = Story(seen=seen).formed("c-1", "c-2")
+    for swing in range(0, 8 * minutes, 2 * minutes):
+        comes(story, "c-3", at(swing), THREE)
+        closes(story, "c-3", at(swing + minutes), ["c-1", "c-2"])
+    assert story.causes() == ["scaling-flap"]
+    assert story.blamed() == ["c-3"]
+
+
+def crashing(seen: Side) -> Story:
+    """c-3 fails five seconds after every start; whoever starts it again waits twice as long each time."""
+    story, now = Story(seen=seen).formed(*THREE), 0.0
+    for back_off in (10, 20, 40, 80, 160, 300):
+        story.line("c-3/app.log", at(now - 0.002), FAILED, level="ERROR", logger="org.example.Main")
+        closes(story, "c-3", at(now), ["c-1", "c-2"])
+        comes(story, "c-3", at(now + back_off / 60), THREE)
+        now += (back_off + 5) / 60
+    return story
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_a_crash_loop_with_back_off_is_one_incident_of_its_exception_and_no_flap(seen: Side) -> None:
+    story = crashing(seen)
+    assert story.causes() == ["member-left"]
+    assert story.blamed() == ["c-3"]
+
+
+def test_brokers_alone_cannot_tell_a_crash_loop_from_a_flap_and_are_not_sure() -> None:
+    verdict = crashing("brokers").the_incident()
+    assert verdict.root_causes[0].confidence < 0.9
+    assert "the log of client c-3" in {wanted.needs for wanted in verdict.would_decide}
+
+
+OLD = ["pay-7c9f-aaa", "pay-7c9f-bbb", "pay-7c9f-ccc"]
+NEW = ["pay-5d4e-xxx", "pay-5d4e-yyy", "pay-5d4e-zzz"]
+
+
+@pytest.mark.parametrize("seen", SIDES)
+@pytest.mark.parametrize(("ready", "step"), [(2, 5), (5, 6), (10, 12)])
+def test_new_pods_that_join_minutes_before_the_old_ones_leave_are_a_deployment(
+    seen: Side, ready: int, step: int
+) -> None:
+    story, inside = Story(seen=seen).formed(*OLD), list(OLD)
+    for place, (old, new) in enumerate(zip(OLD, NEW, strict=True)):
+        inside.append(new)
+        comes(story, new, at(place * step), inside)
+        inside.remove(old)
+        closes(story, old, at(place * step + ready), inside)
+    assert story.causes() == ["rolling-restart"]
+    assert story.blamed() == ["payments"]
+
+
+def test_one_added_in_the_morning_and_another_removed_at_night_are_no_deployment() -> None:
+    story = comes(Story().formed(*OLD), NEW[0], at(0), [*OLD, NEW[0]])
+    closes(story, OLD[0], at(600), [*OLD[1:], NEW[0]])
+    assert story.causes() == ["scale-out", "scale-in"]
+
+
+@pytest.mark.parametrize("down", [0.3, 2.5])
+@pytest.mark.parametrize("client", ["consumer-payments-1", "connect-payments-1"])
+def test_processes_that_all_have_the_client_id_of_their_framework_are_restarted_in_turn(
+    client: str, down: float
+) -> None:
+    lives = [member_id(client, number) for number in range(1, 9)]
+    story = Story(seen="brokers")
+    for life in lives[:4]:
+        story.broker("01:00:00.000", story.words.introduced(life))
+    story.broker("01:00:00.010", story.words.preparing(0, story.words.adding(lives[0])))
+    _settled(story, "01:00:03.000", lives[:4])
+    for place in range(4):
+        old, new, stay = lives[place], lives[place + 4], lives[place + 1 : place + 4]
+        story.broker(at(place * 6), story.words.left(old))
+        story.broker(at(place * 6), story.words.preparing(story.generation, story.words.leaving(old)))
+        _settled(story, at(place * 6 + 0.01), stay)
+        story.broker(at(place * 6 + down), story.words.introduced(new))
+        story.broker(at(place * 6 + down), story.words.preparing(story.generation, story.words.adding(new)))
+        _settled(story, at(place * 6 + down + 0.01), [*stay, new])
+    assert story.causes() == ["rolling-restart"]
+
+
+def _settled(story: Story, time: str, members: list[str]) -> None:
+    story.generation += 1
+    story.broker(time, story.words.stabilized(story.generation, len(members)))
+    story.broker(time, story.words.assigned(story.generation, len(members), members[0]))

@@ -1,0 +1,158 @@
+"""Logs at another pace: the typed events of a folder of logs, on a clock that runs as a test wants it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from itertools import chain, pairwise
+from pathlib import Path
+
+from rebalance_forensics.diagnosis.case import GroupCase, investigate
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.pipeline.event_rows import event_of
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.planning import plan_reading
+from rebalance_forensics.pipeline.rows import Codec
+from rebalance_forensics.pipeline.schemas import Kind, rows_of
+from rebalance_forensics.pipeline.stages import in_order, read_portion
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.build import build
+from rebalance_forensics.timeline.clocks import Place, place_of
+from rebalance_forensics.timeline.coverage import LogSpan
+from rebalance_forensics.timeline.facts import Arrival, Departure, StaticReturn, Stop
+from rebalance_forensics.timeline.surroundings import Surroundings
+
+Clock = Callable[[int], int]
+"""From the time of a log to the time at which the same happens in the stretched one."""
+SESSION_MS = 45_000
+"""session.timeout.ms of Java clients from 3.0 on, for logs that show none."""
+TIMERS = ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms", "probing.rebalance.interval.ms",
+          "scheduled.rebalance.max.delay.ms", "metadata.max.age.ms")  # fmt: skip
+"""What makes something happen by itself after a while: a gap as long as one of these is no pause of anybody's."""
+_LIKE_A_TIMER_MS = 3_000
+_SPANS = Codec()
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the logs of one cluster say, before anybody makes sense of it."""
+
+    cluster: str
+    events: tuple[Event, ...]
+    spans: tuple[LogSpan, ...]
+
+    def groups(self) -> dict[str, list[Event]]:
+        """The lines of each group."""
+        found = defaultdict(list)
+        for event in self.events:
+            if event.group is not None:
+                found[event.group].append(event)
+        return found
+
+    def cases(self) -> Iterator[GroupCase]:
+        """What the program makes of each group."""
+        around = Surroundings([e for e in self.events if e.group is None], self.spans)
+        for group, own in self.groups().items():
+            yield investigate(self.cluster, group, own, around)
+
+    def verdicts(self) -> dict[str, list[str]]:
+        """The first causes of each group's incidents, one for each incident, in order of their names."""
+        return {c.history.group: sorted(i.root_causes[0].cause for i in c.incidents) for c in self.cases()}
+
+    def paced(self, clock: Clock, factor: int = 1) -> Told:
+        """The same on another clock, with all timeouts `factor` times as long."""
+        shifts = self._shifts()
+
+        def moved(at: int, place: Place) -> EpochMs:
+            shift = shifts.get(place, 0)
+            return EpochMs(clock(at - shift) + shift)
+
+        def event_moved(event: Event) -> Event:
+            slow = _with_timeouts(event, factor)
+            return slow if event.at is None else replace(slow, at=moved(event.at, place_of(event)))
+
+        def span_moved(s: LogSpan) -> LogSpan:
+            return replace(s, first=moved(s.first, (s.path, s.host)), last=moved(s.last, (s.path, s.host)))
+
+        return replace(self, events=tuple(map(event_moved, self.events)), spans=tuple(map(span_moved, self.spans)))
+
+    @cache  # noqa: B019 - as long as the tests
+    def _shifts(self) -> Mapping[Place, int]:
+        return {(clock.path, clock.host): clock.shift_ms for case in self.cases() for clock in case.clocks}
+
+    def times(self) -> list[int]:
+        """When something was said, on one clock."""
+        shifts = self._shifts()
+        return sorted(e.at - shifts.get(place_of(e), 0) for e in self.events if e.at is not None)
+
+    def quiet(self) -> list[tuple[int, int]]:
+        """The stretches in which nobody says anything for longer than a session, and that no timer explains."""
+        timers = self._timers()
+        least = max((ms for name, ms in timers if name == "session.timeout.ms"), default=SESSION_MS)
+        gaps = ((a, b) for a, b in pairwise(self.times()) if b - a > least)
+        return [(a, b) for a, b in gaps if not any(abs(b - a - ms) <= _LIKE_A_TIMER_MS for _, ms in timers)]
+
+    def rests(self) -> list[int]:
+        """Where the group was whole, just before each of its members but the first went: the start of a silence."""
+        ((group, own),) = self.groups().items()
+        timeline = build(self.cluster, group, own, [e for e in self.events if e.group is None])
+        came: list[Arrival | StaticReturn] = [*timeline.arrivals, *timeline.returns]
+        gone: list[Departure | Stop] = [*timeline.departures, *timeline.stops]
+        went = (one for one in gone if _comes_back(one, came))
+        up = sorted([*(one.at for one in came), *(r.ended_at() for r in timeline.rebalances)])
+        found = set()
+        for at in {one.at for one in went}:
+            whole = max((t for t in up if t < at), default=None)
+            silences = [(b - a, a) for a, b in pairwise(self.times()) if whole is not None and whole <= a and b <= at]
+            if silences:
+                found.add(max(silences)[1])
+        return sorted(found)[1:]
+
+    def _timers(self) -> set[tuple[str, int]]:
+        printed = chain.from_iterable(e.settings for e in self.events if isinstance(e, SettingsReported))
+        found = {(name, int(value)) for name, value in printed if name in TIMERS and value.isdigit()}
+        sessions = (getattr(e, "session_timeout_ms", None) for e in self.events)
+        return found | {("session.timeout.ms", ms) for ms in sessions if ms}
+
+
+def _comes_back(gone: Departure | Stop, came: Iterable[Arrival | StaticReturn]) -> bool:
+    """Whoever goes for good takes no step of a walk."""
+    return any(one.actor is gone.actor and one.at > gone.at for one in came)
+
+
+def told_in(logs: Path) -> list[Told]:
+    """The events of a folder, by cluster, as the first stage yields them."""
+    plan = plan_reading([str(logs)], AnalyzeOptions(engine="local"), workers=1)
+    batches = in_order(chain.from_iterable(read_portion(portion, plan.reading) for portion in plan.portions))
+    events, spans = defaultdict(list), defaultdict(list)
+    for row in chain.from_iterable(map(rows_of, batches)):
+        if row.kind == Kind.HEARD:
+            spans[row.cluster or ""].append(_SPANS.loads(LogSpan, row.payload))
+        elif row.kind in (Kind.SHARED, Kind.EVENT):
+            events[row.cluster or ""].append(event_of(row))
+    return [Told(cluster, tuple(told), tuple(spans[cluster])) for cluster, told in events.items()]
+
+
+def slow_motion(factor: int, since: int) -> Clock:
+    """Everything takes `factor` times as long."""
+    return lambda at: since + (at - since) * factor
+
+
+def longer_pauses(quiet: list[tuple[int, int]], factor: int) -> Clock:
+    """The quiet stretches take `factor` times as long, everything else as long as it did."""
+    return lambda at: at + (factor - 1) * sum(max(0, min(at, end) - begin) for begin, end in quiet)
+
+
+def _with_timeouts(event: Event, factor: int) -> Event:
+    """The same line from a cluster whose timeouts are longer."""
+    spans = [f.name for f in fields(event) if f.name.endswith("_ms") and f.name != "start_time_ms"]
+    longer: dict[str, object] = {n: ms * factor for n in spans if isinstance(ms := getattr(event, n), int)}
+    if isinstance(event, SettingsReported):
+        longer["settings"] = tuple(
+            (name, str(int(value) * factor) if name.endswith(".ms") and value.isdigit() else value)
+            for name, value in event.settings
+        )
+    return replace(event, **longer) if longer else event  # type: ignore[arg-type]  # the event's own fields
