@@ -57,6 +57,7 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
             ended_at=_at(timeline.last),
             consequence=f"Whether the group is healthy is unknown. {missing[0].upper()}{missing[1:]} at INFO, from "
             "before that time until after it, would show its members and generations.",
+            kind="too-little",
         )
     ]
 

@@ -115,6 +115,7 @@ def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
             ended_at=last_of(told),
             consequence="Whether a group is healthy is unknown: server.log of every broker (one of them is the "
             "group's coordinator) and the clients' logs, all at INFO and from before the trouble began, would show it.",
+            kind="too-little",
         )
 
 
