@@ -8,7 +8,7 @@ from dataclasses import replace
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def causes_but_for(name: str) -> dict[str, Cause]:

@@ -16,7 +16,8 @@ from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import Origin
 from rebalance_forensics.sources.reading import parse_line
-from rebalance_forensics.timeline.build import Timeline, build
+from rebalance_forensics.timeline.build import build
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import GroupHistory
 from tests.kafka_words import CONSUMER, ConsumerWords, CoordinatorWords, Release, member_id
 

@@ -20,10 +20,10 @@ from rebalance_forensics.pipeline.schemas import Kind, rows_of
 from rebalance_forensics.pipeline.stages import in_order, read_portion
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import build
-from rebalance_forensics.timeline.clocks import Place, place_of
+from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
+from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.coverage import LogSpan
 from rebalance_forensics.timeline.facts import Arrival, Departure, StaticReturn, Stop
-from rebalance_forensics.timeline.surroundings import Surroundings
 
 Clock = Callable[[int], int]
 """From the time of a log to the time at which the same happens in the stretched one."""

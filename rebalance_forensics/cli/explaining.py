@@ -80,7 +80,7 @@ def _causes() -> list[str]:
 
 
 def _explained(asked: str) -> str:
-    from rebalance_forensics.diagnosis.follow_ups import FOLLOW_UPS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS  # noqa: PLC0415
     from rebalance_forensics.report.near_names import near_names  # noqa: PLC0415
     from rebalance_forensics.report.terminal import render_explain  # noqa: PLC0415
 
@@ -98,7 +98,7 @@ def _explained(asked: str) -> str:
 
 def _cause(name: str) -> Explanation:
     from rebalance_forensics.diagnosis.engine.discovery import all_causes  # noqa: PLC0415
-    from rebalance_forensics.diagnosis.neighbours import neighbours_of  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.lookalikes import neighbours_of  # noqa: PLC0415
     from rebalance_forensics.report.terminal import Explanation  # noqa: PLC0415
 
     cause = all_causes()[name]
@@ -117,7 +117,7 @@ def _cause(name: str) -> Explanation:
 
 
 def _follow_up(name: str) -> Explanation:
-    from rebalance_forensics.diagnosis.follow_ups import FOLLOW_UPS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS  # noqa: PLC0415
     from rebalance_forensics.report.terminal import Explanation  # noqa: PLC0415
 
     told = FOLLOW_UPS[name]
@@ -133,18 +133,18 @@ def _follow_up(name: str) -> Explanation:
 
 
 def _settings(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    from rebalance_forensics.diagnosis.kafka_settings import SETTINGS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.settings import SETTINGS  # noqa: PLC0415
 
     return tuple((name, SETTINGS[name]) for name in names)
 
 
 def _kips(kips: tuple[str, ...]) -> tuple[str, ...]:
-    from rebalance_forensics.diagnosis.kips import KIPS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.kips import KIPS  # noqa: PLC0415
 
     return tuple(f"{kip}: {KIPS[kip]}" for kip in kips)
 
 
 def _where(kips: tuple[str, ...]) -> str:
-    from rebalance_forensics.diagnosis.kips import WHERE  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.kips import WHERE  # noqa: PLC0415
 
     return WHERE if kips else ""

@@ -17,10 +17,10 @@ from rebalance_forensics.events.rebalancing import (
     SyncSucceeded,
 )
 from rebalance_forensics.events.streams import StreamThreadStateChanged
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
-from rebalance_forensics.timeline.names import name_in_member_id, streams_thread
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
 from rebalance_forensics.timeline.session_timeouts import number_of, session_timeout_of
 from rebalance_forensics.timeline.windows import BEHIND_ITS_START_MS, TOGETHER_MS
 

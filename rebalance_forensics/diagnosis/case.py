@@ -14,14 +14,15 @@ from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebal
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.partition_of_group import told_partition
-from rebalance_forensics.diagnosis.tips import tips
+from rebalance_forensics.diagnosis.patterns.group_patterns import tips
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.build import Timeline, build
-from rebalance_forensics.timeline.clocks import FileClock
+from rebalance_forensics.timeline.build import build
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock
+from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory
-from rebalance_forensics.timeline.surroundings import Surroundings
 from rebalance_forensics.timeline.windows import QUIET_MS
 
 

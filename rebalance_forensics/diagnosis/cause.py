@@ -8,7 +8,7 @@ from typing import Literal
 
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Sign
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 Usual = Literal["fault", "planned", "benign", "unknown"]
 

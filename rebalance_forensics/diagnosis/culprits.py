@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 
-from rebalance_forensics.diagnosis.bug_signatures import members_in
 from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
+from rebalance_forensics.diagnosis.reference.bug_signatures import members_in
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.names import streams_client
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import streams_client
 
 MOST_IDS = 100
 """Whoever had more member ids than this goes by those that the evidence names: a storm makes thousands."""

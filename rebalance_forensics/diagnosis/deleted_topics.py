@@ -12,8 +12,8 @@ from rebalance_forensics.diagnosis.signs import metadata
 from rebalance_forensics.diagnosis.unready_topics import Unready, unready_topics
 from rebalance_forensics.diagnosis.vanished_topics import Vanished, vanished_topics
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HELD_UP_MS
 
 

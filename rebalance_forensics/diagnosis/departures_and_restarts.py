@@ -10,16 +10,16 @@ from itertools import accumulate, pairwise
 from rebalance_forensics.diagnosis.absences import Absence, absences, runs, session_told_ms
 from rebalance_forensics.diagnosis.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.heartbeat_loss import is_static, losses
-from rebalance_forensics.diagnosis.releases import logs_its_leaving
+from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import AssignmentComputed, GenerationStabilized, GroupEmptied, SyncSucceeded
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
-from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.model import Generation
-from rebalance_forensics.timeline.names import is_bare_member_id
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
     ADDED_MS,
     LONG_BEFORE_MS,

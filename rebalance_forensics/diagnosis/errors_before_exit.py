@@ -9,10 +9,10 @@ from rebalance_forensics.diagnosis.absences import Absence
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ThreadFailed
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.names import streams_thread
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.windows import EXCEPTION_MS, MOMENTS_BEFORE_MS
 
 

@@ -17,11 +17,11 @@ from rebalance_forensics.events.rebalancing import (
     RebalanceStarted,
 )
 from rebalance_forensics.events.streams import SourceTopicsMissing
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, QUIET_MS
 
 PROTOCOL_ERRORS = (

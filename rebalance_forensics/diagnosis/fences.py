@@ -10,10 +10,10 @@ from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFe
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.names import name_in_member_id
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import name_in_member_id
 
 _REQUESTS = (JoinFailed, SyncFailed, HeartbeatFailed, OffsetCommitFailed, GroupHeartbeatFailed)
 _FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)

@@ -8,8 +8,8 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.absences import seconds, session_timeout_ms
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import STEADY_MS
 
 MOST_NAMES = 5

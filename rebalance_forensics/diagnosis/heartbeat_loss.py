@@ -18,10 +18,10 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice, Severity
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import AssignmentReceived
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
-from rebalance_forensics.timeline.in_time import InTime
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
 
 
 def losses(timeline: Timeline) -> list[Absence]:

@@ -9,8 +9,8 @@ from rebalance_forensics.diagnosis.absences import Absence
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.diagnosis.sign import Answer, Sign, Subject
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
+from rebalance_forensics.timeline.identity.actors import Actor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,9 +17,9 @@ from rebalance_forensics.events.membership import AuthorizationFailed, MemberRef
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS, REJECTED_STOP_MS
 
 DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")

@@ -13,10 +13,10 @@ from rebalance_forensics.diagnosis.signs.barriers import barrier_end
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, LeaderReplaced, RebalanceStarted
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
-from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
     BARRIER_ALLOWED_MS,
     CLOCK_SLACK_MS,

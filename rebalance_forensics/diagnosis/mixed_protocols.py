@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rebalance_forensics.diagnosis.absences import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import ConversionRefused, GroupHeartbeatFailed
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS
 
 _NOT_OF_THIS_TYPE = "is not a consumer group"

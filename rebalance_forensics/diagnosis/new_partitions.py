@@ -21,12 +21,12 @@ from rebalance_forensics.events.partitions import (
     PartitionsRevoked,
 )
 from rebalance_forensics.events.rebalancing import AssignmentComputed, SyncSucceeded
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.session_timeouts import number_of
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import SETTLED_MS, SUBSCRIBED_BEFORE_MS
 
 _TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)

@@ -19,9 +19,9 @@ from rebalance_forensics.events.rebalancing import (
     JoinSucceeded,
     SyncSucceeded,
 )
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 
 _ACTED = (JoinStarted, JoinSucceeded, SyncSucceeded, LeaveSent, PollTimeoutExpired, ConsumerClosed)
 

@@ -6,11 +6,11 @@ from rebalance_forensics.diagnosis.absences import session_timeout_ms
 from rebalance_forensics.diagnosis.departures_and_restarts import born_with_the_group
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import ThreadAdded, ThreadRemoved
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure
-from rebalance_forensics.timeline.names import streams_thread
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.windows import (
     AROUND_MS,
     EXPIRY_SLACK_MS,

@@ -8,11 +8,11 @@ from functools import lru_cache
 from rebalance_forensics.diagnosis.absences import Absence
 from rebalance_forensics.diagnosis.departures_and_restarts import Restart, born_with_the_group, closings, restarts
 from rebalance_forensics.diagnosis.heartbeat_loss import is_static, losses
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
-from rebalance_forensics.timeline.in_time import InTime
-from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import SUCCESSION_MS
 
 _RANDOM = re.compile(r"(?=.*\d)[0-9a-f]{7,}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.absences import setting
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import (
     CLOCK_SLACK_MS,
     HEARTBEAT_INTERVAL_MS,

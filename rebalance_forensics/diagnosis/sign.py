@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.absences import Absence
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import HeardLog
 from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.absences import SILENT, session_timeout_ms
 from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import ASSIGNED_LATE_MS
 
 

@@ -9,11 +9,11 @@ from operator import attrgetter
 
 from rebalance_forensics.diagnosis.absences import seconds, session_timeout_ms
 from rebalance_forensics.diagnosis.model import WhatIf
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
-from rebalance_forensics.timeline.in_time import Lasting
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.model import Pause
+from rebalance_forensics.timeline.time_index import Lasting
 
 STATIC = "static membership (group.instance.id)"
 SLACK_MS = 2_500

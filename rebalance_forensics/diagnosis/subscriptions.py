@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.given_topics import given_topics
+from rebalance_forensics.diagnosis.assigned_topics import given_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Request
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import (
     ASKED_AT_ONCE_MS,
     HANDED_OVER_MS,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rebalance_forensics.diagnosis.absences import NEAR_MS, distinct_events, formed_at, runs, span, touched
-from rebalance_forensics.diagnosis.given_topics import given_topics
+from rebalance_forensics.diagnosis.assigned_topics import given_topics
 from rebalance_forensics.diagnosis.new_partitions import Growth, growths
 from rebalance_forensics.diagnosis.sign import Sign
 from rebalance_forensics.diagnosis.signs import metadata
@@ -24,9 +24,9 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import (
     METADATA_NOTICED_MS,
     ONE_METADATA_CHANGE_MS,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.absences import runs
 from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, ONE_WAIT_MS, TOPICS_LATE_MS
 
 _MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from rebalance_forensics.diagnosis.absences import Absence, runs
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.partitions import OffsetCommitFailed
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import COMMIT_REFUSED_MS, COMMIT_REPEATED_MS, ONE_DELETION_MS
 
 

@@ -20,9 +20,9 @@ from rebalance_forensics.events.rebalancing import (
     SyncSucceeded,
 )
 from rebalance_forensics.events.streams import TasksAssigned
-from rebalance_forensics.timeline.actors import Actor, place_name
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor, place_name
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
 _IN = (

@@ -12,10 +12,10 @@ from rebalance_forensics.diagnosis.model import WhatIf
 from rebalance_forensics.diagnosis.static_membership import every_client_tells, static_membership
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Pause
+from rebalance_forensics.timeline.time_index import InTime
 
 COOPERATIVE = "cooperative rebalancing"
 KIP_848 = "the KIP-848 protocol (group.protocol=consumer)"

@@ -38,7 +38,7 @@ class Speaker:
     component: str | None = None
     """Simple name of the logging class (`ConsumerCoordinator`), where the layout prints it."""
     place: str | None = None
-    """What sets its process apart from others on the same host, once that is known (timeline/apart.py)."""
+    """What sets its process apart from others on the same host, once known (timeline/identity)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Event:
     """One thing a Kafka process said, typed. Subclasses add what the line tells.
 
     `at` is None when the log has no time. `group` is None when the line names none: such an event
-    reaches every group it concerns (timeline/shared.py). `text` is the record's first line,
+    reaches every group it concerns (timeline/group_attribution.py). `text` is the record's first line,
     `pattern` the catalog id that read it.
     """
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics import __version__, defects
-from rebalance_forensics.diagnosis.across import related
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.cross_group import related
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.pipeline.case_rows import CaseReader
 from rebalance_forensics.pipeline.collecting import seldom_collected

@@ -23,8 +23,8 @@ from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_o
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.coverage import LogSpan
-from rebalance_forensics.timeline.surroundings import Surroundings
 
 BATCH_CHARACTERS = 1 << 22
 _SPANS = Codec()

@@ -12,7 +12,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.timeline.clocks import FileClock
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 
 Clocks = Mapping[tuple[str, str | None], FileClock]
 

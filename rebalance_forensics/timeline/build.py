@@ -9,23 +9,21 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.casting import participants_of
+from rebalance_forensics.timeline.clocks.group_clock import timed
+from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.coordinators import coordinators_of
 from rebalance_forensics.timeline.coverage import coverage_of
-from rebalance_forensics.timeline.follow_ups import with_follow_ups
-from rebalance_forensics.timeline.group_clock import timed
+from rebalance_forensics.timeline.event_index import settings_of
 from rebalance_forensics.timeline.group_lines import attributed, gathered
-from rebalance_forensics.timeline.group_replay import replayed
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.in_time import InTime, Lasting
+from rebalance_forensics.timeline.identity.build_participants import participants_of
+from rebalance_forensics.timeline.identity.speakers import identified
 from rebalance_forensics.timeline.pauses import pauses_of
-from rebalance_forensics.timeline.processes import processes_of
-from rebalance_forensics.timeline.requests import requests_of
-from rebalance_forensics.timeline.speakers import identified
-from rebalance_forensics.timeline.surroundings import Surroundings
-from rebalance_forensics.timeline.told import settings_of
-
-__all__ = ["Timeline", "build"]
+from rebalance_forensics.timeline.replay.follow_ups import with_follow_ups
+from rebalance_forensics.timeline.replay.group_replay import replayed
+from rebalance_forensics.timeline.replay.processes import processes_of
+from rebalance_forensics.timeline.replay.requests import requests_of
+from rebalance_forensics.timeline.time_index import InTime, Lasting
 
 
 def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event] | Surroundings) -> Timeline:

@@ -9,9 +9,9 @@ from functools import cached_property
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.actors import Actor, Cast, place_name
-from rebalance_forensics.timeline.clocks import FileClock, Place, place_of
-from rebalance_forensics.timeline.told import Told
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
+from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.identity.actors import Actor, Cast, place_name
 
 _DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.identity.actors import Actor
 
 DepartureWhy = Literal[
     "poll-timeout",

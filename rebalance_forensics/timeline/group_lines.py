@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.failed_joins import without_failed_joins
-from rebalance_forensics.timeline.roles import with_roles
-from rebalance_forensics.timeline.shared import adopted, concerning
-from rebalance_forensics.timeline.surroundings import Surroundings
-from rebalance_forensics.timeline.told import distinct
+from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.event_index import distinct
+from rebalance_forensics.timeline.group_attribution import adopted, concerning
+from rebalance_forensics.timeline.identity.roles import with_roles
+from rebalance_forensics.timeline.replay.failed_joins import without_failed_joins
 
 
 @dataclass(frozen=True, slots=True)

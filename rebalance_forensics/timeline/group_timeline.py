@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor, Cast
-from rebalance_forensics.timeline.clocks import FileClock
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
+from rebalance_forensics.timeline.event_index import Told, merged, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
-from rebalance_forensics.timeline.in_time import NOTHING, InTime, Lasting
+from rebalance_forensics.timeline.identity.actors import Actor, Cast
 from rebalance_forensics.timeline.model import (
     CoordinatorTerm,
     Generation,
@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.model import (
     ProtocolTerm,
     RebalanceMode,
 )
-from rebalance_forensics.timeline.told import Told, merged, time_of
+from rebalance_forensics.timeline.time_index import NOTHING, InTime, Lasting
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)

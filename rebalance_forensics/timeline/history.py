@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import streams_client
 from rebalance_forensics.timeline.lanes import lanes_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity
-from rebalance_forensics.timeline.names import streams_client
 from rebalance_forensics.timeline.ownership import ownership_of
 
 SHOWN_SETTINGS = (

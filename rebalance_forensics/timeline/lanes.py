@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.marks import mark_of
+from rebalance_forensics.timeline.event_index import by_time_then_origin, merged
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.lane_events import mark_of
 from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span
-from rebalance_forensics.timeline.names import streams_thread
-from rebalance_forensics.timeline.told import by_time_then_origin, merged
 
 Marks = dict[str, list[Mark]]
 AROUND_MS = 60_000

@@ -24,12 +24,12 @@ from rebalance_forensics.events.partitions import (
 )
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalancing import AssignmentComputed
-from rebalance_forensics.timeline.actors import Actor, Cast
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Departure, Start
-from rebalance_forensics.timeline.in_time import Lasting
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor, Cast
 from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
 from rebalance_forensics.timeline.session_timeouts import number_in, session_timeout_of
+from rebalance_forensics.timeline.time_index import Lasting
 from rebalance_forensics.timeline.windows import BARRIER_MS, HEARTBEAT_MS, SHORTEST_UNREAD_MS
 
 _TOLD = (

@@ -16,8 +16,8 @@ from rebalance_forensics.events.partitions import (
 )
 from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
 from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, SyncSucceeded
-from rebalance_forensics.timeline.actors import Actor, Cast
 from rebalance_forensics.timeline.facts import Start
+from rebalance_forensics.timeline.identity.actors import Actor, Cast
 from rebalance_forensics.timeline.model import Pause, PauseKind
 
 

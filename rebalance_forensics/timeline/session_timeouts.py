@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
+from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.model import Protocol
-from rebalance_forensics.timeline.told import Told
 
 _LONGEST = 19
 """Digits beyond these no long holds."""

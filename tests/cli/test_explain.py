@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.follow_ups import FOLLOW_UPS
-from rebalance_forensics.diagnosis.kafka_settings import SETTINGS
-from rebalance_forensics.diagnosis.kips import KIPS
+from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS
+from rebalance_forensics.diagnosis.reference.kips import KIPS
+from rebalance_forensics.diagnosis.reference.settings import SETTINGS
 from tests.conftest import SAMPLES, Command
 
 LINE = (

@@ -10,7 +10,8 @@ from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs, LogRecord, Origin
-from rebalance_forensics.timeline.build import Timeline, build
+from rebalance_forensics.timeline.build import build
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 NOON = 1_772_366_400_000
 """2026-03-01T12:00:00.000Z."""

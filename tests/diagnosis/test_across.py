@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_forensics.diagnosis.across import MOST_IDS, related
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.cross_group import MOST_IDS, related
 from rebalance_forensics.diagnosis.model import Incident, Relation
 from tests.diagnosis.closings import closes, comes
 from tests.story import Story

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.kafka_settings import SETTINGS
-from rebalance_forensics.diagnosis.kips import KIPS
-from rebalance_forensics.diagnosis.neighbours import PAIRS, neighbours_of
+from rebalance_forensics.diagnosis.reference.kips import KIPS
+from rebalance_forensics.diagnosis.reference.lookalikes import PAIRS, neighbours_of
+from rebalance_forensics.diagnosis.reference.settings import SETTINGS
 
 CAUSES = sorted(set(all_causes()) - {"unexplained"})
 

@@ -9,7 +9,7 @@ import pytest
 
 from rebalance_forensics.diagnosis.engine import discovery
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 from tests.diagnosis.closings import closes
 from tests.story import Story
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from rebalance_forensics.diagnosis.close_together import close_together
-from rebalance_forensics.diagnosis.participants import leadership, participants
-from rebalance_forensics.diagnosis.spacing import spacings
-from rebalance_forensics.diagnosis.tips import tips
+from rebalance_forensics.diagnosis.patterns.group_patterns import tips
+from rebalance_forensics.diagnosis.patterns.participation import leadership, participants
+from rebalance_forensics.diagnosis.patterns.rebalance_bursts import close_together
+from rebalance_forensics.diagnosis.patterns.rebalance_intervals import spacings
 from tests.diagnosis.logs import Logs, at
 
 UUID = "5b1c0000-0000-4000-8000-00000000000"

@@ -4,8 +4,8 @@ from rebalance_forensics.diagnosis.engine.contest import consequences_of, contes
 from rebalance_forensics.diagnosis.engine.weighing import Weighed
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit
-from rebalance_forensics.timeline.actors import Actor
 from rebalance_forensics.timeline.facts import Departure, Fact
+from rebalance_forensics.timeline.identity.actors import Actor
 from tests.diagnosis.threads import Application, shop
 from tests.kafka_words import member_id
 

@@ -7,7 +7,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_enforced_rebalance import joined_again
 from tests.kafka_words import generation_of, member_id

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.drafts import ArrivalDraft, DepartureDraft, finished
 from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft, finished
 from tests.timeline.test_headcount import three_restarts
 
 KINDS = ("starts", "stops", "departures", "arrivals", "returns", "requests", "rebalances")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.streams_group import two_nodes
-from tests.timeline.test_apart import on_one_host
+from tests.timeline.test_processes_per_host import on_one_host
 
 
 def test_instances_whose_lines_stand_in_one_file_are_told_apart_by_the_client_that_each_line_names() -> None:

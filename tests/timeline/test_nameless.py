@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from tests.kafka_words import member_id
 from tests.story import Story, ms
 

@@ -24,10 +24,10 @@ from rebalance_forensics.diagnosis.slow_assignments import SlowAssignment, slow_
 from rebalance_forensics.diagnosis.unready_topics import Unready, unready_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, QUIET_MS, TOPICS_LATE_MS
 
 THROWN = stated("assignor-threw", present="the leader logged what its assignor threw")

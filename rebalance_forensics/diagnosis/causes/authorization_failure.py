@@ -13,9 +13,9 @@ from rebalance_forensics.diagnosis.join_rejections import denied
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
 
 DENIED = stated("denied", present="the brokers answered it with an authorization error")

@@ -12,10 +12,10 @@ from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Rebalance, Request, fact_at
-from rebalance_forensics.timeline.in_time import InTime
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import CONFIG_BEFORE_MS, CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS
 
 F = TypeVar("F", Rebalance, Request)

@@ -11,8 +11,8 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_ag
 from rebalance_forensics.diagnosis.culprits import broker
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.join_rejections import denied
+from rebalance_forensics.diagnosis.membership_at import times_with_members
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.presence import times_with_members
 from rebalance_forensics.diagnosis.setting_spans import heartbeat_interval_ms
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs.coordinator import load_that_restarted, offsets_outage_meanwhile
@@ -24,10 +24,10 @@ from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
-from rebalance_forensics.timeline.in_time import InTime
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
     AFTER_MOVE_MS,
     ALL_AT_ONCE_MS,

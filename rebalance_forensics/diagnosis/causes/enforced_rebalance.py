@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.absences import NEAR_MS, distinct_events, tou
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.releases import Affected, releases_of
+from rebalance_forensics.diagnosis.reference.releases import Affected, releases_of
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.subscriptions import wordless_rejoins
@@ -16,10 +16,10 @@ from rebalance_forensics.diagnosis.unasked_rejoins import Rejoin, rejoined_unask
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import SETTLED_MS
 
 ENFORCED_LOGGED = stated("enforced-logged", present="the reason to rejoin says that the application enforced it")

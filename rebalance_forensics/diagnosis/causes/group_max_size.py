@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_fo
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.join_rejections import REJECTED, rejected
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.join_rejections import REJECTED, around_rejec
 from rebalance_forensics.diagnosis.mixed_protocols import Mixture, mixtures
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, stated
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 MIGRATION_REFUSED = stated(
     "migration-refused", present="the coordinator refused to let members of both group protocols into the group"

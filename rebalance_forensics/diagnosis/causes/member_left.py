@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamThreadStateChanged
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

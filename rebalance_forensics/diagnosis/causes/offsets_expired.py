@@ -13,8 +13,8 @@ from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.events.rebalancing import GroupDied, GroupEmptied
-from rebalance_forensics.timeline.build import Timeline
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 EXPIRED = stated("offsets-expired", present="a broker removed expired offsets while the group was empty")
 

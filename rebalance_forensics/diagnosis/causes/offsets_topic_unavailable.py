@@ -13,8 +13,8 @@ from rebalance_forensics.diagnosis.offsets_outages import OFFSETS, Outage, outag
 from rebalance_forensics.diagnosis.setting_spans import offsets_write_ms
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, REQUEST_TIMEOUT_MS
 
 REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were refused again and again")

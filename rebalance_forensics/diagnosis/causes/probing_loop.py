@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.streams import AssignmentStability, FollowUpRequested, FollowUpTriggered
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import PROBING_INTERVAL_MS, PROBING_REQUEST_MS
 
 ROUNDS = 3

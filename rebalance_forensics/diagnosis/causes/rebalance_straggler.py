@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.open_barriers import OpenBarrier, open_barrie
 from rebalance_forensics.diagnosis.setting_spans import all_have_heard_ms
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import barriers
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 LONG = stated(
     "long-barrier", present="the join barrier stood open longer than heartbeats and the initial delay explain"

@@ -22,14 +22,14 @@ from rebalance_forensics.diagnosis.departures_and_restarts import Restart, resta
 from rebalance_forensics.diagnosis.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.replacements import replacements
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
+from rebalance_forensics.diagnosis.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.walks import walks
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
 ENOUGH_TO_WALK = 3

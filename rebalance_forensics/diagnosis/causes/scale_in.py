@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import heartbeats
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 
 

@@ -10,8 +10,8 @@ from rebalance_forensics.diagnosis.culprits import culprits_of
 from rebalance_forensics.diagnosis.departures_and_restarts import born_with_the_group, successors
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import NO_SWAP_MS, ONE_PROCESS_MS, ONE_SCALING_MS
 
 _LISTED = "; only the leader's list names them, so they may as well be back from a restart"

@@ -20,10 +20,10 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.diagnosis.signs import closings as closes
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Arrival
-from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.windows import STARTUP_GAP_MS
 
 CYCLES = 2

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rebalance_forensics.diagnosis.absences import distinct_events, times, touched
+from rebalance_forensics.diagnosis.assigned_topics import GivenTopics, given_topics
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.given_topics import GivenTopics, given_topics
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 
 NO_TOPIC_IN_COMMON = stated("no-topic-in-common", present="its members read different topics, none of them in common")
 UNLIKE_NAMES = stated("unlike-client-ids", present="its late newcomers have client ids built unlike all others'")

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.departures_and_restarts import shutdowns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import closings as closes
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 ALL_WENT = stated("all-members-left", present="the last members left one soon after another, and the group is empty")
 

@@ -26,10 +26,10 @@ from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import departures, heartbeats, threads
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
-from rebalance_forensics.timeline.names import is_bare_member_id
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.windows import POLL_SLACK_MS, STORM_GAP_MS
 

@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.culprits import the_group
 from rebalance_forensics.diagnosis.departures_and_restarts import startup_arrivals
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import LAST_JOINED_MS
 
 FROM_EMPTY = stated("joined-an-empty-group", present="the group was empty, and these members joined it together")

@@ -13,9 +13,9 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, Unobservable, stated
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import FENCED_AROUND_MS
 
 MANY = 6

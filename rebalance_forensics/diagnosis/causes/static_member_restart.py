@@ -14,9 +14,9 @@ from rebalance_forensics.diagnosis.walks import walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
 from rebalance_forensics.events.rebalancing import JoinSucceeded
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, StaticReturn
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import ADDED_MS, LAST_JOINED_MS, ONE_RETURN_MS
 
 REPLACED = stated("static-member-replaced", present="the coordinator replaced its member id under the same instance id")

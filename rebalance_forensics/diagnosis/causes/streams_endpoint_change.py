@@ -11,8 +11,8 @@ from rebalance_forensics.diagnosis.departures_and_restarts import born_with_the_
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.events.streams import FollowUpScheduled
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, fact_at
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import AROUND_MS, SOON_AFTER_MS, STOPPING_MS, TAKING_OVER_MS
 
 NEW_ENDPOINT = stated(

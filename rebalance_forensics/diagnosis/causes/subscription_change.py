@@ -13,11 +13,11 @@ from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.subscriptions import resubscriptions, topics_under_pattern, wordless_rejoins
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
-from rebalance_forensics.timeline.in_time import InTime
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import RESUBSCRIBED_MS
 
 REASON_LOGGED = stated("changed-subscription-logged", present="the member's log, or its reason to rejoin, says so")

@@ -20,11 +20,11 @@ from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, Unobservab
 from rebalance_forensics.diagnosis.signs.needs import client_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed, ThreadRemoved
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
-from rebalance_forensics.timeline.in_time import InTime
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import AROUND_MS, SAME_REBALANCE_MS
 
 HANDLER_REPLACED = stated(

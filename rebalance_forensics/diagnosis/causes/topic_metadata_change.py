@@ -12,8 +12,8 @@ from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs import metadata, rejoins
 from rebalance_forensics.diagnosis.topic_changes import TopicChange, topic_changes
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 STORM = 3
 """Rebalances for changed topics within minutes of each other that are no single plan any more."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.cause import STRONG, Cause, speaks_against
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.signs import leads
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

@@ -15,8 +15,8 @@ from rebalance_forensics.diagnosis.proof import evidence_of
 from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Need, Present, Unobservable
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 MOST_ASKED = 20
 """A storm repeats itself: what contradicts a cause in its first cases contradicts it in all."""

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from rebalance_forensics.diagnosis.model import Impact
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership import ownership_of
 from rebalance_forensics.timeline.windows import AFTERMATH_MS
 

@@ -17,8 +17,8 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.what_if import alternatives
 from rebalance_forensics.events.connect import WorkerAssigned
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 SURE = 0.9
 """From here on an incident asks for no further log."""

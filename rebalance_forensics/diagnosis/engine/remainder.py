@@ -14,9 +14,9 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.waiting_members import Waiting, expired_sessions, waiting_members
 from rebalance_forensics.events.rebalancing import RebalanceStarted
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.follow_ups import REJOINS
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.replay.follow_ups import REJOINS
 from rebalance_forensics.timeline.windows import LONG_STOP_MS
 
 UNEXPLAINED = "unexplained"

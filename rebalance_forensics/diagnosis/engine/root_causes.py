@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.culprits import ids_told, the_group
 from rebalance_forensics.diagnosis.engine.drafts import names_of
 from rebalance_forensics.diagnosis.engine.weighing import Weighed
-from rebalance_forensics.diagnosis.known_bugs import known_bugs_of
+from rebalance_forensics.diagnosis.event_text import what_happened
 from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, RootCause
 from rebalance_forensics.diagnosis.proof import evidence_of, most_telling
-from rebalance_forensics.diagnosis.steps import what_happened
+from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 LONGEST_CHAIN = 40
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.weighing import Weighed
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
-from rebalance_forensics.timeline.in_time import InTime
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
 
 Assigned = dict[str, tuple[Draft, str]]
 """Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""

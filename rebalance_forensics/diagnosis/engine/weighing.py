@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

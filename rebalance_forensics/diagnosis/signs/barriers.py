@@ -8,11 +8,11 @@ from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_lo
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
 from rebalance_forensics.events.rebalancing import JoinFailed, SyncFailed
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import LAST_JOIN_MS, SAME_REBALANCE_MS
 
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")

@@ -7,8 +7,8 @@ from rebalance_forensics.diagnosis.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import own_log
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import HeardLog
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 @sign(

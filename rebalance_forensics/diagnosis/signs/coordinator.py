@@ -8,10 +8,10 @@ from rebalance_forensics.diagnosis.setting_spans import offsets_write_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log
 from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
-from rebalance_forensics.timeline.in_time import InTime
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import HAND_OVER_MS, SESSION_END_MS
 
 MOST_LINES = 4

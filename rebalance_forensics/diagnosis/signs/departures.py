@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.absences import Absence, session_timeout_ms
-from rebalance_forensics.diagnosis.releases import logs_its_leaving
+from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -18,8 +18,8 @@ from rebalance_forensics.diagnosis.sign import (
 from rebalance_forensics.diagnosis.signs.needs import own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 @sign(

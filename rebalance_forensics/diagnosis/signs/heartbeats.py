@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from rebalance_forensics.diagnosis.absences import SILENT, Absence, session_timeout_ms
 from rebalance_forensics.diagnosis.heartbeat_loss import is_static
-from rebalance_forensics.diagnosis.releases import logs_its_leaving
+from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, later_logs, own_log
 from rebalance_forensics.events.base import Event
@@ -20,13 +20,13 @@ from rebalance_forensics.events.rebalancing import (
     SyncFailed,
     SyncSucceeded,
 )
-from rebalance_forensics.timeline.actors import own_member_id
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.in_time import InTime
-from rebalance_forensics.timeline.names import is_bare_member_id
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import own_member_id
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, BURST_MS, REQUEST_TIMEOUT_MS, SAME_REBALANCE_MS, WAKING_MS
 
 OWN_LINES = 4

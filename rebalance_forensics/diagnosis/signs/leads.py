@@ -23,8 +23,8 @@ from rebalance_forensics.events.coordinator import (
     GroupLoaded,
     GroupUnloaded,
 )
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import MOMENTS_BEFORE_MS
 
 MOST_NEEDED = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.absences import Absence
 from rebalance_forensics.diagnosis.sign import Need
-from rebalance_forensics.timeline.actors import Actor
+from rebalance_forensics.timeline.identity.actors import Actor
 
 
 def own_log(absence: Absence, silence_ms: int) -> Need:

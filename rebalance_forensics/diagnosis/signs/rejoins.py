@@ -18,11 +18,11 @@ from rebalance_forensics.diagnosis.sign import (
 from rebalance_forensics.diagnosis.signs.needs import client_log
 from rebalance_forensics.diagnosis.subscriptions import resubscriptions, topics_changed_before, wordless_rejoins
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.actors import Actor
-from rebalance_forensics.timeline.build import Timeline
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Request
-from rebalance_forensics.timeline.told import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.windows import ASKED_AT_ONCE_MS, METADATA_AGE_MS, RESUBSCRIBED_MS
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.absences import distinct_events
-from rebalance_forensics.diagnosis.living_threads import process_lived
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign
-from rebalance_forensics.timeline.build import Timeline
+from rebalance_forensics.diagnosis.surviving_threads import process_lived
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 @sign(

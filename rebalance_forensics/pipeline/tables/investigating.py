@@ -26,7 +26,7 @@ from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAU
 from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.pipeline.tables.telling import told_batch
 from rebalance_forensics.pipeline.tables.writing import PartWriter
-from rebalance_forensics.timeline.surroundings import Surroundings
+from rebalance_forensics.timeline.cluster_events import Surroundings
 
 
 class Dealt(NamedTuple):

@@ -8,8 +8,8 @@ from operator import itemgetter
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.ranking import urgency
-from rebalance_forensics.timeline.in_time import Lasting
 from rebalance_forensics.timeline.model import Evidence, Generation, Mark, Span
+from rebalance_forensics.timeline.time_index import Lasting
 
 LASTING = frozenset({"member", "coordinating"})
 

@@ -10,8 +10,8 @@ from operator import attrgetter
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.shapes import Window
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
-from rebalance_forensics.timeline.in_time import InTime, Lasting
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, Span
+from rebalance_forensics.timeline.time_index import InTime, Lasting
 
 DISTURBANCES = frozenset({"paused", "away", "broken"})
 Held = tuple[Generation, EpochMs | None]

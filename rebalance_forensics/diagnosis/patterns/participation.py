@@ -1,0 +1,75 @@
+"""Who took part in each rebalance, who was missing, who was new; who led it, and whether leadership was stable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, distinct_names, rounds_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.model import LeaderChange, Leadership, Participation
+
+
+def participants(timeline: Timeline) -> tuple[Participation, ...]:
+    """Every rebalance with its leader and its members."""
+    return participants_of(rounds_of(timeline))
+
+
+def leadership(timeline: Timeline) -> Leadership:
+    """Whether it was stable, and every time it moved."""
+    return leadership_of(rounds_of(timeline))
+
+
+def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
+    """The same, of rounds already known."""
+    found = []
+    before: dict[str, str | None] | None = None
+    for each in rounds:
+        now = None if each.members is None else distinct_names(each.members)
+        found.append(_compared(each, now, before))
+        before = before if now is None else now
+    return tuple(found)
+
+
+def _compared(each: Round, now: dict[str, str | None] | None, before: dict[str, str | None] | None) -> Participation:
+    return Participation(
+        generation=each.generation,
+        at=each.started_at,
+        leader=each.leader,
+        members=None if now is None else tuple(sorted(now)),
+        missing=tuple(sorted(before.keys() - now.keys())) if now is not None and before is not None else (),
+        new=tuple(sorted(now.keys() - before.keys())) if now is not None and before is not None else (),
+        renewed=_renewed(now, before) if now and before else (),
+        consumers=each.consumers,
+        clients=each.clients,
+    )
+
+
+def _renewed(now: dict[str, str | None], before: dict[str, str | None]) -> tuple[str, ...]:
+    both = now.keys() & before.keys()
+    return tuple(sorted(n for n in both if now[n] and before[n] and now[n] != before[n]))
+
+
+def leadership_of(rounds: Sequence[Round]) -> Leadership:
+    """The same, of rounds already known."""
+    known = [r for r in rounds if r.leader is not None]
+    changes = tuple(
+        LeaderChange(
+            generation=after.generation,
+            at=after.started_at,
+            before=before.leader,
+            after=after.leader,
+            former_took_part=_took_part(before.leader, before, after),
+        )
+        for before, after in pairwise(known)
+        if before.leader is not None and after.leader is not None and before.leader != after.leader
+    )
+    return Leadership(changes=changes, stable=not changes if len(known) > 1 else None)
+
+
+def _took_part(name: str, before: Round, after: Round) -> bool | None:
+    """Whether a member took part under the id it had: one that is back under a new id had lost its membership."""
+    if after.members is None:
+        return None
+    known = {member for other, member in before.members or () if other == name and member is not None}
+    return any(n == name and (not known or member is None or member in known) for n, member in after.members)

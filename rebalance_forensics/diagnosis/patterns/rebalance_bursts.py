@@ -1,0 +1,139 @@
+"""Rebalances within seconds of each other: what failed in between, and why the next one began."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain, pairwise
+from typing import TypeGuard
+
+from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, member_name, rounds_of
+from rebalance_forensics.diagnosis.proof import evidence_of
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import JoinFailed, SyncFailed
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.model import Burst, FailedAttempt
+
+SECONDS_MS = 5_000
+SLACK_MS = 500
+ROUND_TRIP = "MEMBER_ID_REQUIRED"
+"""KIP-394: every newcomer is sent back once for its id; that is no failure."""
+
+_WHY = {
+    "UNKNOWN_MEMBER_ID": "the coordinator no longer knew the member: it had been removed, or its id was an old one",
+    "ILLEGAL_GENERATION": "the group had moved on to a later generation",
+    "NOT_COORDINATOR": "the broker was no longer the group's coordinator",
+    "COORDINATOR_NOT_AVAILABLE": "the group had no coordinator at that moment",
+    "COORDINATOR_LOAD_IN_PROGRESS": "the new coordinator was still loading the group",
+    "FENCED_INSTANCE_ID": "another live member uses the same group.instance.id",
+    "GROUP_MAX_SIZE_REACHED": "the group was full",
+    "INCONSISTENT_GROUP_PROTOCOL": "the member and the group have no assignor or protocol type in common",
+    "GROUP_AUTHORIZATION_FAILED": "the member may not use the group",
+    "TOPIC_AUTHORIZATION_FAILED": "the member may not use the topic",
+    "REQUEST_TIMED_OUT": "the coordinator could not write to __consumer_offsets in time",
+    "NETWORK_EXCEPTION": "the connection to the coordinator broke",
+}
+
+
+Failed = JoinFailed | SyncFailed
+Moves = tuple[Sequence[int], Sequence[str]]
+"""Times, and what happened then, in words."""
+
+
+def close_together(timeline: Timeline) -> tuple[Burst, ...]:
+    """Every burst of two rebalances or more."""
+    return close_together_of(timeline, rounds_of(timeline))
+
+
+def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burst, ...]:
+    """The same, of rounds already known."""
+    runs: list[list[Round]] = []
+    for each in rounds:
+        if runs and each.started_at - runs[-1][-1].ended_at() <= SECONDS_MS:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    bursts = [run for run in runs if len(run) > 1]
+    if not bursts:
+        return ()
+    moves = _moves(timeline)
+    failed = [e for e in timeline.of(JoinFailed, SyncFailed) if _is_failure(e)]
+    times = [e.at or 0 for e in failed]
+    return tuple(_burst(timeline, run, moves, failed[slice(*_during(times, run))]) for run in bursts)
+
+
+def _is_failure(event: Event) -> TypeGuard[Failed]:
+    return isinstance(event, JoinFailed | SyncFailed) and event.error != ROUND_TRIP and event.at is not None
+
+
+def _during(times: Sequence[int], run: Sequence[Round]) -> tuple[int, int]:
+    end = max(r.ended_at() for r in run)
+    return bisect_left(times, run[0].started_at - SLACK_MS), bisect_right(times, end + SLACK_MS)
+
+
+def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: Sequence[Failed]) -> Burst:
+    explained = [r for r in run if r.reason]
+    return Burst(
+        generations=tuple(r.generation for r in run),
+        started_at=run[0].started_at,
+        ended_at=EpochMs(max(r.ended_at() for r in run)),
+        rebalances=len(run),
+        reasons=tuple(_began(moves, before, after) for before, after in pairwise(run)),
+        failures=_folded(_attempt(timeline, e, explained) for e in failed),
+    )
+
+
+def _moves(timeline: Timeline) -> tuple[Moves, ...]:
+    """Departures, arrivals and requests, each in order of time."""
+    asked = sorted(timeline.requests, key=lambda r: r.at)
+    return (
+        ([d.at for d in timeline.departures], [f"{d.actor.name} left ({d.why})" for d in timeline.departures]),
+        ([a.at for a in timeline.arrivals], [f"{a.actor.name} joined" for a in timeline.arrivals]),
+        ([r.at for r in asked], [f"a rejoin was requested ({r.reason or r.why})" for r in asked]),
+    )
+
+
+def _began(moves: Sequence[Moves], before: Round, after: Round) -> str | None:
+    """Why the later one began: a follow-up, the coordinator's words, or what happened to members in between."""
+    if after.followup:
+        return f"a {after.followup} follow-up of the rebalance before"
+    if after.reason:
+        return after.reason
+    begin, end = before.started_at, after.stabilized_at or after.started_at
+    found = chain.from_iterable(words[bisect_right(at, begin) : bisect_right(at, end)] for at, words in moves)
+    return "; ".join(dict.fromkeys(found)) or None
+
+
+def _folded(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
+    """The first of each kind, and how often it happened."""
+    kinds: dict[tuple[object, ...], FailedAttempt] = {}
+    for one in attempts:
+        kind = (one.who, one.api, one.generation, one.error, one.why)
+        known = kinds.get(kind)
+        kinds[kind] = one if known is None else replace(known, times=known.times + 1)
+    return tuple(kinds.values())
+
+
+def _attempt(timeline: Timeline, event: Failed, explained: Sequence[Round]) -> FailedAttempt:
+    assert event.at is not None
+    actor = timeline.cast.of_speaker(event)
+    return FailedAttempt(
+        at=event.at,
+        who=event.speaker.client_id or (member_name(event.member) if event.member else actor.name if actor else None),
+        api="SyncGroup" if isinstance(event, SyncFailed) else "JoinGroup",
+        generation=event.generation,
+        error=event.error,
+        why=_why(event, explained),
+        evidence=evidence_of(event),
+    )
+
+
+def _why(event: Failed, explained: Sequence[Round]) -> str:
+    if event.error == "REBALANCE_IN_PROGRESS":
+        which = f" of generation {event.generation}" if event.generation and event.generation > 0 else ""
+        later = bisect_left(explained, (event.at or 0) - SLACK_MS, key=lambda r: r.started_at)
+        began = f" ({explained[later].reason})" if later < len(explained) else ""
+        return f"another rebalance had begun before the assignment{which} reached this member{began}"
+    return _WHY.get(event.error or "") or event.detail or "the line gives no reason"

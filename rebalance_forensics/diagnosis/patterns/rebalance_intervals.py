@@ -1,0 +1,233 @@
+"""The time between rebalances, matched against the settings that explain it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, rounds_of
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerAssigned
+from rebalance_forensics.events.membership import MemberDescribed, MemberFailed, MemberLeft, MemberLoaded
+from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.model import Spacing
+from rebalance_forensics.timeline.session_timeouts import number_of
+
+PROBING = "probing.rebalance.interval.ms"
+SCHEDULED = "scheduled.rebalance.max.delay.ms"
+POLL = "max.poll.interval.ms"
+REBALANCE = "rebalance.timeout.ms"
+SESSION = "session.timeout.ms"
+INITIAL = "group.initial.rebalance.delay.ms"
+REQUEST = "request.timeout.ms"
+HEARTBEAT = "heartbeat.interval.ms"
+
+DEFAULTS = {
+    PROBING: 600_000,
+    SCHEDULED: 300_000,
+    POLL: 300_000,
+    REBALANCE: 60_000,
+    SESSION: 45_000,
+    INITIAL: 3_000,
+    REQUEST: 30_000,
+    HEARTBEAT: 3_000,
+}
+"""Kafka's own, since 3.0; until 2.8 session.timeout.ms was 10 s. Connect's rebalance timeout is 60 s."""
+SESSION_BEFORE_3_0 = 10_000
+EXACT_MS = 1_000
+"""Timers of the coordinator and of clients fire within this time of their setting."""
+EXACT_SHARE = 0.03
+SHORTEST_EVEN_MS = 2_000
+"""Rebalances closer than this are no rhythm."""
+BURST_MS = 5_000
+"""Gaps up to this lie inside a burst: a follow-up comes right after the rebalance that asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """The group's timeouts, configured or by default."""
+
+    timeline: Timeline
+    observed: dict[str, set[int]]
+    departed_at: Sequence[int]
+    """The times of the timeline's departures."""
+    formed_at: Sequence[int]
+    """When members joined an empty group."""
+
+    def departures(self, after: int, until: int) -> Sequence[Departure]:
+        """Who went in that time."""
+        first, last = bisect_right(self.departed_at, after), bisect_right(self.departed_at, until)
+        return self.timeline.departures[first:last]
+
+    def formed(self, during: Round) -> bool:
+        """Whether the group was empty when that rebalance began."""
+        index = bisect_left(self.formed_at, during.started_at - EXACT_MS)
+        return index < len(self.formed_at) and self.formed_at[index] <= during.ended_at()
+
+    def values(self, setting: str) -> list[tuple[int, bool]]:
+        """The configured value, else what the default may be."""
+        told = self.timeline.settings.get(setting, "")
+        if (number := number_of(told)) is not None:
+            return [(number, True)]
+        if setting in self.observed:
+            return [(value, True) for value in sorted(self.observed[setting])]
+        found = [(DEFAULTS[setting], False)]
+        return [*found, (SESSION_BEFORE_3_0, False)] if setting == SESSION else found
+
+    def fits(self, setting: str, elapsed: int, late_ms: int = 0) -> tuple[int, bool] | None:
+        """The value if `elapsed` is as long, or up to `late_ms` longer."""
+        for value, configured in self.values(setting):
+            slack = max(EXACT_MS, round(value * EXACT_SHARE))
+            if value and value - slack <= elapsed <= value + slack + late_ms:
+                return value, configured
+        return None
+
+
+def _clock_of(timeline: Timeline) -> _Clock:
+    observed: dict[str, set[int]] = {}
+    for event in timeline.of(MemberDescribed, MemberLoaded, MemberLeft, WorkerAssigned, MemberFailed):
+        for setting, value in _timeouts_in(event):
+            if value:
+                observed.setdefault(setting, set()).add(value)
+    formed_at = [a.at for a in timeline.arrivals if a.while_empty]
+    return _Clock(timeline, observed, [d.at for d in timeline.departures], formed_at)
+
+
+def _timeouts_in(event: Event) -> tuple[tuple[str, int | None], ...]:
+    """What the coordinator prints of a member's own timeouts, or a worker of its delay."""
+    match event:
+        case MemberLoaded() | MemberLeft():
+            return (SESSION, event.session_timeout_ms), (POLL, event.rebalance_timeout_ms)
+        case MemberDescribed():
+            return ((POLL, event.rebalance_timeout_ms),)
+        case WorkerAssigned():
+            return ((SCHEDULED, event.delay_ms),)
+        case MemberFailed(why="session-expired"):
+            return ((SESSION, event.timeout_ms),)
+    return ()
+
+
+def spacings(timeline: Timeline) -> tuple[Spacing, ...]:
+    """Every gap between two rebalances, oldest first."""
+    return spacings_of(timeline, rounds_of(timeline))
+
+
+def spacings_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, ...]:
+    """The same, of rounds already known."""
+    clock = _clock_of(timeline)
+    pairs = list(pairwise(rounds))
+    gaps = [after.started_at - before.started_at for before, after in pairs]
+    evenly = _evenly(gaps)
+    found = []
+    for index, (before, after) in enumerate(pairs):
+        bare = Spacing(
+            from_generation=before.generation,
+            to_generation=after.generation,
+            at=after.started_at,
+            gap_ms=gaps[index],
+            evenly=evenly[index],
+        )
+        found.append(next(_explained(bare, before, after, clock), bare))
+    return tuple(found)
+
+
+def _evenly(gaps: Sequence[int]) -> list[bool]:
+    """Which gaps are as long as one beside them; the short gaps of a burst in between do not spoil a rhythm."""
+    before = _last_long(gaps)
+    after = _last_long(gaps[::-1])[::-1]
+    found = []
+    for index, gap in enumerate(gaps):
+        beside = {*gaps[max(index - 1, 0) : index], *gaps[index + 1 : index + 2], before[index], after[index]}
+        near = max(EXACT_MS, round(gap * EXACT_SHARE))
+        found.append(gap >= SHORTEST_EVEN_MS and any(o is not None and abs(o - gap) <= near for o in beside))
+    return found
+
+
+def _last_long(gaps: Sequence[int]) -> list[int | None]:
+    """For each gap the nearest one before it that lies between bursts."""
+    found: list[int | None] = []
+    last: int | None = None
+    for gap in gaps:
+        found.append(last)
+        last = gap if gap > BURST_MS else last
+    return found
+
+
+def _explained(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    """Explanations, those that a line supports first; equal numbers alone count only in a rhythm."""
+    yield from _by_follow_up(bare, before, after, clock)
+    yield from _by_departure(bare, before, after, clock)
+    yield from _by_barrier(bare, before, after, clock)
+    if bare.evenly:
+        yield from _by_number(bare, before, after, clock)
+
+
+def _told(bare: Spacing, setting: str, value: tuple[int, bool], why: str) -> Spacing:
+    return replace(bare, setting=setting, value_ms=value[0], configured=value[1], why=why)
+
+
+def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    setting = {"probing": PROBING, "connect-delayed": SCHEDULED}.get(after.followup or "")
+    if setting is None:
+        return
+    for mark in _marks(before):
+        fit = clock.fits(setting, after.started_at - mark)
+        if fit is not None:
+            yield _told(bare, setting, fit, f"a {after.followup} follow-up, due this long after the assignment")
+
+
+def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    # Who goes later than that did not begin the rebalance, so the gap before it is not theirs.
+    for departure in clock.departures(before.started_at, after.started_at + EXACT_MS):
+        who = departure.actor.name
+        if departure.why == "poll-timeout":
+            yield from _poll_timeout(bare, before, departure, clock)
+        elif departure.why in ("session-expired", "expelled"):
+            late = clock.values(HEARTBEAT)[0][0]
+            for mark in _marks(before):
+                fit = clock.fits(SESSION, departure.at - mark, late)
+                if fit is not None:
+                    yield _told(bare, SESSION, fit, f"{who} sent no heartbeat since the rebalance before and expired")
+
+
+def _poll_timeout(bare: Spacing, before: Round, departure: Departure, clock: _Clock) -> Iterator[Spacing]:
+    for mark in _marks(before):
+        fit = clock.fits(POLL, departure.at - mark)
+        if fit is not None:
+            why = f"{departure.actor.name} did not call poll() since it got its assignment of the rebalance before"
+            yield _told(bare, POLL, fit, why)
+
+
+def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    """The rebalance before stood open for a whole timeout, and the next began as soon as it closed."""
+    if before.stabilized_at is None or after.started_at - before.stabilized_at > EXACT_MS:
+        return
+    stood_open = before.stabilized_at - before.started_at
+    connect = clock.timeline.kind == "connect"
+    for setting in (REBALANCE if connect else POLL, INITIAL):
+        fit = clock.fits(setting, stood_open)
+        if fit is not None and (setting != INITIAL or clock.formed(before)):
+            yield _told(bare, setting, fit, "the join phase before stood open that long, then the next began at once")
+
+
+def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    for setting in _of_kind(clock.timeline):
+        for mark in _marks(before):
+            fit = clock.fits(setting, after.started_at - mark)
+            if fit is not None and fit[0] >= SHORTEST_EVEN_MS:
+                yield _told(bare, setting, fit, "the rhythm equals the setting; no line says more")
+
+
+def _of_kind(timeline: Timeline) -> tuple[str, ...]:
+    """Settings that can set a rhythm in this kind of group, the most specific first."""
+    first = {"streams": (PROBING,), "connect": (SCHEDULED,)}.get(timeline.kind, ())
+    return (*first, POLL, SESSION, REQUEST, HEARTBEAT)
+
+
+def _marks(before: Round) -> list[int]:
+    """Instants of the round before from which a timer may have run, the latest first."""
+    told = (before.completed_at, before.stabilized_at, before.started_at)
+    return list(dict.fromkeys(at for at in told if at is not None))

@@ -1,0 +1,293 @@
+"""What a known bug looks like in a timeline: events in a certain order, by certain parties, and what never comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeGuard
+
+from rebalance_forensics.diagnosis.partition_of_group import OFFSETS_PARTITIONS, offsets_partition
+from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import place_name
+from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.session_timeouts import number_of
+
+Value = str | int | bool | None
+Who = Literal["same", "other", "first"]
+MOST_TRIES = 20_000
+"""A signature is looked for within bounds: a log full of half matches must not hold the report up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One event of a signature, after the step before it by `after_ms` (least, most).
+
+    `who` compares its party with that of the step before, or of the first one. `same`, `differs` and `overlap` compare
+    fields. `count` asks for so many of them within `count_ms`, with so many `distinct` values. `without` are events
+    that must not lie in between; with `never` the step is the absence of such events until `after_ms` is over, while
+    the log goes on.
+    """
+
+    events: tuple[str, ...]
+    where: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    after_ms: tuple[int, int] = (0, 60_000)
+    never: bool = False
+    who: Who | None = None
+    same: tuple[str, ...] = ()
+    differs: tuple[str, ...] = ()
+    overlap: str | None = None
+    count: int = 1
+    count_ms: int = 60_000
+    distinct: str | None = None
+    without: tuple[str, ...] = ()
+    quiet: tuple[str, ...] = ()
+    """None of these in the minute before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """The steps, how often they must be seen, and what kind of group and which settings they need."""
+
+    steps: tuple[Step, ...]
+    times: int = 1
+    kinds: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    settings: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+
+
+class Witness:
+    """A timeline, indexed for the search of signatures."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.last = timeline.last
+        self._by_member = {m: a for a in timeline.cast.actors for m in a.member_ids}
+        said_by_brokers = (time_of(e) for e in timeline.own if e.speaker.role == "broker")
+        self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.around[-1:])], default=0)
+
+    def between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
+        """The events of these types in [begin, end], type by type in time order."""
+        for name in names:
+            yield from self.timeline.of(EVENT_TYPES[name]).between(max(begin, 1), end)
+
+    def goes_on(self, event: Event, until: int, *, brokers: bool) -> bool:
+        """Whether the log that would show it reaches that far."""
+        if brokers:
+            return self._last_of_brokers >= until
+        place = place_name(event)
+        return max(self.timeline.own.until.get(place, 0), self.timeline.around.until.get(place, 0)) >= until
+
+    def parties(self, event: Event) -> frozenset[int]:
+        """The actors an event is about: its speaker, or the members a coordinator names."""
+        speaker = self.timeline.cast.of_speaker(event)
+        actors = [speaker] if speaker is not None else [self._by_member.get(m) for m in members_in(event)]
+        return frozenset(id(a) for a in actors if a is not None)
+
+    def special(self, word: str) -> frozenset[Value]:
+        """What `$group`, `$subscribed` and `$offsets_partition` stand for here."""
+        return self.timeline.once(("special", word), lambda: self._special(word))
+
+    def _special(self, word: str) -> frozenset[Value]:
+        if word == "$group":
+            return frozenset({self.timeline.group})
+        if word == "$offsets_partition":
+            return frozenset({self._offsets_partition()})
+        topics = {t for e in self.between(("Subscribed",), 0, self.last) for t in getattr(e, "topics", ())}
+        owned = self.between(("PartitionsAssigned", "AssignmentNotified"), 0, self.last)
+        return frozenset(topics | {p.rpartition("-")[0] for e in owned for p in getattr(e, "partitions", ())})
+
+    def _offsets_partition(self) -> int:
+        told = [e.speaker.offsets_partition for e in self.timeline.own if e.group is not None]
+        known = next((p for p in told if p is not None), None)
+        number = number_of(self.timeline.settings.get("offsets.topic.num.partitions", ""))
+        partitions = number or OFFSETS_PARTITIONS
+        return known if known is not None else offsets_partition(self.timeline.group, partitions)
+
+
+def members_in(event: Event) -> tuple[str, ...]:
+    """The member ids a line names."""
+    one, many = getattr(event, "member", None), getattr(event, "members", ())
+    return tuple(m for m in (one, *many) if isinstance(m, str))
+
+
+def find(signature: Signature, witness: Witness, near: tuple[int, int]) -> tuple[Event, ...]:
+    """The events of the signature whose last one lies near the finding; empty when it is not there."""
+    if not _fits(signature, witness.timeline):
+        return ()
+    found: list[Event] = []
+    reach = sum(s.after_ms[1] for s in signature.steps[1:] if not s.never)
+    begin, seen = near[0] - reach, 0
+    tries = [MOST_TRIES]
+    for first in sorted(_starting(signature.steps[0], witness, begin, near[1]), key=lambda e: e.at or 0):
+        if found and (first.at or 0) <= (found[-1].at or 0):
+            continue
+        match = _continued(signature.steps, [first], witness, tries)
+        if match is not None and near[0] <= (match[-1].at or 0) <= near[1]:
+            found += match
+            seen += 1
+            if seen >= signature.times:
+                return tuple(found)
+    return ()
+
+
+def _fits(signature: Signature, timeline: Timeline) -> bool:
+    asked = (
+        (signature.kinds, timeline.kind),
+        (signature.modes, timeline.mode),
+        (signature.protocols, timeline.protocol),
+    )
+    if any(wanted and value not in wanted for wanted, value in asked):
+        return False
+    return all(
+        name in timeline.settings and any(_is(timeline.settings[name], w) for w in wanted)
+        for name, wanted in signature.settings.items()
+    )
+
+
+def _starting(step: Step, witness: Witness, begin: int, end: int) -> Iterator[Event]:
+    return (e for e in witness.between(step.events, begin, end) if _suits(step, e, witness))
+
+
+def _suits(step: Step, event: Event, witness: Witness) -> bool:
+    return (
+        all(_has(event, name, wanted, witness) for name, wanted in step.where.items())
+        and _often_enough(step, event, witness)
+        and not any(witness.between(step.quiet, (event.at or 0) - 60_000, (event.at or 0) - 1))
+    )
+
+
+def _often_enough(step: Step, event: Event, witness: Witness) -> bool:
+    if step.count == 1:
+        return True
+    at, who = event.at or 0, witness.parties(event)
+    alike = [
+        e
+        for e in witness.between(step.events, at, at + step.count_ms)
+        if all(_has(e, name, wanted, witness) for name, wanted in step.where.items())
+        and (step.distinct is not None or witness.parties(e) == who)
+    ]
+    values = {str(_field(e, step.distinct)) for e in alike} if step.distinct else {id(e) for e in alike}
+    return len(values) >= step.count
+
+
+def _continued(
+    steps: Sequence[Step], matched: list[Event], witness: Witness, tries: list[int], index: int = 1
+) -> list[Event] | None:
+    """The match, led on step by step; every candidate of a step is tried."""
+    if index == len(steps):
+        return matched
+    step, before = steps[index], matched[-1]
+    begin, end = (before.at or 0) + step.after_ms[0], (before.at or 0) + step.after_ms[1]
+    candidates = (e for e in witness.between(step.events, begin, end) if e is not before)
+    suiting = (e for e in candidates if _suits(step, e, witness) and _related(step, e, matched, witness))
+    if step.never:
+        teller = matched[0] if step.who == "first" else before
+        if not witness.goes_on(teller, end, brokers=step.who is None) or any(True for _ in suiting):
+            return None
+        return _continued(steps, matched, witness, tries, index + 1)
+    for event in suiting:
+        tries[0] -= 1
+        if tries[0] < 0:
+            return None
+        found = _continued(steps, [*matched, event], witness, tries, index + 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _related(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
+    before = matched[-1]
+    return (
+        _by_whom(step, event, matched, witness)
+        and all(_alike(event, before, name) for name in step.same)
+        and not any(_alike(event, before, name) for name in step.differs)
+        and (step.overlap is None or bool(set(_many(event, step.overlap)) & set(_many(before, step.overlap))))
+        and not _interrupted(step, event, matched, witness)
+    )
+
+
+def _by_whom(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
+    if step.who is None:
+        return True
+    reference = matched[0] if step.who == "first" else matched[-1]
+    mine, theirs = witness.parties(event), witness.parties(reference)
+    if step.who == "other":
+        return bool(mine) and bool(theirs) and not mine & theirs
+    return bool(mine & theirs)
+
+
+def _interrupted(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
+    """Whether one of the same parties (anybody, where none is known) did what must not lie in between."""
+    if not step.without:
+        return False
+    before = matched[-1]
+    whose = witness.parties(before)
+    return any(
+        e is not event and e is not before and (not whose or bool(witness.parties(e) & whose))
+        for e in witness.between(step.without, before.at or 0, event.at or 0)
+    )
+
+
+def _alike(event: Event, before: Event, name: str) -> bool:
+    if name == "member":
+        return bool(set(members_in(event)) & set(members_in(before)))
+    if name == "client":
+        return bool(_clients(event) & _clients(before))
+    value = _field(event, name)
+    return value is not None and value == _field(before, name)
+
+
+def _clients(event: Event) -> set[str]:
+    said = {event.speaker.client_id} if event.speaker.client_id else set()
+    return said | {name for m in members_in(event) if (name := name_in_member_id(m))}
+
+
+def _field(event: Event, name: str | None) -> object:
+    if name is None:
+        return None
+    if name == "members":
+        return members_in(event)
+    owner: object = event.speaker if name.startswith("speaker.") else event
+    return getattr(owner, name.removeprefix("speaker."), None)
+
+
+def _many(event: Event, name: str) -> tuple[object, ...]:
+    value = _field(event, name)
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _has(event: Event, name: str, wanted: Sequence[Value], witness: Witness) -> bool:
+    if name == "said":
+        texts = (event.text, *(getattr(event, f, None) for f in ("reason", "detail", "cause", "exception")))
+        return any(_is(text, w) for text in texts for w in wanted if isinstance(text, str))
+    value = _field(event, name)
+    return any(_is(value, v) for w in wanted for v in _meant(w, witness))
+
+
+def _meant(wanted: Value, witness: Witness) -> Iterable[Value]:
+    special = isinstance(wanted, str) and wanted in ("$group", "$subscribed", "$offsets_partition")
+    return witness.special(str(wanted)) if special else (wanted,)
+
+
+def _digits(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and number_of(value) is not None
+
+
+def _is(value: object, wanted: Value) -> bool:
+    """Equal; `~x`: contains x; `>=n`: at least n, or so many; `empty` and `some` as they say."""
+    if not isinstance(wanted, str):
+        return value == wanted
+    if wanted == "$empty":
+        return value in ((), "", None)
+    if wanted == "$some":
+        return value not in ((), "", None, "null")
+    if wanted.startswith("~"):
+        return isinstance(value, str) and wanted[1:].lower() in value.lower()
+    if wanted.startswith(">="):
+        number = len(value) if isinstance(value, tuple) else int(value) if _digits(value) else value
+        return isinstance(number, int) and number >= int(wanted[2:])
+    return value == wanted or (isinstance(value, tuple) and wanted in value)

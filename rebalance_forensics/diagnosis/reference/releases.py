@@ -1,0 +1,144 @@
+"""Which Kafka releases the processes of a group say they run, and whether a range of releases holds them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import LeaveSent
+from rebalance_forensics.events.process import VersionReported
+from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.actors import Actor, place_name
+
+Release = tuple[int, ...]
+Side = Literal["broker", "client"]
+CLIENT_ROLES = frozenset({"consumer", "streams", "connect", "schema-registry", "share"})
+LAST_PATCH = 999
+_VERSION = re.compile(r"(\d+(?:\.\d+){1,3})(.*)", re.DOTALL)
+_CONFLUENT = ("-ccs", "-ce")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A release as somebody reported it: between `low` and `high` where a vendor's number leaves the patch open."""
+
+    at: int
+    low: Release
+    high: Release
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """Releases from `first` on and before `below`; no `below` means that no release is known to be free of it."""
+
+    first: Release
+    below: Release | None
+
+    def holds(self, told: Told) -> bool:
+        """Whether the reported release is surely among them."""
+        return self.first <= told.low and (self.below is None or told.high < self.below)
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """What was reported, by side and by the place of the process."""
+
+    told: dict[Side, dict[str, list[Told]]] = field(default_factory=dict)
+
+    def known(self) -> frozenset[tuple[Side, Release, Release]]:
+        """Each release that was reported, once."""
+        return frozenset(
+            (side, t.low, t.high) for side, places in self.told.items() for told in places.values() for t in told
+        )
+
+    def affects(self, side: Side, ranges: Sequence[Affected], speakers: Sequence[Event]) -> bool:
+        """Whether those of the side who wrote these lines run an affected release; all of the side if none wrote."""
+        places = self.told.get(side, {})
+        mine = [e for e in speakers if (e.speaker.role == "broker") == (side == "broker")]
+        known = [at_that_time(places[place_name(e)], e.at or 0) for e in mine if place_name(e) in places]
+        if not known and not mine:
+            known = [told[-1] for told in places.values()]
+        return bool(known) and all(_holds(ranges, t) for t in known)
+
+
+def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges: Sequence[Affected]) -> bool:
+    """Whether some process of that side runs an affected release."""
+    return any(of == side and any(r.holds(Told(0, low, high)) for r in ranges) for of, low, high in running)
+
+
+def at_that_time(told: Sequence[Told], at: int) -> Told:
+    """What a process ran at an instant: its last report before, else its first."""
+    before = [t for t in told if t.at <= at]
+    return before[-1] if before else told[0]
+
+
+def releases_of(timeline: Timeline) -> Releases:
+    """Every release that a Kafka process of known side reported."""
+    found: dict[Side, dict[str, list[Told]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
+    told = timeline.of(VersionReported)
+    clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if told else set()
+    for event in told:
+        spread = release_range(event.version) if event.product in ("kafka", "streams") else None
+        if spread is None:
+            continue
+        if event.speaker.role == "broker":
+            found["broker"][place_name(event)].append(Told(event.at or 0, *spread))
+        elif event.speaker.role in CLIENT_ROLES or event.speaker.file in clients:
+            found["client"][place_name(event)].append(Told(event.at or 0, *spread))
+    return Releases({side: dict(places) for side, places in found.items()})
+
+
+def release_range(text: str) -> tuple[Release, Release] | None:
+    """The Apache release behind a version string; None for a snapshot, whose fixes nobody knows."""
+    found = _VERSION.match(text.strip())
+    if found is None or "SNAPSHOT" in text:
+        return None
+    release, suffix = parse_release(found[1]), found[2]
+    if suffix.startswith(_CONFLUENT):
+        return _of_confluent(release)
+    # A vendor's build on top of a release may hold later fixes of the same line.
+    return (release, release) if not suffix else (release, (*release[:2], LAST_PATCH))
+
+
+def parse_release(text: str) -> Release:
+    """`3.9.1` as numbers."""
+    return tuple(int(part) for part in text.split("."))
+
+
+def _of_confluent(release: Release) -> tuple[Release, Release] | None:
+    """Confluent Platform 5.0 carries Kafka 2.0, 6.0 carries 2.6, 7.0 carries 3.0, 8.0 carries 4.0."""
+    major, minor = release[:2]
+    base = {5: (2, minor), 6: (2, 6 + minor), 7: (3, minor), 8: (4, minor)}.get(major)
+    return None if base is None else ((*base, 0), (*base, LAST_PATCH))
+
+
+def _holds(ranges: Sequence[Affected], told: Told) -> bool:
+    return any(r.holds(told) for r in ranges)
+
+
+def latest_release(timeline: Timeline) -> dict[Actor, Release]:
+    """The latest release that was reported where an actor lives."""
+    found: dict[Actor, Release] = {}
+    for event in timeline.of(VersionReported):
+        here = timeline.cast.at_place(event)
+        spread = release_range(event.version) if here else None
+        if spread is not None:
+            found |= {actor: max(spread[1][:2], found.get(actor, ())) for actor in here}
+    return found
+
+
+def logs_its_leaving(timeline: Timeline, actor: Actor) -> bool:
+    """Whether the client logs its LeaveGroup at INFO: from 2.1 on, which other lines tell where no version stands."""
+    if not actor.has_log or not any(log.detailed for log in timeline.coverage.of(actor)):
+        return False
+    told = timeline.remembered(latest_release).get(actor)
+    if told is not None:
+        return told >= (2, 1)
+    if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
+        return True
+    return not any(e.after_sync for e in timeline.of(JoinSucceeded))

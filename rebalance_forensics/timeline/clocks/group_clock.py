@@ -1,0 +1,32 @@
+"""A group's lines on one clock, each with a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, read_clocks
+from rebalance_forensics.timeline.clocks.writing_order import with_times
+from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.event_index import Told
+
+
+@dataclass(frozen=True, slots=True)
+class TimedLines:
+    """`own` is what the group's story is made of, `around` what brokers said to nobody in particular."""
+
+    own: Told
+    around: Told
+    clocks: Mapping[Place, FileClock]
+
+    def of_the_group(self) -> tuple[Event, ...]:
+        """The lines that name the group."""
+        return tuple(event for event in self.own if event.group is not None)
+
+
+def timed(lines: Sequence[Event], around: Surroundings) -> TimedLines:
+    """The lines by time; one that has none takes that of the line before it in its log."""
+    clocks = read_clocks([*lines, *around.witnesses])
+    filled = with_times(lines, around.by_brokers_in_logs_of(e for e in lines if e.at is None))
+    return TimedLines(Told(on_one_clock(filled, clocks)), around.brokers(clocks), clocks)

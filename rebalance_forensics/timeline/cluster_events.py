@@ -1,0 +1,130 @@
+"""Events that name no group, sorted once for all groups of a cluster: what brokers say, and what is said where."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
+from rebalance_forensics.events.process import StartTimeReported
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
+from rebalance_forensics.timeline.clocks.writing_order import with_times
+from rebalance_forensics.timeline.coverage import LogSpan
+from rebalance_forensics.timeline.event_index import Told, distinct
+from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
+from rebalance_forensics.timeline.identity.actors import place_name
+from rebalance_forensics.timeline.identity.names import name_in_member_id, process_of_streams_client, streams_client
+from rebalance_forensics.timeline.identity.roles import with_roles
+
+AT_ONCE_MS = 2_000
+
+
+class Surroundings:
+    """The shared events of one cluster.
+
+    Brokers concern every group, so what they say is kept as one list that all timelines look into. The lines of
+    clients, and those that name a member, become part of the timelines of the groups they may concern.
+    """
+
+    def __init__(self, events: Iterable[Event] = (), logs: tuple[LogSpan, ...] = ()) -> None:
+        self.logs = logs
+        """How far each log of the cluster was read, on its own clock."""
+        shared = with_roles(tuple(events), ())
+        self._at: dict[Place, list[Event]] = defaultdict(list)
+        self._beside: dict[str, list[Event]] = defaultdict(list)
+        self._places_of_client: dict[str, set[str]] = defaultdict(set)
+        self._clients_named_after: dict[str, set[str]] = defaultdict(set)
+        self._poll_timeouts: dict[str, list[PollTimeoutExpired]] = defaultdict(list)
+        for event in shared:
+            self._at[place_of(event)].append(event)
+            if event.speaker.role != "broker":
+                self._beside[place_name(event)].append(event)
+                self._note_client(event)
+        brokers = [event for event in shared if event.speaker.role == "broker"]
+        self._naming = [event for event in brokers if _names_a_member(event)]
+        common = distinct(event for event in brokers if not _names_a_member(event))
+        self.witnesses = tuple(_witnesses(common))
+        """Of each broker's log the lines that tell its clock."""
+        self._brokers = with_times(common)
+        self._on_clock: dict[tuple[tuple[Place, int], ...], Told] = {}
+
+    def _note_client(self, event: Event) -> None:
+        if isinstance(event, PollTimeoutExpired) and event.speaker.client_id:
+            self._poll_timeouts[event.speaker.client_id].append(event)
+        client = streams_client_of(event)
+        if client is not None:
+            self._places_of_client[client].add(place_name(event))
+            suffix = f"-{process_of_streams_client(client)}"
+            if client.endswith(suffix):
+                self._clients_named_after[client.removesuffix(suffix)].add(client)
+
+    def beside(self, group: str, own: Sequence[Event]) -> list[Event]:
+        """What clients said where this group's lines were written, and where its Streams clients live."""
+        naming = _of_known_members(self._naming, own)
+        if not self._beside:
+            return naming
+        clients = {c for event in own for name in names_in(event) if (c := streams_client(name))}
+        clients |= self._clients_named_after.get(group, set())
+        places = {place_name(event) for event in own}.union(*(self._places_of_client.get(c, ()) for c in clients))
+        return [*naming, *(event for place in places for event in self._beside.get(place, ()))]
+
+    def poll_timeouts(self, group: str, own: Sequence[Event]) -> list[Event]:
+        """What clients say that name only themselves, of this group where its coordinator just lost such a client."""
+        if not self._poll_timeouts:
+            return []
+        lost = [event for event in own if isinstance(event, MemberLeft)]
+        told = {id(e): replace(e, group=group, member=left.member) for left in lost for e in self._timeouts_of(left)}
+        return list(told.values())
+
+    def _timeouts_of(self, left: MemberLeft) -> list[PollTimeoutExpired]:
+        name = left.client_id or name_in_member_id(left.member or "")
+        told = self._poll_timeouts.get(name or "", [])
+        return [e for e in told if e.at is not None and left.at is not None and abs(e.at - left.at) <= AT_ONCE_MS]
+
+    def in_logs_of(self, events: Iterable[Event]) -> list[Event]:
+        """Everything in the logs these events stand in."""
+        return [event for place in dict.fromkeys(map(place_of, events)) for event in self._at.get(place, ())]
+
+    def by_brokers_in_logs_of(self, events: Iterable[Event]) -> list[Event]:
+        """What brokers said to nobody in particular in the logs these events stand in."""
+        return [e for e in self.in_logs_of(events) if e.speaker.role == "broker" and not _names_a_member(e)]
+
+    def brokers(self, clocks: Mapping[Place, FileClock]) -> Told:
+        """What brokers said to nobody in particular, on the clock of a group."""
+        shifts = {place_of(e): clocks[place_of(e)].shift_ms for e in self.witnesses}
+        key = tuple(shifts.items())
+        if key not in self._on_clock:
+            self._on_clock[key] = Told(on_one_clock(self._brokers, dict(clocks)))
+        return self._on_clock[key]
+
+
+def _of_known_members(naming: Sequence[Event], own: Sequence[Event]) -> list[Event]:
+    """Those lines of a coordinator that name a member which the group's own lines know: a fence names no group."""
+    if not naming:
+        return []
+    known = {name for event in own for name in _members_told(event)}
+    return [event for event in naming if not known.isdisjoint(_members_told(event))]
+
+
+def _members_told(event: Event) -> set[str]:
+    """Member ids and instance ids in a line."""
+    told = {getattr(event, key, None) for key in ("member", "old_member", "current_member", "leader", "instance_id")}
+    told |= {*getattr(event, "members", ()), event.speaker.instance_id}
+    return {name for name in told if isinstance(name, str)}
+
+
+def _names_a_member(event: Event) -> bool:
+    return bool(getattr(event, "member", None) or getattr(event, "members", ()))
+
+
+def _witnesses(events: Sequence[Event]) -> Iterator[Event]:
+    by_place: dict[Place, list[Event]] = defaultdict(list)
+    for event in events:
+        by_place[place_of(event)].append(event)
+    for told in by_place.values():
+        yield min(told, key=lambda e: (e.at is None, e.zoned))
+        starts = [e for e in told if isinstance(e, StartTimeReported) and e.at is not None]
+        if starts:
+            yield min(starts, key=lambda e: abs((e.at or 0) - e.start_time_ms))

@@ -1,0 +1,114 @@
+"""Events in time order, found by what they tell."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from heapq import merge
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.timeline.identity.actors import place_name
+from rebalance_forensics.timeline.lane_events import MARKED
+from rebalance_forensics.timeline.time_index import NOTHING, InTime
+
+E = TypeVar("E", bound=Event)
+
+
+def time_of(event: Event) -> int:
+    """When it was; what has no time comes before everything."""
+    return event.at or 0
+
+
+def by_time_then_origin(event: Event) -> tuple[int, str, int]:
+    """A total order: the time, then the place in the files."""
+    return time_of(event), event.origin.path, event.origin.byte_offset
+
+
+def merged(some: Sequence[E], others: Sequence[E]) -> Sequence[E]:
+    """Both in one, each in its order: in an export that is newest first the order of lines is not that of places."""
+    return list(merge(some, others, key=by_time_then_origin)) if some and others else some or others
+
+
+def distinct(events: Iterable[Event]) -> list[Event]:
+    """Each line once, also when a file or a block of lines was given twice; oldest first."""
+    found: list[Event] = []
+    for at, together in groupby(sorted(events, key=by_time_then_origin), key=attrgetter("at")):
+        at_once = list(together)
+        found += at_once if len(at_once) == 1 else _distinct(at_once, timed=at is not None)
+    return found
+
+
+def _distinct(events: Iterable[Event], *, timed: bool) -> Iterable[Event]:
+    found: dict[tuple[object, ...], Event] = {}
+    for event in events:
+        broker_or_client = event.speaker.broker if event.speaker.role == "broker" else event.speaker.client_id
+        where = None if timed else event.origin
+        found.setdefault((type(event), event.text, event.group, broker_or_client, event.speaker.host, where), event)
+    return found.values()
+
+
+class Told(InTime[Event]):
+    """What was told, oldest first, with the events of each type at hand."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        super().__init__(events, time_of)
+        self._places: dict[type[Event], array[int]] = defaultdict(lambda: array("q"))
+        for place, event in enumerate(self):
+            self._places[type(event)].append(place)
+        self._asked: dict[tuple[type[Event], ...], InTime[Any]] = {}
+
+    def telling(self, *kinds: type[E]) -> InTime[E]:
+        """The events of these types."""
+        found = self._asked.get(kinds)
+        if found is None:
+            lists = [self._places[kind] for kind in dict.fromkeys(kinds) if kind in self._places]
+            places = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
+            found = InTime(map(self.__getitem__, places), time_of) if lists else NOTHING
+            self._asked[kinds] = found
+        return found
+
+    @cached_property
+    def settings(self) -> dict[str, tuple[int, str]]:
+        """Each setting that a dump shows: when it was shown last, and its value."""
+        dumps = ((time_of(event), event.settings) for event in self.telling(SettingsReported))
+        return {name: (at, value) for at, settings in dumps for name, value in settings}
+
+    @cached_property
+    def brokers(self) -> set[int]:
+        """The brokers that speak."""
+        known = {event.speaker.broker for event in self if event.speaker.role == "broker"}
+        return {broker for broker in known if broker is not None}
+
+    def marked_of(self, broker: int) -> InTime[Event]:
+        """What a broker says that pictures show."""
+        return self._marked.get(broker) or NOTHING
+
+    @cached_property
+    def _marked(self) -> dict[int | None, InTime[Event]]:
+        found: dict[int | None, list[Event]] = defaultdict(list)
+        for event in self.telling(*MARKED):
+            found[event.speaker.broker].append(event)
+        return {broker: InTime(said, time_of) for broker, said in found.items()}
+
+    @cached_property
+    def until(self) -> dict[str, int]:
+        """How far each log goes, by the place where it was written."""
+        found: dict[str, int] = {}
+        for event in self:
+            found[place_name(event)] = time_of(event)
+        return found
+
+
+def settings_of(own: Told, around: Told) -> dict[str, str]:
+    """All settings that are shown; the last one wins."""
+    latest = dict(around.settings)
+    for name, shown in own.settings.items():
+        if name not in latest or latest[name][0] <= shown[0]:
+            latest[name] = shown
+    return {name: value for name, (_, value) in latest.items()}

@@ -1,0 +1,106 @@
+"""Events that name no group reach the groups they concern: by file, host and Streams client; brokers reach all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import LeaveFailed, LeaveSent, PollTimeoutExpired, Unsubscribed
+from rebalance_forensics.events.partitions import (
+    OwnershipGivenUp,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+)
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    GenerationReset,
+    HeartbeatFailed,
+    JoinFailed,
+    JoinReported,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    SyncFailed,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.identity.actors import place_name
+from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
+
+OF_A_MEMBER = (
+    JoinStarted, JoinRequested, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, SyncFailed, HeartbeatFailed,
+    GenerationReset, AssignmentComputed, LeaveSent, LeaveFailed, PollTimeoutExpired, Unsubscribed, PartitionsAssigned,
+    PartitionsRevoked, PartitionsLost, OwnershipGivenUp,
+)  # fmt: skip
+
+
+def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
+    """Those of `shared` that this group's story needs."""
+    if not shared:
+        return []
+    places = {name for e in own if e.speaker.role != "broker" for name in (place_name(e), e.speaker.host or "")}
+    clients = {c for e in own for name in names_in(e) if (c := streams_client(name))}
+    clients |= {c for e in shared if (c := streams_client_of(e)) is not None and _is_named_after(group, c)}
+    places |= {place_name(e) for e in shared if e.speaker.role != "broker" and streams_client_of(e) in clients}
+    foreign = _of_other_groups(group, own, shared)
+    return [e for e in shared if e.speaker.file not in foreign and _concerns(e, group, places, clients)]
+
+
+def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) -> set[str]:
+    """Files of processes that, by their settings, are members of other groups; those of this one do not speak there."""
+    groups: dict[str, set[str]] = defaultdict(set)
+    for event in shared:
+        if isinstance(event, SettingsReported) and (named := _group_in(event)):
+            groups[event.speaker.file].add(named)
+    return {file for file, named in groups.items() if group not in named} - {e.speaker.file for e in own}
+
+
+def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
+    """The same shared events; what a client says of its membership without naming the group belongs to its group.
+
+    librdkafka names the group when it asks and only itself when it is answered.
+    """
+    known: set[tuple[str, str | None]] = {
+        (place_name(e), e.speaker.client_id) for e in own if e.speaker.client_id and e.speaker.role == "other"
+    }
+    return [replace(e, group=group) if _is_of(known, e) else e for e in shared] if known else list(shared)
+
+
+def _is_of(known: set[tuple[str, str | None]], event: Event) -> bool:
+    return isinstance(event, OF_A_MEMBER) and (place_name(event), event.speaker.client_id) in known
+
+
+def _is_named_after(group: str, client: str) -> bool:
+    """A Streams client without client.id is called `{application.id}-{uuid}`, and the application id is the group."""
+    return client == f"{group}-{process_of_streams_client(client)}"
+
+
+def names_in(event: Event) -> Iterator[str]:
+    """The ids in a line that may name a Streams client: its speaker's, and those of the members it tells of."""
+    told = (event.speaker.client_id, getattr(event, "member", None), *getattr(event, "members", ()))
+    return (name for name in told if isinstance(name, str))
+
+
+def streams_client_of(event: Event) -> str | None:
+    """The Streams client whose thread or consumer speaks."""
+    return streams_client(event.speaker.thread or "") or streams_client(event.speaker.client_id or "")
+
+
+def _concerns(event: Event, group: str, places: set[str], clients: set[str]) -> bool:
+    if event.speaker.role == "broker":
+        return True
+    if place_name(event) not in places:
+        return False
+    if isinstance(event, SettingsReported):
+        return _group_in(event) in (None, group)
+    client = streams_client_of(event)
+    return client is None or not clients or client in clients
+
+
+def _group_in(event: SettingsReported) -> str | None:
+    settings = dict(event.settings)
+    named = settings.get("group.id") or settings.get("application.id")
+    return None if named in (None, "", "null") else named

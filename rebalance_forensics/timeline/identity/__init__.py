@@ -1,0 +1,1 @@
+"""Who speaks: participants, processes, threads, ids that change."""

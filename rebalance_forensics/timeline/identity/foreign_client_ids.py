@@ -1,0 +1,71 @@
+"""Members that have a client id in common with a log at hand, and are not whose log it is.
+
+Before 2.7 no client logs its member id, and by default every process has the same client id. Whoever is told of a
+rebalance in answer to a heartbeat is still a member: the coordinator began that rebalance to remove somebody else.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import PendingMemberRemoved
+from rebalance_forensics.events.rebalancing import (
+    GenerationReset,
+    HeartbeatFailed,
+    JoinFailed,
+    JoinStarted,
+)
+from rebalance_forensics.timeline.identity.actors import Actor, Cast
+from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
+from rebalance_forensics.timeline.identity.namesakes import moves
+
+HEARTBEAT_MS = 5_000
+"""The next heartbeat is answered with REBALANCE_IN_PROGRESS within this (heartbeat.interval.ms is 3 s by default)."""
+_HEARD = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
+
+Word = tuple[int, bool]
+"""When an actor heard from the coordinator, and whether that was of a rebalance."""
+
+
+def strangers(cast: Cast, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+    """Client ids and member ids that none of the logs with this client id can belong to."""
+    words: dict[Actor, list[Word]] | None = None
+    for at, member in _removed(events):
+        client = name_in_member_id(member)
+        if client is not None and streams_client(client) is not None:
+            continue  # a stream thread's client id begins with its process's own id: nobody else has it
+        logged = [a for a in cast.called(client) if a.has_log] if client and cast.known_by(member) is None else []
+        if client and logged:
+            words = _words(cast, events) if words is None else words
+            if all(_is_still_in(words.get(actor, []), at) for actor in logged):
+                yield client, member
+
+
+def _removed(events: Sequence[Event]) -> Iterator[tuple[int, str]]:
+    for event in events:
+        pending = isinstance(event, PendingMemberRemoved)  # was never in, so no rebalance removed it
+        if event.at is not None and event.speaker.role == "broker" and not pending:
+            yield from ((event.at, member) for came, member in moves(event) if not came)
+
+
+def _words(cast: Cast, events: Sequence[Event]) -> dict[Actor, list[Word]]:
+    found: dict[Actor, list[Word]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, _HEARD) and event.at is not None and (actor := cast.of_speaker(event)) is not None:
+            told = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
+            found[actor].append((event.at, told))
+    # in the order of their log: a client often joins in the millisecond in which it hears of the rebalance
+    return {actor: sorted(words, key=_when) for actor, words in found.items()}
+
+
+def _when(word: Word) -> int:
+    return word[0]
+
+
+def _is_still_in(words: list[Word], at: int) -> bool:
+    """Whether the first it hears after that time is that the group rebalances."""
+    place = bisect_right(words, at, key=_when)
+    return place < len(words) and words[place][1] and words[place][0] - at <= HEARTBEAT_MS

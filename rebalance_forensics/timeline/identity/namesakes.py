@@ -1,0 +1,170 @@
+"""Members that share a client id: Kafka's default (`consumer-{group}-1`) is the same in every process.
+
+From the coordinator's lines alone, or where some of them have no log, only their member ids tell them apart;
+a new id takes the place of the namesake that has been away longest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import (
+    MemberFailed,
+    MemberIdIssued,
+    MemberJoined,
+    MemberLeft,
+    MemberLoaded,
+    PendingMemberRemoved,
+)
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    AssignmentReceived,
+    GenerationStabilized,
+    GroupEmptied,
+    JoinSucceeded,
+    RebalanceStarted,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
+
+GONE = ("member-left", "heartbeat-expired", "sync-expired")
+CAME = ("member-added", "member-rejoined", "leader-rejoined")
+SHORTEST_SESSION_MS = 6_000
+"""group.min.session.timeout.ms: a barrier that opens sooner has lost nobody without a word."""
+_HEARD = frozenset({
+    MemberIdIssued, MemberLoaded, MemberJoined, MemberLeft, MemberFailed, PendingMemberRemoved, RebalanceStarted,
+    AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
+})  # fmt: skip
+_BY_ITSELF = frozenset({JoinSucceeded, SyncSucceeded})
+"""A member with a log was in before the coordinator first names it: its seat is not that of one that went since."""
+
+
+class _Seats:
+    """The members of one client id: each seat is one process, with the member ids it had one after another."""
+
+    def __init__(self) -> None:
+        self.ids: list[list[str]] = []
+        self.of: dict[str, int] = {}
+        self.taken: dict[str, None] = {}
+        self.free: deque[int] = deque()
+        self.shared = False
+        self.uncounted = False
+
+    def come(self, member: str) -> None:
+        if member in self.taken:
+            return
+        self.taken[member] = None
+        if member in self.of:
+            if self.of[member] in self.free:
+                self.free.remove(self.of[member])
+            return
+        if not self.free:
+            self.free.append(len(self.ids))
+            self.ids.append([])
+        seat = self.free.popleft()
+        self.ids[seat].append(member)
+        self.of[member] = seat
+
+    def go(self, member: str) -> None:
+        if member in self.taken:
+            del self.taken[member]
+            self.free.append(self.of[member])
+
+
+class _Table:
+    """The seats of all client ids."""
+
+    def __init__(self) -> None:
+        self.by_client: dict[str, _Seats] = defaultdict(_Seats)
+        self.present = 0
+        self.opened_at: int | None = None
+        self._doubled: dict[str, None] = {}
+
+    def move(self, member: str, *, came: bool) -> None:
+        """Seat a member or let it go; one whose id names no client, or a thread, has none."""
+        client = name_in_member_id(member)
+        if client is None or streams_client(client) is not None:
+            return
+        seats = self.by_client[client]
+        before = len(seats.taken)
+        (seats.come if came else seats.go)(member)
+        self.present += len(seats.taken) - before
+        if len(seats.taken) > 1:
+            self._doubled[client] = None
+        else:
+            self._doubled.pop(client, None)
+
+    def members(self) -> list[str]:
+        """Everybody who has a seat."""
+        return [member for seats in self.by_client.values() for member in seats.taken] if self.present else []
+
+    def stabilized(self, event: GenerationStabilized) -> None:
+        """All that have a seat are in: before 2.7 no line counts, but the barrier waits for the dead."""
+        if event.member_count == self.present:
+            self.at_once()
+        soon = self.opened_at is not None and (event.at or 0) - self.opened_at < SHORTEST_SESSION_MS
+        if event.member_count is None and soon:
+            for client in self._doubled:
+                self.by_client[client].uncounted = True
+
+    def at_once(self) -> None:
+        """The join barrier opens only for members that are alive: two of one client id are two processes."""
+        for client in self._doubled:
+            self.by_client[client].shared = True
+
+
+def seats(events: Iterable[Event], only_log: Callable[[str], bool]) -> list[tuple[str, Sequence[str]]]:
+    """Client ids that several members of one generation had at once: for each seat, its member ids.
+
+    Where one log alone has a client id, whatever no line counts is taken for its own.
+    """
+    table = _Table()
+    spoken = list(events)
+    counted = any(isinstance(e, GenerationStabilized) for e in spoken)
+    for event in spoken:
+        if type(event) in _HEARD or (counted and type(event) in _BY_ITSELF):
+            _hear(table, event)
+    found = table.by_client.items()
+    shared = [(c, s) for c, s in found if s.shared or (s.uncounted and not only_log(c))]
+    return [(client, ids) for client, s in shared for ids in s.ids]
+
+
+def _hear(table: _Table, event: Event) -> None:
+    if isinstance(event, GroupEmptied):
+        for member in table.members():
+            table.move(member, came=False)
+    if isinstance(event, RebalanceStarted):
+        table.opened_at = event.at
+    for came, member in moves(event):
+        table.move(member, came=came)
+    if isinstance(event, AssignmentComputed):
+        told = {member for member, _ in event.assignment}
+        for member in table.members():
+            if member not in told:
+                table.move(member, came=False)
+        for member in sorted(told):
+            table.move(member, came=True)
+        table.at_once()
+    elif isinstance(event, GenerationStabilized):
+        table.stabilized(event)
+
+
+def moves(event: Event) -> Iterator[tuple[bool, str]]:
+    """The member ids that came or were in by this line, and those that went."""
+    match event:
+        case MemberIdIssued(member=m) | MemberLoaded(member=m):
+            yield True, m
+        case (
+            MemberJoined(member=m) | AssignmentReceived(leader=m) | JoinSucceeded(member=m) | SyncSucceeded(member=m)
+        ) if m is not None:
+            yield True, m
+        case MemberLeft(member=m) if m is not None:
+            yield False, m
+        case PendingMemberRemoved(member=m):
+            yield False, m
+        case MemberFailed(members=ids):
+            yield from ((False, m) for m in ids)
+        case RebalanceStarted(members=ids, trigger=trigger) if trigger in GONE or trigger in CAME:
+            yield from ((trigger in CAME, m) for m in ids)

@@ -1,0 +1,141 @@
+"""Several processes on one host, each with a log of its own: every one is a place by itself.
+
+Lines that name nobody belong to whoever lives where they were written. On a machine that runs three Streams instances
+that is a file, not the host; on one whose process writes two files it is the host. Ids tell the two apart: files that
+were written at the same time and have no member in common are of different processes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.group_attribution import streams_client_of
+from rebalance_forensics.timeline.identity.actors import own_member_id
+from rebalance_forensics.timeline.identity.merged_logs import by_instance
+
+_ENDING = re.compile(
+    r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[-_T.]\d+)*|\.(?:log|out|txt|json|jsonl|gz|zst|xz|bz2|lz4|\d+))+\Z", re.IGNORECASE
+)
+"""What a log's name ends in, dates and numbers of a rotation included."""
+
+
+@dataclass(slots=True)
+class _Log:
+    """One file of a host: who speaks in it, and when."""
+
+    file: str
+    ids: set[str] = field(default_factory=set)
+    clients: set[str] = field(default_factory=set)
+    first: int | None = None
+    last: int | None = None
+
+    def hear(self, event: Event) -> None:
+        """Take in who says a line of the group, and when."""
+        ids = {own_member_id(event), streams_client_of(event)} - {None}
+        self.ids |= {name for name in ids if name is not None}
+        if event.speaker.client_id:
+            self.clients.add(event.speaker.client_id)
+        if event.at is not None:
+            self.first = event.at if self.first is None else min(self.first, event.at)
+            self.last = event.at if self.last is None else max(self.last, event.at)
+
+    def shares(self, other: _Log) -> bool:
+        """Whether the same member speaks in both."""
+        if self.ids and other.ids:
+            return not self.ids.isdisjoint(other.ids)
+        return not self.clients.isdisjoint(other.clients)
+
+    def beside(self, other: _Log) -> bool:
+        """Whether both were written at the same time, by different processes."""
+        if self.first is None or self.last is None or other.first is None or other.last is None:
+            return False
+        if not (self.ids and other.ids) and not (self.clients and other.clients):
+            return False  # nothing tells who wrote them
+        return max(self.first, other.first) < min(self.last, other.last) and not self.shares(other)
+
+    def follows(self, other: _Log) -> bool:
+        """Whether both are pieces of one log that was rotated."""
+        return _stem(self.file) == _stem(other.file) and not self.beside(other)
+
+
+def apart(mine: Sequence[Event], beside: Sequence[Event]) -> tuple[list[Event], list[Event]]:
+    """A group's lines and those around them, with a place of its own for each process of a host that has several."""
+    mine, beside = by_instance(mine, beside)
+    places = _places(mine)
+    if not places:
+        return list(mine), list(beside)
+    by_stem = {(host, _stem(file)): place for (host, file), place in places.items()}
+    for speaker in (event.speaker for event in beside):
+        if (place := by_stem.get((speaker.host, _stem(speaker.file)))) is not None:
+            places.setdefault((speaker.host, speaker.file), place)
+    return [_placed(event, places) for event in mine], [_placed(event, places) for event in beside]
+
+
+def _placed(event: Event, places: dict[tuple[str | None, str], str]) -> Event:
+    speaker = event.speaker
+    if speaker.role == "broker" or speaker.place is not None:
+        return event
+    place = places.get((speaker.host, speaker.file))
+    return event if place is None else replace(event, speaker=replace(speaker, place=place))
+
+
+def _places(mine: Sequence[Event]) -> dict[tuple[str | None, str], str]:
+    """What to call the process behind each file, for hosts with several."""
+    files: dict[str, set[str]] = defaultdict(set)
+    for event in mine:
+        if event.speaker.role != "broker" and event.speaker.host is not None:
+            files[event.speaker.host].add(event.speaker.file)
+    crowded = {host for host, here in files.items() if len(here) > 1}
+    if not crowded:
+        return {}
+    logs: dict[str, dict[str, _Log]] = {host: {file: _Log(file) for file in sorted(files[host])} for host in crowded}
+    for event in mine:
+        if event.speaker.host in crowded and event.speaker.role != "broker":
+            logs[event.speaker.host][event.speaker.file].hear(event)
+    named = [
+        (host, name, process)
+        for host, told in sorted(logs.items())
+        for name, process in _named(_processes([*told.values()])).items()
+    ]
+    taken = Counter([*files, *(name for _, name, _ in named)])
+    return {
+        (host, log.file): name if taken[name] == 1 else f"{host}/{name}"
+        for host, name, process in named
+        for log in process
+    }
+
+
+def _processes(logs: Sequence[_Log]) -> list[list[_Log]]:
+    """The files of each process."""
+    if not any(one.beside(other) for one in logs for other in logs):
+        return []
+    found: list[list[_Log]] = []
+    for log in sorted((log for log in logs if log.first is not None), key=lambda log: (log.first or 0, log.file)):
+        process = _first(found, log.shares) or _first(found, log.follows)
+        if process is None:
+            found.append([log])
+        else:
+            process.append(log)
+    return found
+
+
+def _first(processes: Sequence[list[_Log]], fits: Callable[[_Log], bool]) -> list[_Log] | None:
+    return next((process for process in processes if any(map(fits, process))), None)
+
+
+def _named(processes: Sequence[list[_Log]]) -> dict[str, list[_Log]]:
+    """Each process by the part of its path that tells it from the others, from the end."""
+    paths = [process[0].file.replace("!/", "/").split("/") for process in processes]
+    for depth in range(1, min(map(len, paths), default=0) + 1):
+        names = [_stem(path[-depth]) for path in paths]
+        if len(set(names)) == len(names):
+            return dict(zip(names, processes, strict=True))
+    return {process[0].file: process for process in processes}
+
+
+def _stem(path: str) -> str:
+    return _ENDING.sub("", path)

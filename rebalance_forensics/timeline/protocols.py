@@ -1,0 +1,112 @@
+"""What kind of group it is and which protocol it speaks, from who speaks and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import RegistryLeaderElected, WorkerAssigned
+from rebalance_forensics.events.epochs import (
+    GroupConverted,
+    GroupEpochBumped,
+    GroupHeartbeatFailed,
+    MemberReconciled,
+    MemberTransitioned,
+    TargetAssignmentComputed,
+)
+from rebalance_forensics.events.membership import MemberJoined
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSucceeded, RebalanceStarted, SyncSucceeded
+from rebalance_forensics.timeline.identity.names import streams_client
+from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
+
+_EAGER = ("range", "roundrobin", "sticky", "RangeAssignor", "RoundRobinAssignor", "StickyAssignor", "eager", "default")
+_COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", "compatible")
+
+
+def kind_of(events: Sequence[Event]) -> GroupKind:
+    """Consumer group, Streams application, Connect cluster, Schema Registry or share group."""
+    roles = {event.speaker.role for event in events}
+    if any(isinstance(event, RegistryLeaderElected) for event in events) or "schema-registry" in roles:
+        return "schema-registry"
+    if "connect" in roles or any(isinstance(event, WorkerAssigned) for event in events):
+        return "connect"
+    if any(_is_streams(event) for event in events):
+        return "streams"
+    if "share" in roles or any(getattr(event, "protocol", None) == "share" for event in events):
+        return "share"
+    if any(_is_worker_id(m) for event in events if isinstance(event, RebalanceStarted) for m in event.members):
+        return "connect"
+    return "consumer" if events else "unknown"
+
+
+def _is_worker_id(member: str) -> bool:
+    return member.startswith("connect-") and not member.startswith("connect-consumer")
+
+
+def _is_streams(event: Event) -> bool:
+    if event.speaker.client_id and streams_client(event.speaker.client_id):
+        return True
+    if getattr(event, "protocol", None) in ("stream", "streams"):
+        return True
+    members = [getattr(event, "member", None), *getattr(event, "members", ())]
+    return any(isinstance(m, str) and "-StreamThread-" in m for m in members)
+
+
+def protocol_of(event: Event) -> Protocol | None:
+    """The protocol that a line belongs to, where it tells."""
+    match event:
+        case MemberJoined(protocol="share"):
+            return "share"
+        case MemberJoined(protocol="streams"):
+            return "streams"
+        case MemberJoined(protocol="consumer") | MemberTransitioned() | MemberReconciled() | GroupHeartbeatFailed():
+            return "consumer"
+        case GroupEpochBumped(topology_epoch=epoch) if epoch is not None:
+            return "streams"
+        case GroupEpochBumped() | TargetAssignmentComputed():
+            return "consumer"
+        case GenerationStabilized() | RebalanceStarted() | JoinSucceeded() | SyncSucceeded():
+            return "classic"
+        case GroupConverted(after=after) if after in ("classic", "consumer", "streams", "share"):
+            return cast("Protocol", after)
+    return None
+
+
+def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm, ...]:
+    """The protocols the group spoke, in order; a migration makes two terms."""
+    terms: list[ProtocolTerm] = []
+    mixed = any(isinstance(e, GroupConverted) for e in events)
+    for event in events:
+        protocol = protocol_of(event)
+        if protocol == "consumer" and kind in ("share", "streams"):
+            protocol = kind
+        if protocol is None or (terms and terms[-1].protocol == protocol):
+            continue
+        if terms and not mixed and protocol == "classic":
+            continue
+        if terms:
+            terms[-1] = ProtocolTerm(protocol=terms[-1].protocol, started_at=terms[-1].started_at, ended_at=event.at)
+        terms.append(ProtocolTerm(protocol=protocol, started_at=event.at, ended_at=None))
+        if len(terms) > 20:
+            break
+    return tuple(terms)
+
+
+def rebalance_mode_of(events: Sequence[Event], kind: GroupKind, protocol: Protocol) -> RebalanceMode:
+    """Eager, cooperative or server-side; unknown when no line names an assignor."""
+    if protocol in ("consumer", "streams", "share"):
+        return "server-side"
+    if kind == "streams":
+        return "cooperative"
+    named = [p for e in events if isinstance(e, JoinSucceeded | SyncSucceeded) and (p := e.protocol)]
+    for event in reversed(events):
+        if isinstance(event, SettingsReported):
+            assignors = dict(event.settings).get("partition.assignment.strategy", "")
+            if assignors and not named:
+                named.append(assignors.strip("[]").split(",")[0].replace("class ", "").rsplit(".", 1)[-1])
+    last = named[-1] if named else None
+    if last in _COOPERATIVE:
+        return "cooperative"
+    return "eager" if last in _EAGER else "unknown"

@@ -1,0 +1,1 @@
+"""Membership, generations, epochs, rebalances: a group's lines replayed from the oldest on."""

@@ -1,0 +1,80 @@
+"""Departures and arrivals while a group's events are replayed: later lines may still say more of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start
+from rebalance_forensics.timeline.identity.actors import Actor
+
+
+@dataclass(slots=True, eq=False)
+class DepartureDraft:
+    """A departure as far as it is known."""
+
+    actor: Actor
+    member: str | None
+    at: int
+    why: DepartureWhy = "left"
+    events: list[Event] = field(default_factory=list)
+    returned: ArrivalDraft | None = None
+    reason: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ArrivalDraft:
+    """An arrival as far as it is known."""
+
+    actor: Actor
+    member: str | None
+    at: int
+    events: list[Event] = field(default_factory=list)
+    first: bool = True
+    after: DepartureDraft | None = None
+    start: Start | None = None
+    while_empty: bool = False
+
+
+def finished(
+    departures: Iterable[DepartureDraft], arrivals: Iterable[ArrivalDraft]
+) -> tuple[tuple[Departure, ...], tuple[Arrival, ...]]:
+    """The facts that the drafts became, by time, with their ids; whoever knows of the other still does."""
+    left = sorted(departures, key=lambda d: d.at)
+    names = {draft: f"departure-{number}" for number, draft in enumerate(left, 1)}
+    came = {
+        draft: _arrival(draft, f"arrival-{number}", names)
+        for number, draft in enumerate(sorted(arrivals, key=lambda a: a.at), 1)
+    }
+    # Who asked to come back and gave up before the group had it stands in no list, but the absence knows of it.
+    gave_up = {d.returned: f"{names[d]}-returned" for d in left if d.returned is not None and d.returned not in came}
+    back = came | {draft: _arrival(draft, name, names) for draft, name in gave_up.items()}
+    return tuple(_departure(draft, names[draft], back) for draft in left), tuple(came.values())
+
+
+def _arrival(draft: ArrivalDraft, name: str, departures: dict[DepartureDraft, str]) -> Arrival:
+    return Arrival(
+        actor=draft.actor,
+        member=draft.member,
+        at=draft.at,
+        events=tuple(draft.events),
+        first=draft.first,
+        after=departures.get(draft.after) if draft.after is not None else None,
+        start=draft.start,
+        while_empty=draft.while_empty,
+        id=name,
+    )
+
+
+def _departure(draft: DepartureDraft, name: str, arrivals: dict[ArrivalDraft, Arrival]) -> Departure:
+    return Departure(
+        actor=draft.actor,
+        member=draft.member,
+        at=draft.at,
+        why=draft.why,
+        events=tuple(draft.events),
+        returned=arrivals[draft.returned] if draft.returned is not None else None,
+        reason=draft.reason,
+        id=name,
+    )

@@ -1,0 +1,155 @@
+"""Rebalances that an earlier one asked for: cooperative hand-over, probing, version probing, Connect's delay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import DelayedRebalance, WorkerAssigned
+from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.streams import FollowUpRequested, FollowUpScheduled, FollowUpTriggered, VersionProbed
+from rebalance_forensics.timeline.clocks.group_clock import TimedLines
+from rebalance_forensics.timeline.event_index import merged, time_of
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.model import RebalanceMode
+from rebalance_forensics.timeline.time_index import InTime
+
+NEAR_MS = 3_000
+RECENT_MS = 60_000
+AT_ONCE_MS = 1_000
+STOPS_WORK_MS = 15_000
+"""task.shutdown.graceful.timeout.ms is 5 s; connectors are stopped before the tasks."""
+REJOINS = ("member-rejoined", "leader-rejoined")
+
+
+def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: RebalanceMode) -> tuple[Rebalance, ...]:
+    """The same rebalances, each with the kind of follow-up that it is, if any."""
+    said = merged(lines.own.telling(*TELLING), lines.around.telling(*TELLING))
+    told: InTime[Event] = InTime((e for e in said if e.at is not None), time_of)
+    assigned = InTime((e for e in told if isinstance(e, WorkerAssigned)), time_of)
+    found = []
+    previous: Rebalance | None = None
+    for rebalance in rebalances:
+        found.append(replace(rebalance, followup=_followup(told, assigned, previous, rebalance, mode)))
+        previous = rebalance
+    return tuple(found)
+
+
+def _followup(
+    told: InTime[Event],
+    assigned: InTime[WorkerAssigned],
+    previous: Rebalance | None,
+    rebalance: Rebalance,
+    mode: RebalanceMode,
+) -> str | None:
+    if rebalance.followup is not None or (previous is None and _opened_before(told, rebalance)):
+        return rebalance.followup
+    since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
+    kind = _kind(told, assigned, min(since, rebalance.started_at - 50), rebalance.started_at + 100)
+    if kind is None and previous is not None and mode != "eager":
+        return _hand_over(assigned, previous, rebalance)
+    return kind
+
+
+def _opened_before(told: InTime[Event], rebalance: Rebalance) -> bool:
+    """Whether the coordinator's log begins after it was opened, so that what is told near it asks for the next."""
+    if any(isinstance(e, RebalanceStarted) for e in rebalance.events):
+        return False
+    later = told.between(rebalance.started_at, rebalance.started_at + RECENT_MS)
+    return any(isinstance(e, RebalanceStarted) for e in later)
+
+
+def _hand_over(assigned: InTime[WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
+    """What was revoked is handed over; of Connect, workers' logs show whether anything was."""
+    given = assigned.between(rebalance.started_at - STOPS_WORK_MS, rebalance.started_at + AT_ONCE_MS)
+    given = [e for e in given if e.generation == previous.generation]
+    return _after_revocation(given, rebalance) if given else _wordless_hand_over(previous, rebalance)
+
+
+def _wordless_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None:
+    """A member rejoins a Stable group as soon as it has its assignment: before 3.2 no coordinator says what for."""
+    opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
+    wordless = bool(opened) and all(
+        e.trigger in REJOINS and e.client_reason in (None, "", "not provided") and e.state in (None, "Stable")
+        for e in opened
+    )
+    at_once = previous.completed_at is not None and 0 <= rebalance.started_at - previous.completed_at <= AT_ONCE_MS
+    return "cooperative" if wordless and at_once else None
+
+
+def _after_revocation(given: Sequence[Event], rebalance: Rebalance) -> str | None:
+    """A Connect worker whose assignment revokes work stops it and rejoins without a word (KIP-415)."""
+    opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
+    if any(e.trigger not in REJOINS for e in opened):
+        return None
+    revoked = any(isinstance(e, WorkerAssigned) and (e.revoked_connectors or e.revoked_tasks) for e in given)
+    return "cooperative" if revoked else None
+
+
+TELLING = (
+    JoinRequested,
+    RebalanceStarted,
+    FollowUpTriggered,
+    FollowUpScheduled,
+    FollowUpRequested,
+    VersionProbed,
+    WorkerAssigned,
+    DelayedRebalance,
+)
+
+
+def _kind(told: InTime[Event], assigned: InTime[WorkerAssigned], since: int, until: int) -> str | None:
+    """The follow-up that began between `since` and `until`."""
+    now = told.between(since - 50, until + 50)
+    before = told.between(since - RECENT_MS, until)
+    for event in now:
+        match event:
+            case FollowUpTriggered(scheduled_at=at):
+                return "probing" if at else _immediate(before)
+            case JoinRequested(why="followup", followup_at=at):
+                return "probing" if at else _immediate(before)
+            case JoinRequested(why="revoke-partitions"):
+                return "cooperative"
+            case JoinRequested(why="shutdown-requested"):
+                return "shutdown"
+            case RebalanceStarted(client_reason=reason) if reason:
+                kind = _in_reason(reason, before)
+                if kind is not None:
+                    return kind
+            case DelayedRebalance(phase="reached" | "expired"):
+                return "connect-delayed"
+    return _connect_delay(assigned.between(since - RECENT_MS, until), until)
+
+
+def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
+    text = reason.lower()
+    if "need to revoke partitions" in text:
+        return "cooperative"
+    if "followup rebalance" in text:
+        number = text.rsplit(" ", 1)[-1].rstrip(".")
+        return _immediate(before) if number in ("0", "1970") else "probing"
+    if "probing rebalance" in text:
+        return _immediate(before, otherwise="probing")
+    if "shutdown requested" in text:
+        return "shutdown"
+    return None
+
+
+def _immediate(before: Sequence[Event], otherwise: str = "cooperative") -> str:
+    """What an immediate follow-up is for: the last schedule that was told says it."""
+    for event in reversed(before):
+        if isinstance(event, FollowUpScheduled) and event.kind is not None:
+            return {"immediate": "cooperative"}.get(event.kind, event.kind)
+        if isinstance(event, VersionProbed) and not event.by_leader:
+            return "version-probing"
+    return otherwise
+
+
+def _connect_delay(before: Sequence[WorkerAssigned], until: int) -> str | None:
+    for event in before:
+        if not event.delay_ms or event.at is None:
+            continue
+        if abs(event.at + event.delay_ms - until) <= NEAR_MS:
+            return "connect-delayed"
+    return None

@@ -1,0 +1,321 @@
+"""Generations of a classic group: when each began, who was in it, who led, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerAssigned
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    AssignmentNotStored,
+    AssignmentReceived,
+    GenerationStabilized,
+    GroupEmptied,
+    JoinFailed,
+    JoinStarted,
+    JoinSucceeded,
+    RebalanceStarted,
+    SyncFailed,
+    SyncSucceeded,
+)
+from rebalance_forensics.events.streams import StreamsParticipants
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.identity.actors import Actor, Cast, unnamed
+from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
+from rebalance_forensics.timeline.model import Generation, Member, Outcome
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """All that was said about one generation."""
+
+    number: int
+    prepared: list[RebalanceStarted] = field(default_factory=list)
+    stabilized: GenerationStabilized | None = None
+    received: AssignmentReceived | None = None
+    computed: AssignmentComputed | None = None
+    emptied: GroupEmptied | None = None
+    not_stored: AssignmentNotStored | None = None
+    joined: dict[str, Actor] = field(default_factory=dict)
+    join_starts: dict[Actor, int] = field(default_factory=dict)
+    join_times: list[int] = field(default_factory=list)
+    sync_times: list[int] = field(default_factory=list)
+    answered: list[Event] = field(default_factory=list)
+    failures: list[Event] = field(default_factory=list)
+    live: tuple[str, ...] = ()
+    leader: str | None = None
+
+    def started_at(self) -> int | None:
+        """When the join phase opened, as the coordinator or else the first member tells."""
+        if self.prepared:
+            return min(p.at for p in self.prepared if p.at is not None)
+        return min(self.join_starts.values(), default=None)
+
+    def stabilized_at(self) -> int | None:
+        """When the generation was created."""
+        if self.stabilized is not None:
+            return self.stabilized.at
+        return min(self.join_times, default=None)
+
+    def completed_at(self) -> int | None:
+        """When the assignment arrived."""
+        if self.received is not None:
+            return self.received.at
+        return min(self.sync_times, default=None)
+
+    def first_at(self) -> int:
+        """Its first known instant."""
+        known = [
+            self.started_at(),
+            self.stabilized_at(),
+            self.completed_at(),
+            self.emptied.at if self.emptied else None,
+        ]
+        return min((t for t in known if t is not None), default=0)
+
+
+class Generations:
+    """Collects slots while a group's events pass by in time order."""
+
+    def __init__(self, cast: Cast) -> None:
+        self.cast = cast
+        self.slots: list[Slot] = []
+        self.unfinished: list[RebalanceStarted] = []
+        self._by_number: dict[int, Slot] = {}
+        self._joining: dict[Actor, int] = {}
+        self._failures: list[Event] = []
+        self._highest = 0
+        self._last_joined: dict[str | None, tuple[Slot, str | None]] = {}
+
+    def hear(self, event: Event, live: Collection[str]) -> None:
+        """Take in one event; `live` are the member ids that are in at this moment."""
+        match event:
+            case RebalanceStarted():
+                self._prepared(event)
+            case GenerationStabilized():
+                slot = self._slot(event.generation, event)
+                slot.stabilized = slot.stabilized or event
+                slot.live = _latest(live, slot.stabilized.member_count)
+                self._reached(slot)
+            case AssignmentReceived():
+                slot = self._slot(event.generation, event)
+                slot.received = slot.received or event
+                slot.leader = event.leader or slot.leader
+            case AssignmentComputed(generation=n) if n is not None:
+                slot = self._slot(n, event)
+                slot.computed = slot.computed or event
+                self._led_by_speaker(slot, event)
+            case GroupEmptied(generation=n) if n is not None:
+                self._slot(n, event).emptied = event
+                self.unfinished.clear()
+            case AssignmentNotStored(generation=n) if n is not None:
+                self._slot(n, event).not_stored = event
+            case StreamsParticipants():
+                self._led_by_thread(event)
+            case _:
+                self._client_said(event, live)
+
+    def _led_by_thread(self, event: StreamsParticipants) -> None:
+        """Only a leader lists the participants: the thread that logs them leads the generation it joined last."""
+        thread = streams_thread(event.speaker.thread or "")
+        slot, member = self._last_joined.get(thread, (None, None))
+        if slot is not None and thread is not None:
+            slot.leader = slot.leader or member
+
+    def _client_said(self, event: Event, live: Collection[str]) -> None:
+        actor = self.cast.of_speaker(event)
+        if actor is None or event.at is None:
+            return
+        match event:
+            case JoinStarted():
+                self._joining[actor] = event.at
+            case JoinSucceeded():
+                slot = self._slot(event.generation, event)
+                slot.joined[event.member or unnamed(actor, event.speaker.client_id)] = actor
+                self._last_joined[streams_thread(event.member or "")] = slot, event.member
+                slot.answered.append(event)
+                (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
+                if actor in self._joining:
+                    slot.join_starts[actor] = self._joining.pop(actor)
+                if slot.stabilized is None:
+                    slot.live = tuple(live)
+                self._reached(slot)
+            case SyncSucceeded():
+                slot = self._slot(event.generation, event)
+                slot.joined.setdefault(event.member or unnamed(actor, event.speaker.client_id), actor)
+                self._last_joined[streams_thread(event.member or "")] = slot, event.member
+                slot.sync_times.append(event.at)
+            case WorkerAssigned(generation=n, leader=leader) if n is not None:
+                self._slot(n, event).leader = leader
+            case JoinFailed() | SyncFailed():
+                self._failures.append(event)
+
+    def _led_by_speaker(self, slot: Slot, event: Event) -> None:
+        actor = self.cast.of_speaker(event)
+        if actor is not None and slot.leader is None:
+            slot.leader = next((m for m, a in slot.joined.items() if a is actor), None)
+
+    def _prepared(self, event: RebalanceStarted) -> None:
+        if event.generation == 0 and self._highest >= 1 and not self._same_birth(event):
+            self._by_number.clear()
+            self._highest = 0
+        self.unfinished.append(event)
+
+    def _same_birth(self, event: RebalanceStarted) -> bool:
+        first = self._by_number.get(1)
+        return first is not None and abs(first.first_at() - (event.at or 0)) < 60_000 and self._highest == 1
+
+    def _reached(self, slot: Slot) -> None:
+        mine = [p for p in self.unfinished if p.generation is None or p.generation < slot.number]
+        slot.prepared.extend(mine)
+        self.unfinished = [p for p in self.unfinished if p.generation is not None and p.generation >= slot.number]
+        slot.failures.extend(self._failures)
+        self._failures.clear()
+
+    def _slot(self, number: int, event: Event) -> Slot:
+        slot = self._by_number.get(number)
+        if slot is None or (number == 1 and self._highest > 1 and (event.at or 0) - slot.first_at() > 60_000):
+            if slot is not None:
+                self._by_number.clear()
+                self._highest = 0
+            slot = Slot(number)
+            self._by_number[number] = slot
+            self.slots.append(slot)
+        self._highest = max(self._highest, number)
+        return slot
+
+    def finished(self) -> list[Slot]:
+        """All slots, by time and number."""
+        return sorted(self.slots, key=lambda s: (s.first_at(), s.number))
+
+
+def _latest(live: Collection[str], count: int | None) -> tuple[str, ...]:
+    """The members that may be in a generation of so many: departures that no line tells must not pile up."""
+    if count is None or len(live) <= 2 * count:
+        return tuple(live)
+    return tuple(live)[-2 * count :] if count else tuple(live)[-1:]
+
+
+def members_of(slot: Slot, cast: Cast) -> tuple[Member, ...]:
+    """Who was in the generation: the leader's map if there is one, else what the count agrees with."""
+    ids = _member_ids(slot)
+    members = {_member(m, slot.joined.get(m) or cast.of_member(m), m) for m in ids}
+    return tuple(sorted(members | _successors(slot, members), key=lambda m: (m.client_id or "", m.member_id or "")))
+
+
+def _successors(slot: Slot, members: Collection[Member]) -> set[Member]:
+    """Clients of other names that took a static member's place: they are given its assignment in this generation."""
+    clients, instances = {m.client_id for m in members}, {m.instance_id for m in members if m.instance_id}
+    joined = (_member(m, actor, m) for m, actor in slot.joined.items()) if instances else ()
+    return {m for m in joined if m.instance_id in instances and m.client_id not in clients}
+
+
+def _member_ids(slot: Slot) -> set[str]:
+    joined, live = set(slot.joined), set(slot.live)
+    if slot.computed is not None and slot.computed.assignment:
+        return {member for member, _ in slot.computed.assignment}
+    count = slot.stabilized.member_count if slot.stabilized else None
+    if slot.emptied is not None and not joined and count is None:
+        return set()
+    named = {m for m in joined if not m.startswith("?")}
+    both = live | joined if named or not joined else _with_unnamed(live, slot)
+    for candidate in (both, live, joined):
+        if count is not None and len(candidate) == count:
+            return candidate
+    if count is not None and len(both) > count and len(joined) <= count:
+        places = {m: place for place, m in enumerate(slot.live)}
+        surplus = sorted(both - joined, key=lambda m: places.get(m, -1))
+        return joined | set(surplus[len(both) - count :])
+    return both
+
+
+def _with_unnamed(live: set[str], slot: Slot) -> set[str]:
+    """Old clients log no member id: their join counts for the live id of the same actor; who did not join is out."""
+    names = {name_in_member_id(m) for m in live}
+    live = {m for m in live if not m.startswith("?") or m in slot.joined}
+    return live | {m for m, actor in slot.joined.items() if not names & (_clients(m, actor) | actor.instance_ids)}
+
+
+def _clients(member: str, actor: Actor) -> set[str]:
+    """The client ids that a member without an id may have: of an instance only that of its own thread."""
+    return {member[1:]} if member[1:] in actor.client_ids else actor.client_ids
+
+
+def _member(member_id: str, actor: Actor | None, key: str) -> Member:
+    name = name_in_member_id(member_id)
+    instance = client = None
+    if actor is not None:
+        if name in actor.instance_ids or (name is None and len(actor.instance_ids) == 1):
+            instance = name or next(iter(actor.instance_ids))
+            client = next(iter(sorted(actor.client_ids - {instance})), None) or next(iter(actor.client_ids), None)
+        elif name in actor.client_ids or not actor.client_ids:
+            client = name
+        elif key.startswith("?") or is_bare_member_id(member_id) or name is None:
+            client = key[1:] if key[1:] in actor.client_ids else min(actor.client_ids)
+        else:
+            client = name
+    else:
+        client = name
+    host = min(actor.hosts or actor.endpoints, default=None) if actor is not None else None
+    return Member(
+        member_id=None if key.startswith("?") else member_id,
+        client_id=client,
+        instance_id=instance,
+        host=host,
+    )
+
+
+def outcome_of(slot: Slot, following: Slot | None) -> Outcome:
+    """How the generation ended up."""
+    if slot.emptied is not None and slot.stabilized is None and not slot.joined:
+        return "empty"
+    if slot.received is not None or slot.sync_times:
+        return "failed" if slot.not_stored is not None and not slot.sync_times else "stable"
+    if slot.not_stored is not None:
+        return "failed"
+    return "superseded" if following is not None else "unknown"
+
+
+def generation_of(slot: Slot, before: Generation | None, following: Slot | None, cast: Cast) -> Generation:
+    """The public picture of a slot."""
+    members = members_of(slot, cast)
+    ids = {m.member_id for m in members if m.member_id}
+    previous = {m.member_id for m in before.members if m.member_id} if before else set()
+    reasons = [p.reason for p in slot.prepared if p.reason]
+    return Generation(
+        generation=slot.number,
+        started_at=slot.started_at(),
+        completed_at=slot.completed_at(),
+        trigger=None,
+        leader=slot.leader,
+        members=members,
+        joined=tuple(sorted(ids - previous)),
+        left=tuple(sorted(previous - ids)),
+        outcome=outcome_of(slot, following),
+        reason=reasons[0] if reasons else None,
+        failures=tuple(dict.fromkeys(_failure(e) for e in slot.failures)),
+    )
+
+
+def _failure(event: Event) -> str:
+    what = "SyncGroup" if isinstance(event, SyncFailed) else "JoinGroup"
+    return f"{what} failed: {getattr(event, 'error', None) or getattr(event, 'detail', None) or 'no reason given'}"
+
+
+def rebalance_of(slot: Slot) -> Rebalance:
+    """The rebalance that led to this generation."""
+    started = slot.started_at()
+    events: list[Event] = [*slot.prepared]
+    events += [e for e in (slot.stabilized, slot.received, slot.computed) if e is not None]
+    events = events or slot.answered[:3]
+    return Rebalance(
+        generation=slot.number,
+        started_at=started if started is not None else slot.first_at(),
+        stabilized_at=slot.stabilized_at(),
+        completed_at=slot.completed_at(),
+        events=tuple(events),
+        joined_at=dict(slot.join_starts),
+        failures=tuple(slot.failures),
+    )

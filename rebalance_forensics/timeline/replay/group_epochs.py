@@ -1,0 +1,151 @@
+"""Group epochs of KIP-848, KIP-1071 and KIP-932 groups, in the shape of generations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import (
+    GroupEpochBumped,
+    MemberReconciled,
+    MemberTransitioned,
+    TargetAssignmentComputed,
+)
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.identity.actors import Actor, Cast
+from rebalance_forensics.timeline.model import Generation, Member
+from rebalance_forensics.timeline.replay.generations import Slot
+from rebalance_forensics.timeline.replay.members import Members
+
+ONE_EPOCH_MS = 60_000
+
+
+@dataclass(slots=True, eq=False)
+class EpochSlot:
+    """All that was said about one group epoch."""
+
+    epoch: int
+    bumped: Event | None = None
+    computed: Event | None = None
+    first_at: int | None = None
+    stable_times: list[int] = field(default_factory=list)
+    members: dict[str, Actor | None] = field(default_factory=dict)
+
+
+class GroupEpochs:
+    """Collects epochs while a group's events pass by in time order."""
+
+    def __init__(self, cast: Cast) -> None:
+        self.cast = cast
+        self.slots: dict[int, EpochSlot] = {}
+
+    def hear(self, event: Event, live: Members) -> None:
+        """Take in one event; `live` are the members that are in at this moment."""
+        match event:
+            case GroupEpochBumped():
+                slot = self._slot(event.epoch, event)
+                slot.bumped = slot.bumped or event
+                slot.members.update(_taken_in(live))
+            case TargetAssignmentComputed():
+                slot = self._slot(event.epoch, event)
+                slot.computed = slot.computed or event
+                slot.members.update(_taken_in(live))
+            case MemberReconciled(epoch=n, member=m) if n:
+                self._slot(n, event).members.setdefault(m, self.cast.of_member(m))
+            case MemberTransitioned(epoch=n) if n and n > 0:
+                self._transitioned(event, n, live)
+
+    def _transitioned(self, event: MemberTransitioned, epoch: int, live: Members) -> None:
+        if event.after not in ("RECONCILING", "ACKNOWLEDGING", "STABLE"):
+            return
+        slot = self._slot(epoch, event)
+        actor = self.cast.of_speaker(event)
+        if event.member:
+            slot.members.setdefault(event.member, actor)
+        if slot.bumped is None and slot.computed is None:
+            slot.members.update({m: a for m, a in live.items() if not m.startswith("?")})
+        if event.after == "STABLE" and event.at is not None:
+            slot.stable_times.append(event.at)
+
+    def _slot(self, epoch: int, event: Event) -> EpochSlot:
+        slot = self.slots.setdefault(epoch, EpochSlot(epoch))
+        if event.at is not None:
+            slot.first_at = event.at if slot.first_at is None else min(slot.first_at, event.at)
+        return slot
+
+    def takes_in(self, slot: Slot) -> bool:
+        """Whether it is an epoch that classic members of a consumer group reached: they call it a generation."""
+        epoch = self.slots.get(slot.number)
+        if epoch is None or slot.prepared or slot.stabilized or slot.received or slot.emptied:
+            return False
+        if abs(slot.first_at() - (epoch.first_at or 0)) > ONE_EPOCH_MS:
+            return False
+        epoch.members.update({m: a for m, a in slot.joined.items() if not m.startswith("?")})
+        epoch.stable_times += slot.sync_times
+        return True
+
+    def finished(self) -> list[EpochSlot]:
+        """All epochs, in order."""
+        return [self.slots[n] for n in sorted(self.slots)]
+
+
+def _taken_in(live: Members) -> dict[str, Actor]:
+    return {m: a for m, a in live.items() if not m.startswith("?") and m not in live.asking}
+
+
+def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
+    """The public picture of the epochs."""
+    found: list[Generation] = []
+    for index, slot in enumerate(slots):
+        before = {m.member_id for m in found[-1].members if m.member_id} if found else set()
+        members = tuple(
+            sorted(
+                (
+                    Member(
+                        member_id=m,
+                        client_id=min(a.client_ids, default=None) if a else None,
+                        instance_id=min(a.instance_ids, default=None) if a else None,
+                        host=min(a.hosts or a.endpoints, default=None) if a else None,
+                    )
+                    for m, a in slot.members.items()
+                ),
+                key=lambda m: (m.client_id or "", m.member_id or ""),
+            )
+        )
+        ids = {m.member_id for m in members if m.member_id}
+        last = index == len(slots) - 1
+        found.append(
+            Generation(
+                generation=slot.epoch,
+                started_at=slot.first_at,
+                completed_at=max(slot.stable_times, default=None),
+                trigger=None,
+                leader=None,
+                members=members,
+                joined=tuple(sorted(ids - before)),
+                left=tuple(sorted(before - ids)),
+                outcome="stable"
+                if slot.stable_times
+                else "empty"
+                if not members
+                else "unknown"
+                if last
+                else "superseded",
+            )
+        )
+    return found
+
+
+def rebalances_of(slots: Sequence[EpochSlot]) -> list[Rebalance]:
+    """Each bump of the epoch, as the rebalance that it is."""
+    return [
+        Rebalance(
+            generation=slot.epoch,
+            started_at=slot.first_at or 0,
+            stabilized_at=slot.computed.at if slot.computed else None,
+            completed_at=max(slot.stable_times, default=None),
+            events=tuple(e for e in (slot.bumped, slot.computed) if e is not None),
+        )
+        for slot in slots
+    ]

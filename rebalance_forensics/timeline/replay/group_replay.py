@@ -1,0 +1,83 @@
+"""A group's lines replayed from the oldest on: who came and went, and each rebalance it led to."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.streams import StreamsParticipants
+from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, StaticReturn, numbered
+from rebalance_forensics.timeline.identity.actors import Cast
+from rebalance_forensics.timeline.model import Generation
+from rebalance_forensics.timeline.replay.drafts import finished
+from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
+from rebalance_forensics.timeline.replay.group_epochs import EpochSlot, GroupEpochs, generations_of, rebalances_of
+from rebalance_forensics.timeline.replay.leaving import close_for_good
+from rebalance_forensics.timeline.replay.membership_replay import Lives
+from rebalance_forensics.timeline.replay.missed_rebalances import missed
+from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
+from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
+
+NEAR_MS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What happened to the group, oldest first."""
+
+    departures: tuple[Departure, ...]
+    arrivals: tuple[Arrival, ...]
+    returns: tuple[StaticReturn, ...]
+    rebalances: tuple[Rebalance, ...]
+    generations: tuple[Generation, ...]
+
+
+def replayed(cast: Cast, processes: Processes, events: Sequence[Event]) -> Replayed:
+    """Departures, arrivals and rebalances of a group, and the generations that it reached."""
+    lives, classic, epochs = Lives(cast, processes.starts), Generations(cast), GroupEpochs(cast)
+    told = [*missed(cast, events), *taken_over(cast, processes.starts, events)]
+    absent = deque(sorted(told, key=attrgetter("joined_at")))
+    for event in events:
+        while absent and event.at is not None and event.at >= absent[0].joined_at:
+            lives.miss(absent.popleft())
+        lives.hear(event)
+        if event.group is not None or isinstance(event, StreamsParticipants):
+            classic.hear(event, lives.live)
+            epochs.hear(event, lives.live)
+    slots = [s for s in classic.finished() if not epochs.takes_in(s)]
+    bumps = epochs.finished()
+    generations, rebalances = _generations(cast, slots, bumps), _rebalances(classic, slots, bumps, lives.rejoins)
+    for stop in closed_at_last(cast, processes.stops, events) if cast.kind == "streams" else ():
+        lives.close(stop)
+    close_for_good(lives.departures, processes.stops)
+    departures, arrivals = finished(lives.departures, lives.arrivals)
+    returns = numbered("return", sorted(lives.returns, key=attrgetter("at")))
+    return Replayed(departures, arrivals, returns, rebalances, generations)
+
+
+def _generations(cast: Cast, slots: Sequence[Slot], bumps: Sequence[EpochSlot]) -> tuple[Generation, ...]:
+    classic: list[Generation] = []
+    for index, slot in enumerate(slots):
+        following = slots[index + 1] if index + 1 < len(slots) else None
+        classic.append(generation_of(slot, classic[-1] if classic else None, following, cast))
+    began = [(slot.first_at(), generation) for slot, generation in zip(slots, classic, strict=True)]
+    began += [(slot.first_at or 0, generation) for slot, generation in zip(bumps, generations_of(bumps), strict=True)]
+    return tuple(generation for _, generation in sorted(began, key=lambda b: (b[0], b[1].generation)))
+
+
+def _rebalances(
+    classic: Generations, slots: Sequence[Slot], bumps: Sequence[EpochSlot], rejoins: Iterable[tuple[int, int]]
+) -> tuple[Rebalance, ...]:
+    found = [rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
+    found += [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in classic.unfinished]
+    found += rebalances_of(bumps)
+    again = [(out - NEAR_MS, back + NEAR_MS) for out, back in rejoins]
+    found = [replace(r, followup="rejoin") if _is_within(again, r.started_at) else r for r in found]
+    return numbered("rebalance", sorted(found, key=lambda r: (r.started_at, r.generation or 0)))
+
+
+def _is_within(spans: Iterable[tuple[int, int]], at: int) -> bool:
+    return any(begin <= at <= end for begin, end in spans)

@@ -1,0 +1,49 @@
+"""Who came unannounced: before 3.0 a coordinator names no newcomer that joins while its barrier is open.
+
+From 2.7 on it counts the members of every generation. One more than those who stayed and those who were named is
+somebody whom nobody named; a member that left shortly before is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import takewhile
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
+from rebalance_forensics.events.rebalancing import GenerationStabilized, GroupEmptied
+from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
+
+SOON_MS = 90_000
+
+
+class Headcount:
+    """The size of the last generation as its coordinator counted it."""
+
+    def __init__(self) -> None:
+        self._size: int | None = None
+        self._at = 0
+        self._names_everybody = False
+
+    def hear(self, event: Event) -> None:
+        """Learn whether newcomers are named, and how many members there were."""
+        match event:
+            case MemberIdIssued() | MemberJoined():
+                self._names_everybody = True
+            case GroupEmptied():
+                self._size, self._at = 0, event.at or 0
+            case GenerationStabilized():
+                self._size, self._at = event.member_count, event.at or 0
+
+    def back_unannounced(
+        self, event: GenerationStabilized, departures: Iterable[DepartureDraft], arrivals: Iterable[ArrivalDraft]
+    ) -> list[DepartureDraft]:
+        """The absences that a generation ended without a word; both lists come latest first."""
+        if self._size is None or event.member_count is None or self._names_everybody:
+            return []
+        recent = list(takewhile(lambda d: d.at > self._at - SOON_MS, departures))
+        gone = sum(d.at > self._at for d in recent)
+        came = sum(1 for _ in takewhile(lambda a: a.at > self._at, arrivals))
+        extra = max(event.member_count - (self._size - gone + came), 0)
+        away = [d for d in reversed(recent) if d.returned is None and not d.actor.has_log]
+        return away[:extra]

@@ -1,0 +1,74 @@
+"""Why a member left, from the words of its LeaveGroup."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import LeaveSent, Subscribed
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import DepartureWhy, Start, Stop
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.replay.drafts import DepartureDraft
+
+CLOSES_MS = 30_000
+
+
+def why_left(reason: str | None, why: str | None) -> DepartureWhy:
+    """The kind of departure that a leave reason tells; `left` when it tells nothing."""
+    text = (reason or "").lower()
+    if why == "poll-timeout" or "poll timeout" in text:
+        return "poll-timeout"
+    if why == "unsubscribed" or "unsubscribed" in text:
+        return "unsubscribed"
+    if why == "closed" or "being closed" in text:
+        return "closed"
+    if why == "removed-by-admin":
+        return "removed-by-admin"
+    return "left"
+
+
+def reason_text(event: Event) -> str | None:
+    """The reason as the line words it."""
+    for name in ("reason", "client_reason"):
+        value = getattr(event, name, None)
+        if isinstance(value, str):
+            return value
+    return None
+
+
+def close_for_good(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) -> None:
+    """Some frameworks unsubscribe just before they close: then the close is why the member left.
+
+    Its own log shows the end of the process or the start of the next; without a log it shows in everybody doing it.
+    """
+    gone = list(departures)
+    wished = [d for d in gone if d.why == "unsubscribed"]
+    unheard = {d.actor for d in wished if not d.actor.has_log}
+    everybody = len(unheard) > 1 and unheard == {d.actor for d in gone}
+    ended: dict[Actor, list[int]] = defaultdict(list)
+    for stop in stops:
+        ended[stop.actor].append(stop.at)
+    for departure in wished:
+        back = departure.returned
+        until = departure.at + CLOSES_MS if back is None else min(back.at, departure.at + CLOSES_MS)
+        stopped = any(departure.at - 1_000 <= at <= until for at in ended[departure.actor])
+        restarted = back is not None and back.start is not None and _is_process(back.start)
+        # A Streams thread unsubscribes whenever it shuts down; the application has no such wish.
+        thread = departure.actor.kind == "instance"
+        if stopped or restarted or thread or (everybody and departure.actor in unheard):
+            departure.why = "closed"
+
+
+def _is_process(start: Start) -> bool:
+    """A subscription alone may be the same process changing its mind."""
+    return any(not isinstance(e, Subscribed) for e in start.events)
+
+
+def sent_before(left: DepartureDraft | None, asked: Event | None, answer: Event) -> bool:
+    """Whether a client that closes while its JoinGroup is on the way hears the answer when it has left."""
+    if left is None or asked is None:
+        return False
+    client, sent = answer.speaker.client_id, [e for e in left.events if isinstance(e, LeaveSent)]
+    return any(time_of(asked) < time_of(e) <= time_of(answer) for e in sent if e.speaker.client_id == client)

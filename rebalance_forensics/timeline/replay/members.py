@@ -1,0 +1,60 @@
+"""The member ids that are in, in the order in which they came, with those of an actor and of a name at hand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.membership import MemberJoined
+from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.names import name_in_member_id
+
+
+class Members(dict[str, Actor]):
+    """Member id -> actor; changed by item only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of: dict[Actor, dict[str, None]] = defaultdict(dict)
+        self._named: dict[str | None, dict[str, None]] = defaultdict(dict)
+        self.asking: set[str] = set()
+        """Clients of KIP-848 that are joining by their own word, while no coordinator or assignment tells so."""
+
+    def heard(self, event: Event) -> None:
+        """Learn who asks, and who has been heard."""
+        match event:
+            case MemberTransitioned(after="JOINING", member=str(member)):
+                self.asking.add(member)
+            case MemberTransitioned(member=str(member)) | MemberJoined(member=str(member)):
+                self.asking.discard(member)
+
+    def of(self, actor: Actor | None) -> list[str]:
+        """The ids of one actor, oldest first."""
+        return list(self._of[actor]) if actor in self._of else []
+
+    def named(self, name: str) -> list[str]:
+        """The ids that begin with a client id or instance id."""
+        return list(self._named[name]) if name in self._named else []
+
+    def __setitem__(self, member: str, actor: Actor) -> None:
+        """Take a member in."""
+        before = self.get(member)
+        if before is not None and before is not actor:
+            del self._of[before][member]
+        super().__setitem__(member, actor)
+        self._of[actor][member] = None
+        self._named[name_in_member_id(member)][member] = None
+
+    def __delitem__(self, member: str) -> None:
+        """Let a member go."""
+        del self._of[self[member]][member]
+        del self._named[name_in_member_id(member)][member]
+        super().__delitem__(member)
+
+    def drop(self, member: str) -> Actor | None:
+        """Let a member go, if it is in; say whose it was."""
+        actor = self.get(member)
+        if actor is not None:
+            del self[member]
+        return actor

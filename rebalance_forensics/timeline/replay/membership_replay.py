@@ -1,0 +1,384 @@
+"""Members come and go: departures and arrivals, fused from the coordinator's and the clients' words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice, takewhile
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
+from rebalance_forensics.events.membership import (
+    InstanceFenced,
+    LeaveSent,
+    MemberFailed,
+    MemberIdIssued,
+    MemberJoined,
+    MemberLeft,
+    PendingMemberRemoved,
+    PollTimeoutExpired,
+    StaticMemberReplaced,
+    Unsubscribed,
+)
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    GenerationReset,
+    GenerationStabilized,
+    GroupEmptied,
+    HeartbeatFailed,
+    JoinFailed,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    RebalanceStarted,
+    SyncFailed,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.identity.actors import Actor, Cast, unnamed
+from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.replay.drafts import DepartureDraft
+from rebalance_forensics.timeline.replay.headcount import Headcount
+from rebalance_forensics.timeline.replay.leaving import sent_before, why_left
+from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
+from rebalance_forensics.timeline.replay.lost_membership import EXPELLED, is_first_join, was_a_member
+from rebalance_forensics.timeline.replay.membership import FUSE_MS, Register
+from rebalance_forensics.timeline.replay.missed_rebalances import Missed
+
+HINT_MS = 2_000
+BACK_SOON = -2
+"""The epoch with which a static member of a KIP-848 group leaves: it keeps its partitions till its session expires."""
+
+
+class Lives(Register):
+    """Replays a group's events in time order and keeps who is in."""
+
+    def __init__(self, cast: Cast, starts: Sequence[Start]) -> None:
+        super().__init__(cast, starts)
+        self._hints: dict[Actor, list[Event]] = defaultdict(list)
+        self._joining: dict[tuple[Actor, str | None], Event] = {}
+        self._mapped = False
+        self._known_as: dict[tuple[Actor, str | None], str] = {}
+        self._begins = {id(s.events[0]): s for s in starts}
+        self._away: dict[Actor, tuple[str, Event]] = {}
+        self._epoch = 0
+        self._headcount = Headcount()
+        self._loaded = LoadedMembers()
+
+    def miss(self, missed: Missed) -> None:
+        """Write off a member that did not take part, if nothing else has told that it went."""
+        nameless = self._nameless(missed)
+        if nameless is not None:
+            nameless.actor = missed.actor
+            self._last_departure[missed.actor] = nameless
+            nameless.events += missed.proof
+            self._named(missed.actor, nameless.member or "")
+            return
+        for member in self.live.of(missed.actor):
+            if missed.actor.kind != "instance" or self.cast.client_of(member) == missed.client_id:
+                self._write_off(member, missed.at, missed.why, missed.proof)
+
+    def _nameless(self, missed: Missed) -> DepartureDraft | None:
+        """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
+        for departure in islice(reversed(self.departures), 10):
+            known = departure.actor.has_log or missed.client_id not in departure.actor.client_ids
+            if not known and missed.at - FUSE_MS <= departure.at <= missed.joined_at:
+                return departure
+        return None
+
+    def close(self, stop: Stop) -> None:
+        """A Streams instance that closes sends no LeaveGroup: it is gone, though nobody is left to tell."""
+        for member in self.live.of(stop.actor):
+            self._write_off(member, stop.at, "closed", stop.events)
+
+    def hear(self, event: Event) -> None:
+        """Take in one event; they come oldest first."""
+        start = self._begins.get(id(event))
+        if start is not None:
+            self._started_anew(start, event)
+        self._counted(event)
+        for loaded in self._loaded.hear(event, self._gone):
+            self._is_in(loaded.member, loaded)
+        match event:
+            case MemberIdIssued() | MemberJoined():
+                self._coordinator_took_in(event, event.member)
+            case RebalanceStarted():
+                self._rebalance_named(event)
+            case MemberLeft():
+                self._left(event)
+            case MemberFailed():
+                for member in event.members:
+                    self._departed(member, event, event.why if event.why != "unknown" else "session-expired")
+            case PendingMemberRemoved():
+                self._withdrawn(event.member)
+            case StaticMemberReplaced():
+                self._replaced(event)
+            case GroupEmptied():
+                self._emptied(event)
+            case AssignmentComputed():
+                self._assigned(event)
+            case _:
+                self._client_said(event)
+        self.live.heard(event)
+
+    # ---- the coordinator's words
+
+    def _counted(self, event: Event) -> None:
+        if isinstance(event, GenerationStabilized):
+            for gone in self._headcount.back_unannounced(event, reversed(self.departures), reversed(self.arrivals)):
+                self._came_back_unseen(gone, event)
+        self._headcount.hear(event)
+
+    def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
+        if member is None:
+            actor = self.cast.of_instance(event.instance_id)
+            if actor is None:
+                return
+            member = f"?{actor.name}"
+        self._arrived(member, event, empty=event.state in ("Empty", "Dead"))
+
+    def _rebalance_named(self, event: RebalanceStarted) -> None:
+        for member in event.members:
+            if event.trigger == "member-added":
+                self._arrived(member, event)
+            elif event.trigger == "member-left":
+                self._departed(member, event, why_left(event.client_reason, None))
+            elif event.trigger == "heartbeat-expired":
+                self._departed(member, event, "session-expired")
+            elif event.trigger == "sync-expired":
+                self._departed(member, event, "sync-timeout")
+            elif event.trigger in ("member-rejoined", "leader-rejoined", "static-member-changed"):
+                self._is_in(member, event)
+
+    def _left(self, event: MemberLeft) -> None:
+        member = event.member
+        if member is None:
+            member = next(iter(self.live.of(self.cast.of_instance(event.instance_id))), None)
+        if member is not None:
+            self._departed(member, event, why_left(event.reason, event.why))
+
+    def _withdrawn(self, member: str) -> None:
+        arrival = self._pending.pop(member, None)
+        if arrival is not None and member in self.live:
+            del self.live[member]
+            del self.arrivals[arrival]
+
+    def _replaced(self, event: StaticMemberReplaced) -> None:
+        actor = self.cast.of_instance(event.instance_id)
+        if actor is None:
+            return
+        if event.old_member:
+            self.live.drop(event.old_member)
+            actor.member_ids.add(event.old_member)
+        if event.member:
+            actor.member_ids.add(event.member)
+            self.live[event.member] = actor
+        self._seen.add(actor)
+        last = self.returns[-1] if self.returns else None
+        if last is not None and last.actor is actor and (event.at or 0) - last.at < 1000:
+            self.returns[-1] = replace(last, events=(*last.events, event))
+        else:
+            self.returns.append(StaticReturn(actor, event.at or 0, (event,)))
+
+    def _emptied(self, event: GroupEmptied) -> None:
+        for member in list(self.live):
+            self._departed(member, event, "left")
+        self._empty = True
+
+    def _assigned(self, event: AssignmentComputed) -> None:
+        """The leader's map is the exact membership: whoever is missing has gone, whoever is new has come."""
+        told = {member for member, _ in event.assignment}
+        if not told or self.cast.kind in ("connect", "schema-registry"):
+            for member in told:
+                self._pending.pop(member, None)
+            return
+        for member in sorted(self.live.keys() - told):
+            if not member.startswith("?") and member not in self._pending:
+                self._departed(member, event, "vanished")
+        for member in sorted(told - self.live.keys()):
+            if self._has_left(member):
+                continue
+            if self._came_unannounced(member, event):
+                self._arrived(member, event, asked=self._asked(self.cast.of_member(member), name_in_member_id(member)))
+            else:
+                self._is_in(member, event)
+        for member in told:
+            self._pending.pop(member, None)
+        self._mapped = True
+
+    def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
+        """Before 2.6.1 a newcomer's own log names no id: the leader's map is the first to show it."""
+        actor = self.cast.of_member(member)
+        if actor is None or any(m in self.live for m in self._stand_ins(actor, member)):
+            return False
+        gone = self._last_departure.get(actor)
+        returns = gone is not None and gone.returned is None
+        return returns or self._mapped or self._fresh_start(actor, event) is not None
+
+    # ---- the clients' words
+
+    def _client_said(self, event: Event) -> None:
+        actor = self.cast.of_speaker(event)
+        if actor is None or event.at is None:
+            return
+        match event:
+            case JoinStarted():
+                self._joining[actor, event.speaker.client_id] = event
+            case JoinRequested(why="member-id-required", member=m) if m:
+                self._arrived(m, event)
+            case JoinSucceeded() | SyncSucceeded():
+                self._in_generation(actor, event)
+            case LeaveSent():
+                self._actor_departed(actor, event.member, event, self._why_sent(actor, event))
+            case PollTimeoutExpired() if (event.member or self._member_of(actor)) not in self.live.asking:
+                self._hints[actor].append(event)
+                self._actor_departed(actor, event.member, event, "poll-timeout")
+            case Unsubscribed():
+                self._hints[actor].append(event)
+                self._explain_leave(actor, event)
+            case MemberTransitioned():
+                if not (actor.instance_ids and self._static_transitioned(actor, event)):
+                    self._transitioned(actor, event)
+                self._epoch = max(self._epoch, event.epoch or 0)
+            case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
+                self._told_to_rejoin(actor, event)
+                if event.error in EXPELLED and not is_first_join(event):
+                    self._expelled(actor, event)
+            case InstanceFenced():
+                self._actor_departed(actor, event.member, event, "fenced")
+
+    def _why_sent(self, actor: Actor, event: LeaveSent) -> DepartureWhy:
+        """Before 2.4 the line names no reason; the lines before it, or the heartbeat thread that wrote it, do."""
+        why = why_left(event.reason, event.why)
+        if why != "left":
+            return why
+        hints = self._hints_before(actor, event, HINT_MS)
+        if any(isinstance(h, PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (event.speaker.thread or ""):
+            return "poll-timeout"
+        return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
+
+    def _hints_before(self, actor: Actor, event: Event, reach_ms: int) -> list[Event]:
+        return [*takewhile(lambda h: (event.at or 0) - (h.at or 0) < reach_ms, reversed(self._hints[actor]))]
+
+    def _explain_leave(self, actor: Actor, event: Unsubscribed) -> None:
+        """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
+        away = self._away.get(actor)
+        if away is not None and (event.at or 0) - (away[1].at or 0) < HINT_MS:
+            del self._away[actor]
+            self._departed(away[0], away[1], "unsubscribed")
+        last = self._last_departure.get(actor)
+        if last is None or last.returned is not None or (event.at or 0) - last.at >= HINT_MS:
+            return
+        if last.why == "left" or any(isinstance(e, MemberTransitioned) for e in last.events):
+            self._add(last, event, "unsubscribed")
+
+    def _in_generation(self, actor: Actor, event: JoinSucceeded | SyncSucceeded) -> None:
+        client = event.speaker.client_id
+        member = event.member or self._member_of(actor, client) or unnamed(actor, client)
+        self._pending.pop(member, None)
+        asked, left = self._asked(actor, client), self._last_departure.get(actor)
+        if member in self.live or self._has_left(member) or sent_before(left, asked, event):
+            return
+        known = self._known_as.get((actor, event.speaker.client_id))
+        self._known_as[actor, event.speaker.client_id] = member
+        gone = self._last_departure.get(actor)
+        renewed = known is not None and known != member and not known.startswith("?")
+        if self._fresh_start(actor, event) is not None or (gone is not None and gone.returned is None) or renewed:
+            self._arrived(member, event, asked=self._asked(actor, event.speaker.client_id))
+        else:
+            self._is_in(member, event)
+
+    def _asked(self, actor: Actor | None, client_id: str | None) -> Event | None:
+        """The last JoinGroup of a client that its own log shows."""
+        return self._joining.get((actor, client_id)) if actor is not None else None
+
+    def _static_transitioned(self, actor: Actor, event: MemberTransitioned) -> bool:
+        """A static member that closes stays a member, and comes back under a new id; True when there is no more to it.
+
+        Only the epoch with which it leaves tells it from one that leaves for good.
+        """
+        away, _ = self._away.get(actor, (None, event))
+        member = event.member
+        if member is None:
+            return False
+        match event.after:
+            case "PREPARE_LEAVING":
+                return member in self.live and not self._hints_before(actor, event, FUSE_MS)
+            case "LEAVING" if member in self.live:
+                if event.epoch == BACK_SOON:
+                    self._away[actor] = member, event
+                else:
+                    self._departed(member, event, "closed")
+                return True
+            case "JOINING":
+                return away in self.live and away != member
+            case "RECONCILING" | "STABLE" if away is not None and away != member:
+                self._came_back(actor, away, member, event)
+        return False
+
+    def _came_back(self, actor: Actor, before: str, member: str, event: MemberTransitioned) -> None:
+        """In time when the group is still in the epoch it was in; a removal and a new member are an epoch each."""
+        del self._away[actor]
+        if before not in self.live or member in self.live:
+            return
+        if (event.epoch or 0) > self._epoch:
+            self._departed(before, event, "vanished")
+            self._arrived(member, event)
+            return
+        self.live.drop(before)
+        actor.member_ids.add(member)
+        self.live[member] = actor
+        self.returns.append(StaticReturn(actor, event.at or 0, (event,)))
+
+    def _transitioned(self, actor: Actor, event: MemberTransitioned) -> None:
+        member = event.member or self._member_of(actor) or unnamed(actor, event.speaker.client_id)
+        if event.after == "JOINING" and member not in self.live:
+            self._arrived(member, event)
+        elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
+            hints = self._hints_before(actor, event, FUSE_MS)
+            why: DepartureWhy = "closed"
+            if any(isinstance(h, PollTimeoutExpired) for h in hints):
+                why = "poll-timeout"
+            elif any(isinstance(h, Unsubscribed) for h in hints):
+                why = "unsubscribed"
+            self._actor_departed(actor, event.member, event, why)
+        elif event.after == "STALE":
+            self._actor_departed(actor, event.member, event, "poll-timeout")
+        elif event.after == "FENCED":
+            self._expelled(actor, event)
+        elif event.after in ("STABLE", "RECONCILING") and member not in self.live:
+            self._is_in(member, event)
+
+    def _started_anew(self, start: Start, event: Event) -> None:
+        """A process that starts while its members are still in has lost them, whoever noticed."""
+        if self._starts.of(start.actor)[0].at == start.at:
+            return
+        away = self._away.get(start.actor, ("", event))[0]
+        for member in self.live.of(start.actor):
+            if member != away:
+                self._departed(member, event, "vanished")
+
+    def _expelled(self, actor: Actor, event: Event) -> None:
+        member = getattr(event, "member", None) or self._member_of(actor, event.speaker.client_id)
+        if member is None:
+            last = self._last_departure.get(actor)
+            if last is not None and last.returned is None:
+                last.events.append(event)
+            elif last is None and was_a_member(event):
+                self._depart_unseen(actor, None, event, "expelled")
+            return
+        if member not in self.live and actor not in self._seen and was_a_member(event):
+            self._depart_unseen(actor, member, event, "expelled")
+        self._departed(member, event, "expelled", late=True)
+
+    def _actor_departed(self, actor: Actor, member: str | None, event: Event, why: DepartureWhy) -> None:
+        known = member or self._member_of(actor, event.speaker.client_id)
+        if known is None:
+            last = self._last_departure.get(actor)
+            if last is not None and last.returned is None and abs((event.at or 0) - last.at) < FUSE_MS:
+                self._add(last, event, why)
+            elif actor not in self._seen:
+                self._depart_unseen(actor, None, event, why)
+            return
+        self._departed(known, event, why)

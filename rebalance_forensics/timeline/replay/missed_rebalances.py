@@ -1,0 +1,132 @@
+"""Members that missed a rebalance though nothing said that they left: the others joined, they did not even try.
+
+The join barrier opens only when every member has sent JoinGroup or is no member any more.
+Before 2.4 no client prints the leader's assignment, before 2.1 no coordinator says who left or why,
+so a member's absence shows only in who joined.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    GenerationStabilized,
+    JoinStarted,
+    JoinSucceeded,
+    RebalanceStarted,
+)
+from rebalance_forensics.timeline.facts import DepartureWhy
+from rebalance_forensics.timeline.identity.actors import Actor, Cast
+
+LATE_LINE_MS = 500
+LONG_BARRIER_MS = 10_000
+"""A member that never rejoins holds the join barrier open for the rebalance timeout; silently before 2.7."""
+REBIRTH_MS = 60_000
+
+_Client = tuple[Actor, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """One client that was in the generation before and took no step to be in this one, which the others joined."""
+
+    actor: Actor
+    client_id: str | None
+    at: int
+    joined_at: int
+    why: DepartureWhy
+    proof: tuple[Event, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Round:
+    number: int
+    joined: dict[_Client, Event] = field(default_factory=dict)
+    began: int | None = None
+    stabilized: GenerationStabilized | None = None
+    exact: bool = False
+
+    def last_at(self) -> int:
+        return max((e.at or 0 for e in self.joined.values()), default=0)
+
+
+def missed(cast: Cast, events: Sequence[Event]) -> list[Missed]:
+    """Every absence of this kind, oldest first."""
+    tries: dict[_Client, list[int]] = defaultdict(list)
+    for event in events:
+        actor = cast.of_speaker(event) if isinstance(event, JoinStarted) else None
+        if actor is not None and event.at is not None:
+            tries[actor, event.speaker.client_id].append(event.at)
+    rounds = [r for r in _rounds(cast, events) if r.joined]
+    found: list[Missed] = []
+    waiting: set[_Client] = set()
+    for before, after in pairwise(rounds):
+        gone = list(_absent(before, after, tries, waiting))
+        waiting = (before.joined.keys() | waiting) - after.joined.keys() - {(m.actor, m.client_id) for m in gone}
+        found += gone if not after.exact else []
+    return sorted(found, key=lambda m: (m.joined_at, m.actor.name, m.client_id or ""))
+
+
+def _rounds(cast: Cast, events: Sequence[Event]) -> list[_Round]:
+    rounds: list[_Round] = []
+    prepared: RebalanceStarted | None = None
+    for event in events:
+        match event:
+            case RebalanceStarted():
+                prepared = prepared or event
+            case GenerationStabilized(generation=n):
+                current = _round(rounds, n, event)
+                current.stabilized = event
+                current.exact = current.exact or event.member_count is not None
+                current.began, prepared = prepared.at if prepared is not None else current.began, None
+            case AssignmentComputed(generation=n) if n is not None:
+                _round(rounds, n, event).exact = True
+            case JoinSucceeded(generation=n):
+                actor = cast.of_speaker(event)
+                if actor is not None and event.at is not None:
+                    _round(rounds, n, event).joined.setdefault((actor, event.speaker.client_id), event)
+    return rounds
+
+
+def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
+    """The round of this generation; the same number long after a later one is a group that was born again."""
+    for known in reversed(rounds):
+        if known.number == number and (known is rounds[-1] or (event.at or 0) - known.last_at() < REBIRTH_MS):
+            return known
+        if (event.at or 0) - known.last_at() > REBIRTH_MS:
+            break
+    rounds.append(_Round(number))
+    return rounds[-1]
+
+
+def _absent(before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]) -> Iterator[Missed]:
+    """Members that took no step; `waiting` had asked to join the generation before and never heard of it."""
+    until = after.last_at() + LATE_LINE_MS
+    joined_at = min(e.at or 0 for e in after.joined.values())
+    began = after.began if after.began is not None else _first_try(before, after, tries)
+    since = before.last_at()
+    for client in (before.joined.keys() | waiting) - after.joined.keys():
+        tried = tries.get(client, [])
+        if bisect_right(tried, since) >= bisect_right(tried, until):
+            yield Missed(client[0], client[1], began, joined_at, _why(after), tuple(after.joined.values())[:2])
+
+
+def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> int:
+    since, until = before.last_at(), after.last_at()
+    tried = [tries.get(client, []) for client in after.joined]
+    steps = [times[place] for times in tried if (place := bisect_right(times, since)) < len(times)]
+    return min((t for t in steps if t <= until), default=min(e.at or 0 for e in after.joined.values()))
+
+
+def _why(after: _Round) -> DepartureWhy:
+    """A coordinator that speaks names every expiry: whoever is gone without one left, or was waited for in vain."""
+    if after.stabilized is None:
+        return "vanished"
+    open_ms = (after.stabilized.at or 0) - (after.began if after.began is not None else after.stabilized.at or 0)
+    return "rebalance-timeout" if open_ms > LONG_BARRIER_MS else "left"

@@ -1,0 +1,122 @@
+"""Members whose partitions were given to others though they never gave them up: the group had lost them.
+
+Where the brokers' logs are missing nothing else tells that a member of a KIP-848 group fell silent: there is no
+barrier, and a member whose assignment stays as it was prints nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.membership import LeaveSent
+from rebalance_forensics.events.partitions import (
+    OwnershipGivenUp,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+)
+from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigned, TasksLost, TasksRevoked
+from rebalance_forensics.timeline.facts import Start
+from rebalance_forensics.timeline.identity.actors import Actor, Cast
+from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.replay.missed_rebalances import Missed
+
+GIVING_UP = (
+    PartitionsRevoked, PartitionsLost, OwnershipGivenUp, TasksAssigned, TasksRevoked, TasksLost, LeaveSent,
+    ConsumerClosed, StreamsStateChanged,
+)  # fmt: skip
+EMPTY_HANDED = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
+GIVEN_UP_LATE_MS = 15_000
+"""Clients' clocks differ, and a member may give up in the middle of its successor's start."""
+
+BACK_SOON = -2
+"""The epoch with which a static member leaves that may come back."""
+CLOSING_MS = 2_000
+
+_Client = tuple[Actor, str | None]
+
+
+def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> list[Missed]:
+    """Every absence of this kind, oldest first; the barrier of classic groups tells absences by itself."""
+    if not any(isinstance(e, MemberTransitioned) for e in events):
+        return []
+    given_up, anew = _times(cast, events, GIVING_UP), _times(cast, events, (MemberTransitioned,))
+    _keep_while_away(cast, events, given_up)
+    for start in starts:
+        insort(anew[start.actor, None], start.at)
+    held: dict[str, tuple[_Client, int]] = {}
+    found = []
+    for event in events:
+        given = _given(event)
+        actor = cast.of_speaker(event) if given else None
+        if actor is None or event.at is None:
+            continue
+        client = (actor, event.speaker.client_id)
+        robbed = {held[p]: p for p in reversed(given) if p in held and held[p][0] != client}
+        for (other, since), partition in robbed.items():
+            own, process = _hands(other), (other[0], None)
+            until = event.at + GIVEN_UP_LATE_MS
+            gave = any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
+            if not gave and not any(_between(anew[k], since, event.at) for k in (own, process)):
+                found.append(Missed(*other, event.at, event.at, "vanished", (event,)))
+        held |= dict.fromkeys(given, (client, event.at + 1))
+    return found
+
+
+def _keep_while_away(cast: Cast, events: Sequence[Event], given_up: dict[_Client, list[int]]) -> None:
+    """A static member that closes stops reading its partitions, but they stay its own till its session expires."""
+    for event in events:
+        away = isinstance(event, MemberTransitioned) and event.after == "LEAVING" and event.epoch == BACK_SOON
+        actor = cast.of_speaker(event) if away else None
+        if actor is None or event.at is None:
+            continue
+        begin, end = event.at - CLOSING_MS, event.at + CLOSING_MS
+        for key in [k for k in given_up if k[0] is actor]:
+            given_up[key] = [at for at in given_up[key] if not begin <= at <= end]
+
+
+def _given(event: Event) -> tuple[str, ...]:
+    """What a line gives its speaker: partitions, or tasks of a streams group (KIP-1071)."""
+    if isinstance(event, TasksAssigned):
+        return event.active if event.epoch is not None else ()
+    return event.partitions if isinstance(event, PartitionsAssigned) else ()
+
+
+def _hands(client: _Client) -> _Client:
+    """Whose partitions they are: of an instance each thread holds its own."""
+    return client[0], streams_thread(client[1] or "") if client[0].kind == "instance" else None
+
+
+def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) -> dict[_Client, list[int]]:
+    """When each of them gave partitions back or lost them; or joined anew and had none.
+
+    A member that is asked for some of its partitions says which, and keeps the others.
+    """
+    times: dict[_Client, list[int]] = defaultdict(list)
+    for event in events:
+        if event.at is None or not isinstance(event, kinds) or _is_echo(event):
+            continue
+        actor = cast.of_speaker(event)
+        if actor is None or getattr(event, "after", "JOINING") not in EMPTY_HANDED:
+            continue
+        if isinstance(event, PartitionsRevoked) and event.partitions and actor.kind != "instance":
+            for partition in event.partitions:
+                times[actor, partition].append(event.at)
+        else:
+            times[_hands((actor, event.speaker.client_id or event.speaker.thread))].append(event.at)
+    return times
+
+
+def _is_echo(event: Event) -> bool:
+    """A stream thread repeats, without an epoch, what its consumer has just been given."""
+    return isinstance(event, TasksAssigned) and event.epoch is None
+
+
+def _between(times: Sequence[int], begin: int, end: int) -> bool:
+    place = bisect_left(times, begin)
+    return place < len(times) and times[place] <= end

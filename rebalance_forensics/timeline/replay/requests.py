@@ -1,0 +1,80 @@
+"""Members that asked for a rebalance, fused from the clients' own words and the coordinator's reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.timeline.facts import Request, RequestWhy, numbered
+from rebalance_forensics.timeline.identity.actors import Cast
+
+_OWN_WISH: dict[str, RequestWhy] = {
+    "metadata-changed": "metadata-changed",
+    "subscription-changed": "subscription-changed",
+    "enforced": "enforced",
+    "followup": "followup",
+    "revoke-partitions": "revoke-partitions",
+    "shutdown-requested": "shutdown-requested",
+    "other": "other",
+}
+_COORDINATOR: dict[str, RequestWhy] = {
+    "member-rejoined": "member-rejoined",
+    "leader-rejoined": "leader-rejoined",
+    "static-member-changed": "static-member-changed",
+    "assignment-not-stored": "assignment-not-stored",
+    "over-capacity": "over-capacity",
+    "downgrade": "downgrade",
+    "other": "other",
+}
+_SAME_MS = 5_000
+
+
+def requests_of(cast: Cast, events: Sequence[Event]) -> tuple[Request, ...]:
+    """All requests, oldest first; the coordinator's line joins the client's that it answers."""
+    found: list[Request] = []
+    for event in events:
+        if event.at is None:
+            continue
+        if isinstance(event, JoinRequested) and event.why in _OWN_WISH:
+            found.append(Request(cast.of_speaker(event), event.at, _OWN_WISH[event.why], (event,), event.reason))
+        elif isinstance(event, RebalanceStarted) and event.trigger in _COORDINATOR:
+            _answered(found, cast, event)
+    return numbered("request", sorted(found, key=lambda r: r.at))
+
+
+def _answered(found: list[Request], cast: Cast, event: RebalanceStarted) -> None:
+    actor = cast.of_member(event.members[0]) if event.members else None
+    why = why_in(event.client_reason) or _COORDINATOR[event.trigger or "other"]
+    assert event.at is not None
+    for place in range(len(found) - 1, -1, -1):
+        request = found[place]
+        if abs(event.at - request.at) > _SAME_MS:
+            break
+        if (
+            actor is not None
+            and request.actor is actor
+            and not any(isinstance(e, RebalanceStarted) for e in request.events)
+        ):
+            found[place] = replace(request, events=(*request.events, event))
+            return
+    found.append(Request(actor, event.at, why, (event,), event.client_reason or event.reason))
+
+
+def why_in(client_reason: str | None) -> RequestWhy | None:
+    """The wish in a KIP-800 reason; None for `not provided` and for answers to a rebalance under way."""
+    text = (client_reason or "").lower()
+    if "cached metadata has changed" in text:
+        return "metadata-changed"
+    if "subscription has changed" in text:
+        return "subscription-changed"
+    if "need to revoke partitions" in text:
+        return "revoke-partitions"
+    if "followup rebalance" in text or "probing rebalance" in text:
+        return "followup"
+    if "shutdown requested" in text:
+        return "shutdown-requested"
+    if "enforced" in text:
+        return "enforced"
+    return None
