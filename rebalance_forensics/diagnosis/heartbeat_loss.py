@@ -97,3 +97,16 @@ def _all_static(timeline: Timeline, at: int) -> bool:
 def _counted(timeline: Timeline) -> InTime[AssignmentReceived]:
     told = timeline.of(AssignmentReceived)
     return InTime((e for e in told if e.member_count and e.static_count is not None), time_of)
+
+
+def long_enough_ms(timeline: Timeline) -> int:
+    """How long the logs must go on after a departure before a missing return says something.
+
+    A silence that has lasted for a session is as likely as not to last for another one.
+    """
+    return session_timeout_ms(timeline)
+
+
+def patience_ms(timeline: Timeline) -> int:
+    """How long the logs must go on after a departure before its return can be called missing."""
+    return max(2 * session_timeout_ms(timeline), 20_000)

@@ -118,3 +118,15 @@ def looked(logs: Iterable[HeardLog], begin: int, end: int) -> tuple[LookedIn, ..
     """The part of each log that was searched."""
     found = (LookedIn(path=g.path, begin=max(begin, g.begin), end=min(end, g.end)) for g in logs)
     return tuple(place for place in found if place.begin <= place.end)
+
+
+def asked_of_each(subject: Subject, ask: Callable[[Absence], Answer]) -> Answer:
+    """One answer for all absences: present where any shows it, absent only where all do not."""
+    answers = [ask(absence) for absence in subject.absences]
+    present = [answer for answer in answers if isinstance(answer, Present)]
+    if present:
+        return Present(tuple(line for answer in present for line in answer.lines))
+    if answers and all(isinstance(answer, Absent) for answer in answers):
+        known = [answer for answer in answers if isinstance(answer, Absent)]
+        return Absent(tuple(p for a in known for p in a.looked_in), tuple(e for a in known for e in a.lines))
+    return Unobservable(tuple(n for a in answers if isinstance(a, Unobservable) for n in a.needs))

@@ -34,7 +34,7 @@ MATCHED = (
 )
 """Those that are kept in lists and fields and asked for the beginning of a text."""
 HARMLESS = {
-    "timeline.apart._ENDING": "is asked of a file's name",
+    "timeline.identity.processes_per_host._ENDING": "is asked of a file's name",
     "sources.hosts._SUFFIX": "is asked of a file's name",
     "pipeline.instants._PART": "is asked of an option that somebody typed",
     "sources.leaves._WORD": "cannot fail once it has begun: one character less always does",

@@ -69,7 +69,7 @@ def test_a_mistake_that_was_isolated_is_a_find_too(monkeypatch: pytest.MonkeyPat
         raise ArithmeticError("a mistake of ours")
 
     batches.alone("untouched-broker")
-    monkeypatch.setattr("rebalance_forensics.diagnosis.case.mark_follow_ups", breaks)
+    monkeypatch.setattr("rebalance_forensics.diagnosis.case.build", breaks)
     found = batches.finds({0: plain(SHORT_LOG.encode())})
     assert "a group could not be investigated" in {find.law for find in found[0]}
 

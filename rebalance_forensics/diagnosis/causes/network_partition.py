@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.heartbeat_loss import hypothesis_about, losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, threads
+from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns, threads
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -78,8 +78,8 @@ CAUSE = Cause(
         speaks_for(heartbeats.cut_off_alone, STRONG),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
-        speaks_for(heartbeats.came_back, 0, absent=STRONG),
-        speaks_against(heartbeats.not_back_yet, WEAK),
+        speaks_for(returns.came_back, 0, absent=STRONG),
+        speaks_against(returns.not_back_yet, WEAK),
         speaks_for(heartbeats.own_log_goes_on, 0, absent=DECISIVE),
         speaks_against(threads.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),

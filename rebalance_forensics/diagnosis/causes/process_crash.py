@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.departures_and_restarts import successors
 from rebalance_forensics.diagnosis.heartbeat_loss import hypothesis_about, last_line, losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, threads
+from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -89,14 +89,14 @@ CAUSE = Cause(
         speaks_against(heartbeats.own_log_goes_on, STRONG + WEAK, absent=STRONG),
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_against(heartbeats.disconnects, STRONG),
-        speaks_against(heartbeats.returned_unexplained, STRONG),
-        speaks_for(heartbeats.not_back_yet, WEAK),
-        speaks_against(heartbeats.may_be_back_unnamed, STRONG),
+        speaks_against(returns.returned_unexplained, STRONG),
+        speaks_for(returns.not_back_yet, WEAK),
+        speaks_against(returns.may_be_back_unnamed, STRONG),
         speaks_against(heartbeats.closes_without_leaving, WEAK),
         speaks_against(threads.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
-        speaks_for(heartbeats.logs_go_on_long_enough, 0, absent=WEAK),
-        speaks_against(heartbeats.logs_end_at_once, WEAK),
+        speaks_for(returns.logs_go_on_long_enough, 0, absent=WEAK),
+        speaks_against(returns.logs_end_at_once, WEAK),
     ),
     brings=(
         "rebalance-straggler",

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.heartbeat_loss import hypothesis_about, lines_after, losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, threads
+from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -79,12 +79,12 @@ CAUSE = Cause(
         speaks_for(heartbeats.own_log_goes_on, STRONG, absent=DECISIVE),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
-        speaks_for(heartbeats.came_back, 0, absent=DECISIVE),
-        speaks_against(heartbeats.not_back_yet, STRONG),
+        speaks_for(returns.came_back, 0, absent=DECISIVE),
+        speaks_against(returns.not_back_yet, STRONG),
         speaks_against(heartbeats.disconnects, DECISIVE),
-        speaks_against(heartbeats.returned_unexplained, WEAK),
+        speaks_against(returns.returned_unexplained, WEAK),
         speaks_against(heartbeats.awake_while_away, STRONG),
-        speaks_against(heartbeats.old_id_still_in, STRONG),
+        speaks_against(returns.old_id_still_in, STRONG),
         speaks_against(heartbeats.unknown_at_sync_only, STRONG),
         speaks_against(heartbeats.too_short_to_tell, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.departures_and_restarts import closings, shut
 from rebalance_forensics.diagnosis.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.signs import closings as closes
-from rebalance_forensics.diagnosis.signs import heartbeats
+from rebalance_forensics.diagnosis.signs import returns
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 
@@ -53,8 +53,8 @@ CAUSE = Cause(
         speaks_for(closes.closed, STRONG, absent=DECISIVE),
         speaks_for(closes.shutdown_logged, STRONG),
         speaks_against(closes.error_before_close, DECISIVE),
-        speaks_against(heartbeats.came_back, DECISIVE),
-        speaks_for(heartbeats.logs_go_on_long_enough, 0, absent=STRONG),
+        speaks_against(returns.came_back, DECISIVE),
+        speaks_for(returns.logs_go_on_long_enough, 0, absent=STRONG),
     ),
     lookalikes=("member-left", "process-crash", "rolling-restart"),
     settings=("session.timeout.ms", "num.standby.replicas"),

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import islice
-from operator import attrgetter
 
 from rebalance_forensics.diagnosis.absences import SILENT, Absence, session_timeout_ms
-from rebalance_forensics.diagnosis.heartbeat_loss import is_static
+from rebalance_forensics.diagnosis.heartbeat_loss import is_static, long_enough_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
-from rebalance_forensics.diagnosis.signs.needs import coordinator_log, later_logs, own_log
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    Present,
+    Subject,
+    Unobservable,
+    asked_of_each,
+    looked,
+    sign,
+)
+from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalancing import (
     JoinSucceeded,
-    RebalanceStarted,
     SyncFailed,
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.actors import own_member_id
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
-from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, BURST_MS, REQUEST_TIMEOUT_MS, SAME_REBALANCE_MS, WAKING_MS
+from rebalance_forensics.timeline.windows import BURST_MS, REQUEST_TIMEOUT_MS, WAKING_MS
 
 OWN_LINES = 4
 
@@ -58,7 +62,7 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="its own log goes on, written by the same process", absent="its own log ends there while others go on")
 def own_log_goes_on(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the process that was given up wrote on."""
-    return _asked(subject, lambda absence: _goes_on(timeline, absence))
+    return asked_of_each(subject, lambda absence: _goes_on(timeline, absence))
 
 
 def _goes_on(timeline: Timeline, absence: Absence) -> Answer:
@@ -100,10 +104,11 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="a new process of it started", absent="no new process started: its log goes on without a start")
 def new_process(timeline: Timeline, subject: Subject) -> Answer:
     """Whether what came back was started anew."""
-    return _asked(subject, lambda absence: _anew(timeline, absence))
+    return asked_of_each(subject, lambda absence: anew(timeline, absence))
 
 
-def _anew(timeline: Timeline, absence: Absence) -> Answer:
+def anew(timeline: Timeline, absence: Absence) -> Answer:
+    """Whether one absence ended with a new process."""
     if absence.start is not None:
         return Present(tuple(absence.start.events[:2]))
     known = _goes_on(timeline, absence)
@@ -120,7 +125,7 @@ def _anew(timeline: Timeline, absence: Absence) -> Answer:
 @sign(present="it shut down cleanly", absent="its log shows no shutdown")
 def shut_down(timeline: Timeline, subject: Subject) -> Answer:
     """Whether its own log says that it closed."""
-    return _asked(subject, lambda absence: _closed(timeline, absence))
+    return asked_of_each(subject, lambda absence: _closed(timeline, absence))
 
 
 def _closed(timeline: Timeline, absence: Absence) -> Answer:
@@ -137,7 +142,7 @@ def _closed(timeline: Timeline, absence: Absence) -> Answer:
 )
 def disconnects(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the member could not reach the brokers while it was silent."""
-    return _asked(subject, lambda absence: _disconnects(timeline, absence))
+    return asked_of_each(subject, lambda absence: _disconnects(timeline, absence))
 
 
 def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
@@ -194,71 +199,6 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable((coordinator_log(subject.begin, subject.end),))
 
 
-@sign(present="it came back", absent="it did not come back while the logs last")
-def came_back(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the members were in again later."""
-    return _asked(subject, lambda absence: _back(timeline, absence))
-
-
-def _back(timeline: Timeline, absence: Absence) -> Answer:
-    if absence.back_at is not None or absence.start is not None:
-        events = [e for a in absence.arrivals for e in a.events[:1]]
-        return Present((*(absence.start.events[:1] if absence.start else ()), *events))
-    until = absence.at + patience_ms(timeline)
-    logs = covering((*timeline.coverage.brokers, *timeline.coverage.of(absence.actor)), absence.at, until)
-    if not logs:
-        return Unobservable((later_logs(absence.at, until),))
-    return Absent(looked(logs, absence.at, timeline.coverage.end))
-
-
-@sign(present="it had not come back when the logs end", absent="")
-def not_back_yet(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether a return is missing, be it that the logs end before it."""
-    del timeline
-    return Present() if any(a.back_at is None and a.start is None for a in subject.absences) else Absent()
-
-
-@sign(present="some newcomer may be its return: the coordinator does not name those who join", absent="")
-def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
-    """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
-    for absence in subject.absences:
-        since = max(d.at for d in absence.departures) + SAME_REBALANCE_MS
-        later = timeline.remembered(_wordless).first(since)
-        if absence.back_at is None and absence.start is None and not absence.actor.has_log and later is not None:
-            return Present(tuple(later.events[:1]))
-    return Absent()
-
-
-def _wordless(timeline: Timeline) -> InTime[Rebalance]:
-    """The rebalances for which no line gives a reason."""
-    told = (r for r in timeline.rebalances if any(_is_wordless(e) for e in r.events))
-    return InTime(told, attrgetter("started_at"))
-
-
-def _is_wordless(event: Event) -> bool:
-    return isinstance(event, RebalanceStarted) and event.trigger is None and not event.reason
-
-
-@sign(present="it came back, and no log tells whether as the same process", absent="")
-def returned_unexplained(timeline: Timeline, subject: Subject) -> Answer:
-    """From brokers alone a process that woke up and one that was started anew look the same."""
-    for absence in subject.absences:
-        early = absence.back_at is not None and absence.back_at < absence.at
-        if absence.back_at is not None and not early and isinstance(_anew(timeline, absence), Unobservable):
-            return Present(tuple(e for a in absence.arrivals for e in a.events[:1]))
-    return Absent()
-
-
-@sign(present="its former member id was still in the group when it came under a new one", absent="")
-def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
-    """Whoever stood still or was cut off would have used the old id."""
-    del timeline
-    for absence in subject.absences:
-        if absence.back_at is not None and absence.back_at < absence.at - WAKING_MS:
-            return Present(tuple(e for a in absence.arrivals for e in a.events[:1]))
-    return Absent()
-
-
 @sign(present="it wrote or joined while it should have stood still", absent="")
 def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
     """Where only the client tells that it was expelled: whether it was silent at all."""
@@ -301,18 +241,6 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     return Absent(looked(timeline.coverage.of(subject.absences[0].actor), subject.begin, subject.end))
 
 
-def _asked(subject: Subject, ask: Callable[[Absence], Answer]) -> Answer:
-    """One answer for all absences: present where any shows it, absent only where all do not."""
-    answers = [ask(absence) for absence in subject.absences]
-    present = [answer for answer in answers if isinstance(answer, Present)]
-    if present:
-        return Present(tuple(line for answer in present for line in answer.lines))
-    if answers and all(isinstance(answer, Absent) for answer in answers):
-        known = [answer for answer in answers if isinstance(answer, Absent)]
-        return Absent(tuple(p for a in known for p in a.looked_in), tuple(e for a in known for e in a.lines))
-    return Unobservable(tuple(n for a in answers if isinstance(a, Unobservable) for n in a.needs))
-
-
 @sign(present="it is a static member (group.instance.id)", absent="it has no group.instance.id")
 def static_member(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members have instance ids, as far as lines tell."""
@@ -323,46 +251,12 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
     return Absent() if any(a.has_log for a in subject.actors) else Unobservable()
 
 
-def long_enough_ms(timeline: Timeline) -> int:
-    """How long the logs must go on after a departure before a missing return says something.
-
-    A silence that has lasted for a session is as likely as not to last for another one.
-    """
-    return session_timeout_ms(timeline)
-
-
-def patience_ms(timeline: Timeline) -> int:
-    """How long the logs must go on after a departure before its return can be called missing."""
-    return max(2 * session_timeout_ms(timeline), 20_000)
-
-
 @sign(present="a Streams instance closes without a LeaveGroup, so a clean stop looks the same", absent="")
 def closes_without_leaving(timeline: Timeline, subject: Subject) -> Answer:
     """Without its own log, an instance that was stopped and one that died cannot be told apart."""
     del timeline
     silent = [a for a in subject.actors if a.kind == "instance" and not a.has_log]
     return Present() if silent else Absent()
-
-
-@sign(
-    present="the logs go on long enough after it to show a return",
-    absent="the logs end too soon after it to show a return",
-)
-def logs_go_on_long_enough(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether a return could have been seen at all."""
-    for absence in subject.absences:
-        unseen = absence.back_at is None and absence.start is None
-        if unseen and timeline.coverage.end - absence.at < long_enough_ms(timeline):
-            return Absent()
-    return Present()
-
-
-@sign(present="the logs end with its eviction", absent="")
-def logs_end_at_once(timeline: Timeline, subject: Subject) -> Answer:
-    """Nothing that happened afterwards could have been seen."""
-    unseen = [a for a in subject.absences if a.back_at is None and a.start is None]
-    ended = any(timeline.coverage.end - a.at < AT_ONCE_MS // 5 for a in unseen)
-    return Present() if ended else Absent()
 
 
 @sign(present="only a failed SyncGroup tells that it was no longer a member", absent="")

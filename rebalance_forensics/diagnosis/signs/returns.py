@@ -1,0 +1,115 @@
+"""Members that came back, or did not while the logs last, and how long the logs last."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+from rebalance_forensics.diagnosis.absences import Absence
+from rebalance_forensics.diagnosis.heartbeat_loss import long_enough_ms, patience_ms
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    Present,
+    Subject,
+    Unobservable,
+    asked_of_each,
+    looked,
+    sign,
+)
+from rebalance_forensics.diagnosis.signs.heartbeats import anew
+from rebalance_forensics.diagnosis.signs.needs import later_logs
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import (
+    RebalanceStarted,
+)
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, SAME_REBALANCE_MS, WAKING_MS
+
+
+@sign(present="it came back", absent="it did not come back while the logs last")
+def came_back(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the members were in again later."""
+    return asked_of_each(subject, lambda absence: _back(timeline, absence))
+
+
+def _back(timeline: Timeline, absence: Absence) -> Answer:
+    if absence.back_at is not None or absence.start is not None:
+        events = [e for a in absence.arrivals for e in a.events[:1]]
+        return Present((*(absence.start.events[:1] if absence.start else ()), *events))
+    until = absence.at + patience_ms(timeline)
+    logs = covering((*timeline.coverage.brokers, *timeline.coverage.of(absence.actor)), absence.at, until)
+    if not logs:
+        return Unobservable((later_logs(absence.at, until),))
+    return Absent(looked(logs, absence.at, timeline.coverage.end))
+
+
+@sign(present="it had not come back when the logs end", absent="")
+def not_back_yet(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether a return is missing, be it that the logs end before it."""
+    del timeline
+    return Present() if any(a.back_at is None and a.start is None for a in subject.absences) else Absent()
+
+
+@sign(present="some newcomer may be its return: the coordinator does not name those who join", absent="")
+def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
+    """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
+    for absence in subject.absences:
+        since = max(d.at for d in absence.departures) + SAME_REBALANCE_MS
+        later = timeline.remembered(_wordless).first(since)
+        if absence.back_at is None and absence.start is None and not absence.actor.has_log and later is not None:
+            return Present(tuple(later.events[:1]))
+    return Absent()
+
+
+def _wordless(timeline: Timeline) -> InTime[Rebalance]:
+    """The rebalances for which no line gives a reason."""
+    told = (r for r in timeline.rebalances if any(_is_wordless(e) for e in r.events))
+    return InTime(told, attrgetter("started_at"))
+
+
+def _is_wordless(event: Event) -> bool:
+    return isinstance(event, RebalanceStarted) and event.trigger is None and not event.reason
+
+
+@sign(present="it came back, and no log tells whether as the same process", absent="")
+def returned_unexplained(timeline: Timeline, subject: Subject) -> Answer:
+    """From brokers alone a process that woke up and one that was started anew look the same."""
+    for absence in subject.absences:
+        early = absence.back_at is not None and absence.back_at < absence.at
+        if absence.back_at is not None and not early and isinstance(anew(timeline, absence), Unobservable):
+            return Present(tuple(e for a in absence.arrivals for e in a.events[:1]))
+    return Absent()
+
+
+@sign(present="its former member id was still in the group when it came under a new one", absent="")
+def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
+    """Whoever stood still or was cut off would have used the old id."""
+    del timeline
+    for absence in subject.absences:
+        if absence.back_at is not None and absence.back_at < absence.at - WAKING_MS:
+            return Present(tuple(e for a in absence.arrivals for e in a.events[:1]))
+    return Absent()
+
+
+@sign(
+    present="the logs go on long enough after it to show a return",
+    absent="the logs end too soon after it to show a return",
+)
+def logs_go_on_long_enough(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether a return could have been seen at all."""
+    for absence in subject.absences:
+        unseen = absence.back_at is None and absence.start is None
+        if unseen and timeline.coverage.end - absence.at < long_enough_ms(timeline):
+            return Absent()
+    return Present()
+
+
+@sign(present="the logs end with its eviction", absent="")
+def logs_end_at_once(timeline: Timeline, subject: Subject) -> Answer:
+    """Nothing that happened afterwards could have been seen."""
+    unseen = [a for a in subject.absences if a.back_at is None and a.start is None]
+    ended = any(timeline.coverage.end - a.at < AT_ONCE_MS // 5 for a in unseen)
+    return Present() if ended else Absent()
