@@ -20,6 +20,7 @@ from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.damage import undamaged
 from rebalance_forensics.pipeline.tables.rows import hashed
 from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.report.exports import pagerduty, slack
@@ -113,7 +114,8 @@ def deliver(
         waiting = f"{OUTBOX}/{run}/messages.json"
         if store.kind(waiting) != "file":
             continue
-        messages = json.loads(store.read(waiting))
+        with undamaged(store.uri, waiting):
+            messages = json.loads(store.read(waiting))
         failed = [p for hook in webhooks for p in _tell(store, hook, messages, pauses_s, timeout_s)]
         problems.extend(problem.what for problem in failed)
         if not any(problem.waits for problem in failed):

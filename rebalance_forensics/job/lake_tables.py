@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.damage import undamaged
 from rebalance_forensics.pipeline.tables.describing import column_types, ddl
 from rebalance_forensics.pipeline.tables.intervals import date_text
 from rebalance_forensics.pipeline.tables.journal import FILES, Journal
@@ -86,13 +87,18 @@ def note_replaced(store: Store, journal: Journal, work: str, run: str) -> None:
     journal.put(f"{OUTBOX}/{run}", path)
 
 
+def _places_in(store: Store, path: str) -> list[str]:
+    with undamaged(store.uri, path):
+        return [str(place) for place in json.loads(store.read(path))]
+
+
 def publish(lake: Lake) -> None:
     """Bring the tables up to what was noted; a table without rows is there too, for queries to find."""
     if lake.kind == "iceberg" and not lake.catalog:
         lake.session.sql(f"CREATE NAMESPACE IF NOT EXISTS {_OURS}.iceberg")
     runs = lake.store.directories(OUTBOX)
     noted = [f"{OUTBOX}/{run}/partitions.json" for run in runs]
-    places = {place for path in noted if lake.store.kind(path) == "file" for place in json.loads(lake.store.read(path))}
+    places = {place for path in noted if lake.store.kind(path) == "file" for place in _places_in(lake.store, path)}
     by_table: dict[str, list[Partition]] = defaultdict(list)
     for place in sorted(places):
         known = partition_of(place)

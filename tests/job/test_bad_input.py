@@ -144,3 +144,16 @@ def test_settings_of_a_file_count_where_the_command_line_says_nothing(
     assert main(["--config", str(config), "--cluster", "green"]) == FOUND
     assert json.loads(capsys.readouterr().out)["incidents"] > 0
     assert {row["cluster"] for row in rows(output)["incidents"]} == {"green"}
+
+
+@pytest.mark.parametrize("kept", ["*.parquet", "_stock/*/*.json", "_coverage/*/*.json"])
+def test_what_an_earlier_run_wrote_and_somebody_damaged_is_named(job: Job, tmp_path: Path, kept: str) -> None:
+    assert job()[0] == OK
+    paths = [path for path in (tmp_path / "tables").rglob("*") if path.match(kept) and path.is_file()]
+    assert paths
+    for path in paths:
+        path.write_bytes(b"{" * (path.stat().st_size // 2))
+    code, said = job()
+    assert code == REFUSED
+    assert "cannot be read: " in said
+    assert len(said.splitlines()) == 1

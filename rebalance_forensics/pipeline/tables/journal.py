@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 
+from rebalance_forensics.pipeline.tables.damage import undamaged
 from rebalance_forensics.pipeline.tables.layout import directory_of, unfinished_runs, work_of
 from rebalance_forensics.pipeline.tables.stores import Store
 
@@ -68,7 +69,8 @@ def recover(store: Store, scope: str, confirm: Confirm) -> int:
     for run in unfinished_runs(store, scope):
         work = work_of(scope, run)
         if store.kind(f"{work}/{_JOURNAL}") == "file":
-            decided = Decided.parse(store.read(f"{work}/{_JOURNAL}"))
+            with undamaged(store.uri, f"{work}/{_JOURNAL}"):
+                decided = Decided.parse(store.read(f"{work}/{_JOURNAL}"))
             if decided.stands(store, work):
                 decided.apply(store, work, confirm)
                 finished += 1

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.damage import undamaged
 from rebalance_forensics.pipeline.tables.intervals import Coverage, Interval
 from rebalance_forensics.pipeline.tables.journal import FILES, Journal
 from rebalance_forensics.pipeline.tables.layout import partition_files
@@ -41,8 +42,12 @@ def mark_version(store: Store) -> None:
 def coverage_of(store: Store, scope: str) -> Coverage:
     """The intervals of all runs of a scope; where a stopped run left two states, both are true."""
     files = store.files(_coverage_directory(scope))
-    told = (pair for file in files if file.path.endswith(".json") for pair in json.loads(store.read(file.path)))
-    return Coverage.of(Interval(since, until) for since, until in told)
+    return Coverage.of(one for file in files if file.path.endswith(".json") for one in _intervals_in(store, file.path))
+
+
+def _intervals_in(store: Store, path: str) -> list[Interval]:
+    with undamaged(store.uri, path):
+        return [Interval(int(since), int(until)) for since, until in json.loads(store.read(path))]
 
 
 def put_coverage(store: Store, journal: Journal, work: str, name: str, scope: str, coverage: Coverage) -> None:

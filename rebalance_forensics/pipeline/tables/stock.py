@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
+from rebalance_forensics.pipeline.tables.damage import undamaged
 from rebalance_forensics.pipeline.tables.journal import FILES, Journal
 from rebalance_forensics.pipeline.tables.layout import Partition, partition_of
 from rebalance_forensics.pipeline.tables.schemas import (
@@ -49,8 +50,10 @@ def stock_of(store: Store, scope: str) -> Stock:
     files = [file.path for file in store.files(_directory(scope)) if file.path.endswith(".json")]
     if not files:
         return Stock()
-    told = json.loads(store.read(files[-1]))
-    left = {directory: tuple(names) for directory, names in told["files"].items()}
+    with undamaged(store.uri, files[-1]):
+        told = json.loads(store.read(files[-1]))
+        listed_ms = int(told["listed_ms"])
+        left = {directory: tuple(names) for directory, names in told["files"].items()}
     there: dict[str, set[str]] = defaultdict(set)
     for table in _WATCHED:
         for file in store.files(table.name):
@@ -62,7 +65,7 @@ def stock_of(store: Store, scope: str) -> Stock:
         # A run for another choice of clusters may have put files of its own in the place of all of them.
         if not there[directory] or (not there[directory].isdisjoint(names) and not there[directory].issuperset(names))
     )
-    return Stock(listed_ms=told["listed_ms"], files=left, missing=missing)
+    return Stock(listed_ms=listed_ms, files=left, missing=missing)
 
 
 def put_stock(

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.damage import undamaged
 from rebalance_forensics.report.writing import PRIVATE
 from rebalance_forensics.sources.places import Stamp
 
@@ -318,8 +319,11 @@ def _environment(*names: str) -> str | None:
 
 
 def batches_of(store: Store, path: str) -> Iterator[pa.RecordBatch]:
-    """The rows of one Parquet file, some at a time."""
+    """The rows of one Parquet file of our own, some at a time; InputError where it was damaged since."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - only where tables are read
 
-    with store.open(path) as stream:
-        yield from pq.ParquetFile(stream).iter_batches(batch_size=4096)
+    with undamaged(store.uri, path), store.open(path) as stream:
+        for batch in pq.ParquetFile(stream).iter_batches(batch_size=4096):
+            # Parquet does not check that text is text.
+            batch.validate(full=True)
+            yield batch
