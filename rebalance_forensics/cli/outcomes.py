@@ -66,6 +66,8 @@ def leave(code: int) -> NoReturn:
     if "py4j" in sys.modules:
         from rebalance_forensics.pipeline.launching import kill_all  # noqa: PLC0415
 
+        # All is said; PySpark's threads would print traces about the JVM's end.
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
         kill_all()
     if "py4j" in sys.modules or stop_signals.is_stopping():
         # Whatever still runs in threads must not be waited for, and says nothing more.

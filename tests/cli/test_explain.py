@@ -90,4 +90,4 @@ def test_an_incident_that_there_is_not_is_refused_with_those_there_are(command: 
 def test_why_an_incident_was_judged_so_is_printed_when_asked_for(command: Command) -> None:
     done = command("analyze", SAMPLES / "process-pause", "--engine", "local", "--quiet", "--why")
     assert "Why process-pause in billing-v2, incident d0192a8593e4517a\n" in done.stdout
-    assert "---       no new process started" in done.stdout
+    assert "---       it used its old member id again" in done.stdout

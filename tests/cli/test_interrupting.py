@@ -30,8 +30,8 @@ def waiting(spools: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         [sys.executable, "-m", "rebalance_forensics", "analyze", "-", *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(spools)},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        # A shell in the background has it ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+        # A shell in the background has one ignored, nohup another, and children inherit that.
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in SAID],  # noqa: PLW1509
     ) as running:  # fmt: skip
         assert running.stdin
         running.stdin.write(SHORT_LOG)
