@@ -57,7 +57,17 @@ def job(logs: Path, output: Path) -> int:
     return main(given)
 
 
-@pytest.mark.parametrize("room", ["size=16k", "size=64k", "size=100k", "size=130k", "nr_inodes=50", "nr_inodes=75"])
+@pytest.mark.parametrize(
+    "room",
+    [
+        "size=16k",
+        "size=64k",
+        "size=100k",
+        "size=130k",
+        "nr_inodes=50",
+        pytest.param("nr_inodes=75", marks=pytest.mark.long),
+    ],
+)
 def test_a_full_disk_is_said_and_made_up_for(
     room: str, run: Run, logs: Path, disk: Path, remount: Remount, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,6 +86,7 @@ def test_a_full_disk_is_said_and_made_up_for(
     assert not list((disk / "tables" / "_work").rglob("*.*"))
 
 
+@pytest.mark.long
 def test_a_disk_that_turns_read_only_is_named_and_the_tables_stay(
     run: Run, logs: Path, disk: Path, remount: Remount, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
