@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from rebalance_forensics.sources.codecs import ERRORS, Damage
+from rebalance_forensics.sources.random_access import RandomAccess
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC_AT = 257
@@ -195,12 +196,12 @@ def _tar_problem(info: tarfile.TarInfo) -> str | None:
     return "is a device or a pipe, not a file; leave it out"
 
 
-class _Part(io.RawIOBase, BinaryIO):
+class _Part(RandomAccess):
     """A member of a tar: a byte range of it."""
 
     def __init__(self, stream: BinaryIO, start: int, size: int) -> None:
-        self._stream, self._start, self._size = stream, start, size
-        self._at = 0
+        super().__init__(size)
+        self._stream, self._start = stream, start
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes; raises Damage where the archive ends too early, after all that is there."""
@@ -214,21 +215,3 @@ class _Part(io.RawIOBase, BinaryIO):
             raise Damage(f"its archive ends after the first {self._at:,} of its {self._size:,} bytes; those were read")
         self._at += len(data)
         return data
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place."""
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def tell(self) -> int:
-        """The place."""
-        return self._at
-
-    def seekable(self) -> bool:
-        """Every place can be reached."""
-        return True
-
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True

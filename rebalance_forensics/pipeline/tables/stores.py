@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.damage import undamaged
 from rebalance_forensics.report.writing import PRIVATE
 from rebalance_forensics.sources.places import Stamp
+from rebalance_forensics.sources.random_access import RandomAccess
 
 ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's names for stores that pyarrow knows under another."""
@@ -221,12 +221,12 @@ def open_location(location: str) -> BinaryIO:
     return Ranges(store.open(name), lambda: store.stored(name).mtime_ms)
 
 
-class Ranges(io.RawIOBase, BinaryIO):
+class Ranges(RandomAccess):
     """A file by byte ranges that end where it does: stores refuse a range that begins at the end."""
 
     def __init__(self, file: Any, mtime_ms: Callable[[], int]) -> None:  # noqa: ANN401 - pyarrow has no types
-        self._file, self._at, self._size = file, 0, file.size()
-        self._mtime_ms = mtime_ms
+        super().__init__(file.size())
+        self._file, self._mtime_ms = file, mtime_ms
         self._stamp: Stamp | None = None
 
     def stamp(self) -> Stamp:
@@ -241,24 +241,6 @@ class Ranges(io.RawIOBase, BinaryIO):
         data: bytes = self._file.read_at(wanted, self._at) if wanted > 0 else b""
         self._at += len(data)
         return data
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place, without asking the store."""
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def tell(self) -> int:
-        """The place."""
-        return self._at
-
-    def seekable(self) -> bool:
-        """Every place can be reached."""
-        return True
-
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True
 
     def close(self) -> None:
         """Let the store go."""
