@@ -1,4 +1,4 @@
-"""Fuzz: `python -m benchmarks.fuzz --inputs 1000000`. Interrupted, the same command goes on where it was."""
+"""Fuzz: `python -m benchmarks.fuzz --inputs 1000000`. Interrupted, the same command continues where it stopped."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from benchmarks.fuzz.snippets import Snippets, workplace
 CHUNK = 1_000
 BATCH = 48
 EVERY_INVESTIGATED, EVERY_TWICE, EVERY_WATCHED, EVERY_BATCH = 5, 20, 40, 10
-"""One snippet in so many goes on into timeline and diagnosis, is read twice, is read with its calls counted; one batch
-in so many is run twice and counted."""
+"""One snippet in so many is taken through timeline and diagnosis, is read twice, is read with its calls counted; one
+batch in so many is run twice and counted."""
 LONGEST_S = 30
 """Nothing takes so long; a backstop behind the counting of calls."""
 

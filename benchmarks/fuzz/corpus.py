@@ -126,7 +126,7 @@ def _times(lines: list[str], drift: timedelta) -> Iterator[datetime]:
     at = datetime(2026, 11, 20, 10, 15, 30, tzinfo=UTC)
     for line in lines:
         if found := _INNER_TIME.search(line):
-            with suppress(ValueError, OverflowError):  # a damaged time: the collector goes on with its own
+            with suppress(ValueError, OverflowError):  # a damaged time: the collector uses its own
                 at = datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00") + drift
         yield at
 

@@ -23,7 +23,12 @@ def finds(one: Input) -> list[Find]:
 
 
 def reduced(one: Input, sign: str) -> Input:
-    """Fewer files, then fewer lines, then fewer bytes, as long as the sign stays; the input itself if it does not."""
+    """Fewer files, then fewer lines, then fewer bytes, as long as the sign stays; the input itself if it does not.
+
+    A log of two groups stays as it is: with lines of the untouched group left out, other things must be said of it.
+    """
+    if one.kept:
+        return one
     tries = MOST_TRIES
 
     def holds(other: Input) -> bool:

@@ -27,7 +27,7 @@ def stories() -> Mapping[str, Mapping[str, bytes]]:
 
 
 def _telling(source: Source) -> bytes:
-    """The telling lines with what goes on with them."""
+    """The telling lines with their continuation lines."""
     wanted = {at + more for at in source.telling[:_MOST_LINES] for more in (0, 1) if at + more < len(source.lines)}
     return b"".join(source.lines[at] + b"\n" for at in sorted(wanted))
 

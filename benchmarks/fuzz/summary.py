@@ -11,7 +11,7 @@ from benchmarks.measuring import table
 Done = Mapping[str, Any]
 CHECKS = {
     "read": "read alone: no exception, each event's text at its offset",
-    "investigated": "and on through timeline and diagnosis",
+    "investigated": "taken through timeline and diagnosis",
     "whole runs": "told, read and reported in a whole run, beside untouched stories of which the same must be said",
     "watched": "read alone with calls counted against the bound",
     "twice": "read alone twice, the same both times",

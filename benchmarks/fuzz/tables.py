@@ -1,6 +1,6 @@
 """The tables of the job, damaged between two runs: a sentence or the right tables, never an exception, never a hang.
 
-What somebody removed or damaged behind the job's back the job need not bring back; but it says so or goes on, and a
+What somebody removed or damaged behind the job's back the job need not bring back; but it says so or carries on, and a
 new output directory holds what it always holds.
 """
 

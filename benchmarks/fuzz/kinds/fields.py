@@ -59,7 +59,7 @@ def nested(rng: random.Random, line: bytes) -> bytes:
 
 
 def many(rng: random.Random, line: bytes) -> bytes:
-    """A list that goes on and on."""
+    """A list without end."""
     at = rng.randint(0, len(line))
     items = rng.choice((3, 30, 400))
     return line[:at] + b"[" + b", ".join(b"orders-%d" % n for n in range(items)) + b"]" + line[at:]
