@@ -122,6 +122,27 @@ class AnalyzedLogs:
         return _frame(rows, times=("from", "to"))
 
     @cached_property
+    def unread(self) -> pd.DataFrame:
+        """One row a stretch in which nobody could read a partition."""
+        rows = (
+            {
+                "cluster": group.cluster,
+                "group": group.group,
+                "partition": one.partition,
+                "client_id": one.client_id,
+                "from": one.started_at,
+                "to": one.ended_at,
+                "ms": None if one.ended_at is None else one.ended_at - one.started_at,
+                "why": one.why,
+                "certain": one.certain,
+                "from_earliest": one.from_earliest,
+            }
+            for group in self.report.groups
+            for one in group.unread
+        )
+        return _frame(rows, times=("from", "to", "from_earliest"))
+
+    @cached_property
     def incidents(self) -> pd.DataFrame:
         """One row an incident, with its most likely cause."""
         return _frame(map(_incident, self.report.incidents), times=("started_at", "ended_at"))
@@ -153,6 +174,12 @@ def _incident(incident: Incident) -> dict[str, Any]:
         "culprits": [culprit.name for culprit in cause.culprits],
         "summary": incident.summary,
         "generations": list(incident.generations),
+        "ongoing": incident.ongoing,
+        "unread_partition_ms": incident.impact.unread_partition_ms,
+        "unread_at_least": incident.impact.unread_at_least,
+        "longest_unread_ms": incident.impact.longest_unread_ms,
+        "longest_unread_partition": incident.impact.longest_unread_partition,
+        "stopped_ms": incident.impact.stopped_ms,
         "pause_ms": incident.impact.pause_ms,
         "members": incident.impact.members,
         "partitions": incident.impact.partitions,

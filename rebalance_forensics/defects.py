@@ -20,7 +20,7 @@ class DefectError(Exception):
 def told(error: Exception) -> str:
     """`ValueError: month must be in 1..12 (sources/dates.py:81, near_to)`: the error and the innermost frame of ours.
 
-    A MemoryError is no defect: it goes on.
+    A MemoryError is no defect: it is raised again.
     """
     place = place_of(error)
     if os.environ.get(TRACE):

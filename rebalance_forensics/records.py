@@ -7,6 +7,9 @@ from dataclasses import dataclass
 EpochMs = int
 """Milliseconds since 1970-01-01T00:00:00Z."""
 
+BY_ORDER_MS = 10**15
+"""From here on, beyond any calendar, a time only says which line came before which: the log printed none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Origin:
@@ -29,7 +32,8 @@ class LogRecord:
     None where the layout has no usable time. `message` starts where the logger's own text starts
     (the `[Consumer clientId=…]` prefix included). `text` is the record's first line as the file
     has it, its envelope peeled. `host` is set when the record itself names it (an envelope,
-    a stream of several hosts), else the file's host holds.
+    a stream of several hosts), else the file's host holds. A `bare` record has no layout that we know: a line of a
+    paste that may hold a message.
     """
 
     origin: Origin
@@ -41,3 +45,4 @@ class LogRecord:
     message: str
     text: str
     host: str | None = None
+    bare: bool = False

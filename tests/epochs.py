@@ -71,7 +71,7 @@ class EpochStory(Story):
         return self.bumped(clock(ms(time) + 1)).others_reconcile(time, *others)
 
     def closes(self, client: str, time: str, *others: str) -> EpochStory:
-        """A process closes its consumer in good order."""
+        """A process closes its consumer cleanly."""
         self.moves(client, time, "STABLE", "PREPARE_LEAVING")
         self.moves(client, clock(ms(time) + 5), "PREPARE_LEAVING", "LEAVING", -1)
         self.group_says(clock(ms(time) + 10), f"Member {self.member(client)} left the consumer group.")

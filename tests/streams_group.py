@@ -78,7 +78,7 @@ class StreamsStory(Story):
         return self
 
     def closes(self, node: str, time: str, other: str) -> StreamsStory:
-        """A process shuts down in good order."""
+        """A process shuts down cleanly."""
         state = f"stream-client [{self.process(node)}] State transition from RUNNING to PENDING_SHUTDOWN"
         self.line(f"{node}/app.log", time, state, logger=KAFKA_STREAMS)
         for thread in THREADS:

@@ -22,7 +22,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.cluster_events import Surroundings
-from rebalance_forensics.timeline.coverage import LogSpan
+from rebalance_forensics.timeline.coverage import LogSpan, logs_read
 from rebalance_forensics.timeline.facts import Arrival, Departure, StaticReturn, Stop
 
 Clock = Callable[[int], int]
@@ -54,7 +54,7 @@ class Told:
 
     def cases(self) -> Iterator[GroupCase]:
         """What the program makes of each group."""
-        around = Surroundings([e for e in self.events if e.group is None], self.spans)
+        around = Surroundings([e for e in self.events if e.group is None], logs_read(self.spans))
         for group, own in self.groups().items():
             yield investigate(self.cluster, group, own, around)
 
@@ -75,7 +75,8 @@ class Told:
             return slow if event.at is None else replace(slow, at=moved(event.at, place_of(event)))
 
         def span_moved(s: LogSpan) -> LogSpan:
-            return replace(s, first=moved(s.first, (s.path, s.host)), last=moved(s.last, (s.path, s.host)))
+            place = (s.path, s.host)
+            return replace(s, opening=moved(s.opening, place), closing=moved(s.closing, place))
 
         return replace(self, events=tuple(map(event_moved, self.events)), spans=tuple(map(span_moved, self.spans)))
 
@@ -120,7 +121,7 @@ class Told:
 
 def _comes_back(gone: Departure | Stop, came: Iterable[Arrival | StaticReturn]) -> bool:
     """Whoever goes for good takes no step of a walk."""
-    return any(one.actor is gone.actor and one.at > gone.at for one in came)
+    return any(one.participant is gone.participant and one.at > gone.at for one in came)
 
 
 def told_in(logs: Path) -> list[Told]:

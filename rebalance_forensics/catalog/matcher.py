@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import get_args
 
-from rebalance_forensics.catalog import cache
+from rebalance_forensics.catalog import bare_messages, cache, cut_messages
 from rebalance_forensics.catalog.compiled import CompiledCatalog, Entry
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required
 from rebalance_forensics.catalog.index import Index, Sieve, words_of
@@ -23,13 +23,19 @@ from rebalance_forensics.events.base import Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """What a pattern read in a message. `event` is None for a known line that says nothing about groups."""
+    """What a pattern read in a message. `event` is None for a known line that says nothing about groups.
+
+    `weight` says how many letters of the message are the pattern's own; a `dressed` message begins with the prefix that
+    a class of Kafka puts there.
+    """
 
     pattern: str
     event: str | None
     fields: dict[str, FieldValue]
     group: str | None
     speaker: SpeakerWords
+    weight: int = 0
+    dressed: bool = False
 
 
 class Catalog:
@@ -62,6 +68,22 @@ class Catalog:
         for match in self._matches(message, logger):
             best.setdefault(match.pattern, match)
         return list(best.values())
+
+    def match_inside(self, text: str) -> Match | None:
+        """The message that a text of no known layout holds, wherever it begins; cut ones as far as they go."""
+        left = bare_messages.before_the_cut(text)
+        if left is None:
+            return bare_messages.found_in(text, self.match)
+        message, is_whole = left
+        whole = bare_messages.found_in(message, self.match) if is_whole else None
+        return whole or next(filter(None, (self._cut(message[at:]) for at in bare_messages.beginnings(message))), None)
+
+    def _cut(self, text: str) -> Match | None:
+        """What the beginning of a message tells, whose end was left out."""
+        peeled = peel(text)
+        found = cut_messages.read(self.compiled.entries, peeled, self._types)
+        match = None if found is None else _match(found[0], found[1], peeled)
+        return match if match is not None and bare_messages.is_kafkas(match, amid=True) else None
 
     def prefilter(self) -> Prefilter:
         """What finds the lines worth a look in raw bytes."""
@@ -202,6 +224,8 @@ def _match(entry: Entry, fields: Mapping[str, FieldValue], peeled: Peeled) -> Ma
         fields=own,
         group=str(group) if group else None,
         speaker=speaker_of(said | words, peeled.role or _role(entry.pattern)),
+        weight=entry.weight,
+        dressed=entry.dressed or peeled.kind is not None,
     )
 
 

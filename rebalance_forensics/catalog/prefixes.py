@@ -92,9 +92,10 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
 )
 # Connect's context in front of everything a connector or its clients say ([sink|task-0], [sink|worker]).
 _CONNECT_CONTEXT = regex.compile(r"\[(?P<task>[^\]\[|\n]+\|(?:worker|task-\d+(?:\|offsets)?))\] ?")
-# librdkafka's facility, client (`client.id#consumer-1`), thread and, on connections, broker.
+# librdkafka's facility, client (`client.id#consumer-1`: the number tells those of one process apart), thread and, on
+# connections, broker.
 _RDKAFKA = regex.compile(
-    r"[A-Z][A-Z0-9_]{2,} \[(?P<client_id>[^\]\n]*?)#(?:consumer|producer)-\d+\] "
+    r"[A-Z][A-Z0-9_]{2,} \[(?P<thread>(?P<client_id>[^\]\n]*?)#(?:consumer|producer)-\d+)\] "
     r"(?:\[thrd:[^\]\n]*\]: )?(?:\S+/(?:-?\d+|bootstrap): )?"
 )
 _UNKNOWN = regex.compile(r"\[[^\]\n]{1,200}\]:? ")
@@ -152,7 +153,7 @@ def _first(message: str) -> _Found | None:
     if message.startswith("[") and (match := _CONNECT_CONTEXT.match(message)):
         return _Found(match.end(), {"task": match["task"]}, "connect", "connector")
     if "#" in message[:160] and (match := _RDKAFKA.match(message)):
-        return _Found(match.end(), {"client_id": match["client_id"]}, "other", "librdkafka")
+        return _Found(match.end(), match.groupdict(), "other", "librdkafka")
     return None
 
 

@@ -57,8 +57,10 @@ class Program:
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
         """The fields the text fills, or None where the text is not of this template."""
         groups = self._fullmatch(text, loosely=loosely)
-        if groups is None:
-            return None
+        return None if groups is None else self.filled(groups, types)
+
+    def filled(self, groups: Groups, types: Types) -> dict[str, FieldValue] | None:
+        """The fields that some of the groups fill; None where one of them cannot be read."""
         try:
             return self._fields(groups, types)
         except (ValueError, FieldError):
@@ -193,8 +195,3 @@ def type_named(name: str, types: Types) -> HoleType:
 def names_of(parts: Sequence[Part]) -> frozenset[str]:
     """The names of all holes that keep their value."""
     return frozenset(hole.name for hole in holes_of(parts) if hole.name != IGNORED)
-
-
-def always_filled(parts: Sequence[Part]) -> frozenset[str]:
-    """The names of the holes no message of this template leaves out."""
-    return frozenset(part.name for part in parts if isinstance(part, Hole) and not part.optional)

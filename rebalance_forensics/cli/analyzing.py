@@ -61,7 +61,7 @@ ExportOption = Annotated[
         "--export",
         metavar="FORMAT=F",
         help="Write the report for another tool: markdown, sarif, slack, pagerduty, timesketch, chrome-trace, "
-        "incidents-csv, generations-csv, pauses-csv. Repeatable.",
+        "incidents-csv, generations-csv, unread-csv, pauses-csv. Repeatable.",
         show_default=False,
     ),
 ]
@@ -86,7 +86,9 @@ OutputModeOption = Annotated[
 ]
 FollowOption = Annotated[
     bool,
-    typer.Option("--follow", help="Go on with logs that are still written; tell of incidents as they come."),
+    typer.Option(
+        "--follow", help="Keep reading logs that are still written, or standard input; print incidents as they come."
+    ),
 ]
 KeepWarmOption = Annotated[
     bool,
@@ -120,7 +122,7 @@ def analyze(
     patterns: PatternsOption = [],  # noqa: B006
     anonymize: AnonymizeOption = False,
     fail_on: FailOnOption = None,
-    engine: EngineOption = EngineName.SPARK,
+    engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
     follow: FollowOption = False,
     keep_warm: KeepWarmOption = False,

@@ -31,7 +31,7 @@ def timeline(
     tz: TzOption = [],  # noqa: B006 - typer reads the default and makes a new list
     cluster: ClusterOption = None,
     patterns: PatternsOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.SPARK,
+    engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="Unfold what repeats itself.", show_default=False)
@@ -64,7 +64,7 @@ def whois(
     tz: TzOption = [],  # noqa: B006
     cluster: ClusterOption = None,
     patterns: PatternsOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.SPARK,
+    engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
 ) -> None:
     """Show every identity of a member over time.
@@ -85,7 +85,7 @@ def events(
     tz: TzOption = [],  # noqa: B006
     cluster: ClusterOption = None,
     patterns: PatternsOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.SPARK,
+    engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
 ) -> None:
     """Print the typed events, one line of JSON each.
@@ -106,7 +106,7 @@ def coverage(
     tz: TzOption = [],  # noqa: B006
     cluster: ClusterOption = None,
     patterns: PatternsOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.SPARK,
+    engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
 ) -> None:
     """Show what was understood of each file.

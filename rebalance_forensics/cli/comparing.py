@@ -25,7 +25,7 @@ def compare(
     b: Annotated[str, typer.Argument(help=SIDE, metavar="B")],
     tz: TzOption = [],  # noqa: B006 - typer reads the default and makes a new list
     patterns: PatternsOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.SPARK,
+    engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
 ) -> None:
     """Show what differs between two inputs, or between two incidents."""

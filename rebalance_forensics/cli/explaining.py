@@ -42,7 +42,7 @@ def explain(
     ] = None,
     patterns: PatternsOption = [],  # noqa: B006 - typer reads the default and makes a new list
     tz: TzOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.SPARK,
+    engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
 ) -> None:
     """Explain a cause, one log line, or how one incident was judged.

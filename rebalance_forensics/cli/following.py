@@ -1,7 +1,8 @@
-"""`analyze --follow`: incidents as they come, until Ctrl-C."""
+"""`analyze --follow`: incidents as they come, until Ctrl-C or the end of standard input."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rebalance_forensics.pipeline.run import Analysis
     from rebalance_forensics.report.model import Report
 
-EVERY_MS = 2000
+EVERY_S = 1.0
 State = tuple[object, ...]
 
 
@@ -34,9 +35,7 @@ def follow(
 
     Without a verbosity nothing is printed: one of the outputs goes to standard output.
     """
-    from rebalance_forensics.pipeline import live  # noqa: PLC0415 - `--help` needs no Spark
-    from rebalance_forensics.pipeline.launching import telling_of_lost_java  # noqa: PLC0415
-    from rebalance_forensics.pipeline.session import active_session, start_session  # noqa: PLC0415
+    from rebalance_forensics.pipeline import live  # noqa: PLC0415 - `--help` needs no pyarrow
 
     states: dict[str, State] = {}
     codes = [OK]
@@ -57,10 +56,8 @@ def follow(
                 say(text)
 
     live.refuse_standing(paths, options)
-    with telling_of_lost_java():
-        session = active_session() or start_session(options.java_home, small=True)
-        warn("following; Ctrl-C ends.")
-        live.follow(session, paths, options, show, every_ms=EVERY_MS, keep_events=keep_events)
+    warn("following; Ctrl-C ends.")
+    live.follow(paths, options, show, every_s=EVERY_S, stdin=sys.stdin.buffer, keep_events=keep_events)
     return codes[-1]
 
 

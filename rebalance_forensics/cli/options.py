@@ -12,6 +12,7 @@ import typer
 class EngineName(StrEnum):
     """Where the stages run."""
 
+    AUTO = "auto"
     SPARK = "spark"
     LOCAL = "local"
 
@@ -34,7 +35,10 @@ PathsArgument = Annotated[
 ]
 EngineOption = Annotated[
     EngineName,
-    typer.Option(help="spark runs on a local Spark (needs Java); local runs in this process. The report is the same."),
+    typer.Option(
+        help="spark: a local Spark (needs Java); local: this machine's cores without Spark; auto: Spark where one "
+        "runs already or there is much to read. The report is the same."
+    ),
 ]
 TzOption = Annotated[
     list[str],

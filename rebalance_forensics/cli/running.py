@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rebalance_forensics.cli.options import EngineName, SeverityName
-from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn_all
+from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn, warn_all
 from rebalance_forensics.defects import ASK
+from rebalance_forensics.process.cores import cores
 
 if TYPE_CHECKING:
     from rebalance_forensics.catalog.matcher import Catalog
@@ -52,6 +54,7 @@ def options_of(
         patterns=_resolved(patterns),
         java_home=java_home,
         keep_warm=keep_warm,
+        processes=cores(),
         limits=Limits.of(unpack_ratio) if unpack_ratio else Limits(),
     )
 
@@ -71,6 +74,7 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
     """Analyze, with a progress bar on a terminal; name what could not be read."""
     from rebalance_forensics.pipeline.run import analyze_keeping  # noqa: PLC0415
 
+    options = _with_engine(paths, options)
     with _progress() as progress:
         analysis = analyze_keeping(paths, options, keep_events=keep_events, progress=progress)
     warn_all(
@@ -81,6 +85,23 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
     warn_all(_broken_off(analysis))
     warn_all(_in_vain(options, analysis.report))
     return analysis
+
+
+def _with_engine(paths: Sequence[str], options: AnalyzeOptions) -> AnalyzeOptions:
+    """The options with an engine; where the user named none, one line says which it is, and why."""
+    from rebalance_forensics.pipeline.engine_choice import engine_for  # noqa: PLC0415
+    from rebalance_forensics.pipeline.planning import refuse_missing  # noqa: PLC0415
+
+    if options.engine != "auto":
+        return options
+    # A warm session answers sooner than processes that are still to be started; and who names a Java wants Spark.
+    if options.keep_warm or options.java_home:
+        return replace(options, engine="spark")
+    refuse_missing(paths)
+    choice = engine_for(paths)
+    so = "on Spark (--engine local: without)" if choice.engine == "spark" else "without Spark (--engine spark: with it)"
+    warn(f"{choice.why}, so {so}.")
+    return replace(options, engine=choice.engine)
 
 
 def _broken_off(analysis: Analysis) -> Iterator[str]:

@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
 from rebalance_forensics.diagnosis.engine.drafts import Draft, merged, quiet_ms
-from rebalance_forensics.diagnosis.engine.incidents import incident_of, with_ids_of_their_own
+from rebalance_forensics.diagnosis.engine.incidents import ended_at, incident_of, with_ids_of_their_own
+from rebalance_forensics.diagnosis.engine.recurrence import told_as_one
 from rebalance_forensics.diagnosis.engine.remainder import left_over
 from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances
+from rebalance_forensics.diagnosis.engine.unread_shares import Extent, shared_out
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.model import Gap, Incident
-from rebalance_forensics.diagnosis.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.patterns.group_patterns import tips
+from rebalance_forensics.diagnosis.without_times import is_untimed, untimed, untimed_gaps
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
@@ -23,6 +26,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory
+from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup, speaker_key
 from rebalance_forensics.timeline.windows import QUIET_MS
 
 
@@ -34,6 +38,10 @@ class GroupCase:
     incidents: tuple[Incident, ...]
     gaps: tuple[Gap, ...]
     clocks: tuple[FileClock, ...]
+    speakers: tuple[SpeakerKey, ...] = ()
+    """The clients whose lines are this group's."""
+    from_unnamed: bool = False
+    """Whether none of its lines names it."""
 
 
 def investigate(cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event] | Surroundings) -> GroupCase:
@@ -41,6 +49,7 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     timeline = build(cluster, group, events, shared)
     weighed, broken = put_forward(timeline)
     outcome = contest(weighed, consequences())
+    told_as_one(outcome, quiet_ms(timeline))
     drafts = merged(outcome.standing, quiet_ms(timeline))
     assigned = assign_rebalances(timeline, drafts, outcome.explains)
     for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):
@@ -49,6 +58,9 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     found = with_ids_of_their_own(_incidents(timeline, outcome, drafts, assigned))
     incidents = sorted(found, key=lambda i: (i.started_at, i.id))
     generations = _triggered(timeline, assigned)
+    gaps = (*gaps_of(timeline, incidents), *broken_off(timeline, broken))
+    if is_untimed(timeline):
+        incidents, gaps = untimed(incidents), untimed_gaps(timeline, gaps)
     return GroupCase(
         history=replace(
             history_of(timeline),
@@ -57,9 +69,21 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
             offsets_partition=told_partition(timeline.own),
         ),
         incidents=tuple(incidents),
-        gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),
+        gaps=gaps,
         clocks=timeline.clocks,
+        speakers=_speakers(timeline),
     )
+
+
+def investigate_unnamed(cluster: str, unnamed: UnnamedGroup, shared: Surroundings) -> GroupCase:
+    """The same for a group that its member's lines do not name."""
+    return replace(investigate(cluster, unnamed.name, (), shared), from_unnamed=True)
+
+
+def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:
+    said = {id(event.speaker): event for event in timeline.own if event.speaker.role != "broker"}.values()
+    mine = (e for e in said if e.group is not None or timeline.participants.of_speaker(e) is not None)
+    return tuple(sorted({speaker_key(event) for event in mine}, key=str))
 
 
 def _unexplained_in(draft: Draft) -> Iterator[tuple[Rebalance, str]]:
@@ -77,7 +101,12 @@ def _incidents(timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], as
             draft, trigger = assigned[rebalance.id]
             mine[draft].append((rebalance, trigger))
     causes = all_causes()
-    return (incident_of(timeline, causes, outcome, draft, rebalances) for draft, rebalances in mine.items())
+    extents = (Extent(draft, draft.started_at, ended_at(draft, rebalances)) for draft, rebalances in mine.items())
+    unread = shared_out(timeline, extents)
+    return (
+        incident_of(timeline, causes, outcome, draft, rebalances, unread.get(draft, ()))
+        for draft, rebalances in mine.items()
+    )
 
 
 def _triggered(timeline: Timeline, assigned: Mapping[str, tuple[Draft, str]]) -> list[Generation]:

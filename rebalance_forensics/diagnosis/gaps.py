@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_forensics import defects
-from rebalance_forensics.diagnosis.absences import seconds, session_timeout_ms
+from rebalance_forensics.diagnosis.cluster.member_hosts import LOOPBACK
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 from rebalance_forensics.timeline.windows import STEADY_MS
 
 MOST_NAMES = 5
-COORDINATOR = "server.log of the group's coordinator (the broker that held the group)"
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
     """The gaps that matter to this group, widest first."""
     return (
         *_too_little(timeline, incidents),
+        *_not_named(timeline),
         *_no_coordinator(timeline),
         *_no_client(timeline, incidents),
         *_warnings_only(timeline, incidents),
@@ -29,11 +32,18 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
     )
 
 
+def _coordinator(timeline: Timeline) -> str:
+    """The log to fetch, with the brokers that clients or other brokers call the coordinator."""
+    names = list(dict.fromkeys(term.broker for term in timeline.coordinators))
+    held = " or ".join(names[:MOST_NAMES]) if names else "the broker that held the group"
+    return f"server.log of the group's coordinator ({held})"
+
+
 def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
     """The causes that broke off on this group's lines."""
     return [
         Gap(
-            what=f"Whether group {timeline.group} had a case of {cause} could not be evaluated: {error}",
+            what=f"Whether {in_words(timeline.group)} had a case of {cause} could not be evaluated: {error}",
             started_at=timeline.first,
             ended_at=timeline.last,
             consequence=f"{cause} is neither found nor ruled out; {defects.ASK}",
@@ -48,10 +58,10 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     if incidents or any(episodes) or timeline.last - timeline.first >= STEADY_MS:
         return []
     heard = "" if timeline.last == timeline.first else f" within {seconds(timeline.last - timeline.first)}"
-    missing = COORDINATOR if not timeline.has_coordinator_log else "the logs of its clients"
+    missing = _coordinator(timeline) if not timeline.has_coordinator_log else "the logs of its clients"
     return [
         Gap(
-            what=f"Too little to judge group {timeline.group}: {_lines(timeline)}{heard}, and none of them shows a "
+            what=f"Too little to judge {in_words(timeline.group)}: {_lines(timeline)}{heard}, and none of them shows a "
             "member that joins or leaves or a rebalance.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
@@ -67,29 +77,46 @@ def _lines(timeline: Timeline) -> str:
     return "1 line mentions it" if told == 1 else f"{told} lines mention it"
 
 
+def _not_named(timeline: Timeline) -> list[Gap]:
+    """A client that does not say of which group it is: its coordinator would, and show the other members."""
+    if is_named(timeline.group):
+        return []
+    member = in_words(timeline.group).removeprefix("the group of ")
+    return [
+        Gap(
+            what=f"No line names the group that {member} belongs to.",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
+            consequence="It is shown as a group of its own; its other members are unknown. server.log of the brokers "
+            "names groups with their members' client ids; so does the client at a more detailed level "
+            "(librdkafka: debug=cgrp).",
+        )
+    ]
+
+
 def _no_coordinator(timeline: Timeline) -> list[Gap]:
-    if timeline.has_coordinator_log:
+    if timeline.has_coordinator_log or not is_named(timeline.group):
         return []
     return [
         Gap(
-            what=f"No broker log mentions group {timeline.group}.",
+            what=f"No broker log mentions {in_words(timeline.group)}.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
             consequence="Evictions by session timeout and members without a log are not seen: "
-            "server.log of the group's coordinator at INFO would show them.",
+            f"{_coordinator(timeline)} at INFO would show them.",
         )
     ]
 
 
 def _no_client(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
-    without = [a for a in timeline.actors() if not a.has_log]
-    nobody = not any(a.has_log for a in timeline.cast.actors)
+    without = [a for a in timeline.members() if not a.has_log]
+    nobody = not any(a.has_log for a in timeline.participants.everybody)
     if not without and not (nobody and incidents):
         return []
     who = _names(without, incidents) if without else "any client"
     return [
         Gap(
-            what=f"No log of {who} (group {timeline.group}).",
+            what=f"No log of {who} ({in_words(timeline.group)}).",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
             consequence="Why a member left, was refused or rejoined, and whether a silent one crashed, stood still or "
@@ -100,13 +127,17 @@ def _no_client(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
 
 
 def _warnings_only(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
-    mute = [a for a in timeline.cast.actors if (logs := timeline.coverage.of(a)) and not any(g.detailed for g in logs)]
+    mute = [
+        a
+        for a in timeline.participants.everybody
+        if (logs := timeline.coverage.of(a)) and not any(g.detailed for g in logs)
+    ]
     if not mute:
         return []
     names = _names(mute, incidents)
     return [
         Gap(
-            what=f"The {'log' if len(mute) == 1 else 'logs'} of {names} (group {timeline.group}) "
+            what=f"The {'log' if len(mute) == 1 else 'logs'} of {names} ({in_words(timeline.group)}) "
             f"{'holds' if len(mute) == 1 else 'hold'} warnings and errors only.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
@@ -128,11 +159,11 @@ def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]
     where = "in the middle of an incident" if soon else "in the middle of the group's life"
     return [
         Gap(
-            what=f"The logs of group {timeline.group} begin {where}{amid}.",
+            what=f"The logs of {in_words(timeline.group)} begin {where}{amid}.",
             started_at=None,
             ended_at=_at(timeline.first),
-            consequence=f"What happened before is unknown: the earlier {COORDINATOR}"
-            f"{_and_clients(timeline.actors(), incidents)} would show it.",
+            consequence=f"What happened before is unknown: the earlier {_coordinator(timeline)}"
+            f"{_and_clients(timeline.members(), incidents)} would show it.",
         )
     ]
 
@@ -149,7 +180,7 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     if not lately and not going_on and not still_joining:
         return []
     why = (
-        f"{seconds(end - lately[-1].at)} after {lately[-1].actor.name} left"
+        f"{seconds(end - lately[-1].at)} after {lately[-1].participant.name} left"
         if lately
         else "while an incident was going on"
         if going_on
@@ -157,34 +188,36 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     )
     return [
         Gap(
-            what=f"The logs of group {timeline.group} end {why}.",
+            what=f"The logs of {in_words(timeline.group)} end {why}.",
             started_at=_at(end),
             ended_at=None,
-            consequence=f"How it went on is unknown: the later {COORDINATOR}"
-            f"{_and_clients(timeline.actors(), incidents)} would show who came back and whether the group recovered.",
+            consequence=f"How it continued is unknown: the later {_coordinator(timeline)}"
+            f"{_and_clients(timeline.members(), incidents)} would show who came back and whether the group recovered.",
         )
     ]
 
 
-def _and_clients(actors: Iterable[Actor], incidents: Sequence[Incident]) -> str:
-    names = _names(list(actors), incidents)
+def _and_clients(participants: Iterable[Participant], incidents: Sequence[Incident]) -> str:
+    names = _names(list(participants), incidents)
     return f" and the logs of {names}" if names else ""
 
 
-def _names(actors: Sequence[Actor], incidents: Sequence[Incident]) -> str:
+def _names(participants: Sequence[Participant], incidents: Sequence[Incident]) -> str:
     """At most five, those who are blamed first, each with its host where it is known."""
     blamed = {n for i in incidents for c in i.root_causes for u in c.culprits for n in (u.name, *u.names)}
-    ordered = sorted(actors, key=lambda a: (a.name not in blamed and not a.client_ids & blamed, a.name))
+    ordered = sorted(participants, key=lambda a: (a.name not in blamed and not a.client_ids & blamed, a.name))
     told = ", ".join(map(_named, ordered[:MOST_NAMES]))
     return f"{told} and {len(ordered) - MOST_NAMES} more" if len(ordered) > MOST_NAMES else told
 
 
-def _named(actor: Actor) -> str:
-    """An actor as somebody who fetches its log must know it: client id and host."""
-    host = min(actor.hosts or actor.endpoints, default=None)
-    names = [actor.name, *([min(actor.client_ids)] if actor.client_ids and actor.name not in actor.client_ids else [])]
+def _named(participant: Participant) -> str:
+    """A participant as somebody who fetches its log must know it: client id, host, and the file that is there."""
+    host = min((participant.hosts or participant.endpoints) - LOOPBACK, default=None)
+    unnamed = participant.client_ids and participant.name not in participant.client_ids
+    names = [participant.name, *([min(participant.client_ids)] if unnamed else [])]
     where = f" on {host}" if host and host not in names else ""
-    return f"{' / '.join(names)}{where}"
+    file = f" in {min(participant.files)}" if participant.has_log and participant.files else ""
+    return f"{' / '.join(names)}{where}{file}"
 
 
 def _at(time: int) -> EpochMs | None:

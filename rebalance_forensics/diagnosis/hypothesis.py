@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.diagnosis.sign import Answer, Sign, Subject
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
-from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.participants import Participant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hypothesis:
     """What would explain `explains`, with everything that then follows from it (`brings`).
 
-    `because` are the lines that suggest it, the most telling first; none, no hypothesis. `answers` holds those signs
-    that only the cause itself can answer; all others are asked about `actors` and `absences`.
+    `because` are the lines that suggest it, the most telling first, each taken once; none, no hypothesis.
+    `circumstances` are the few without which those alone would look like another cause. `answers`
+    holds those signs that only the cause itself can answer; all others are asked about `participants` and `absences`.
     `onset` is when it began, `until` its last effect, as far as known; `struck_at` when it hit whoever is blamed, where
     one blow may hit several (a host, a switch, a power line).
     """
 
-    because: tuple[Event, ...]
+    because: Sequence[Event]
+    circumstances: Sequence[Event] = ()
     culprits: tuple[Culprit, ...]
     narrative: str
     severity: Severity
     explains: tuple[Fact, ...] = ()
     brings: tuple[Fact, ...] = ()
-    actors: tuple[Actor, ...] = ()
+    participants: tuple[Participant, ...] = ()
     absences: tuple[Absence, ...] = ()
     answers: Mapping[Sign, Answer] = field(default_factory=dict)
     onset: int | None = None
@@ -40,9 +42,10 @@ class Hypothesis:
     advice: tuple[Advice, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a claim without proof."""
+        """Refuse a claim without proof; take each line once."""
         if not self.because:
             raise ValueError("a hypothesis needs evidence")
+        object.__setattr__(self, "because", distinct_events(self.because))
 
     @property
     def accounts_for(self) -> tuple[Fact, ...]:
@@ -67,5 +70,9 @@ class Hypothesis:
         """What its signs are asked about."""
         times = [fact_at(fact) for fact in self.explains] or [self.started_at()]
         return Subject(
-            actors=self.actors, absences=self.absences, facts=self.explains, begin=min(times), end=max(times)
+            participants=self.participants,
+            absences=self.absences,
+            facts=self.explains,
+            begin=min(times),
+            end=max(times),
         )

@@ -124,7 +124,7 @@ class Impact:
 
     `unread_partition_ms` sums, over the partitions, the time in which nobody could read them; `stopped_ms` is the time
     in which no partition of the group was read. `pause_ms` sums the pauses of members, of which `members` and
-    `partitions` count those concerned.
+    `partitions` count those concerned: all three are unknown where no log of a client at INFO covers the time.
     """
 
     unread_partition_ms: int | None = None
@@ -132,22 +132,40 @@ class Impact:
     """How many were unread for at least half as long as the longest."""
     known_partitions: int | None = None
     """Of how many partitions an owner is known at all."""
+    unread_at_least: bool | None = None
+    """Others may have been unread as well, or for longer: some members have no log, or no timeout bounds the time."""
     longest_unread_ms: int | None = None
     longest_unread_partition: str | None = None
     stopped_ms: int | None = None
-    pause_ms: int
-    members: int
-    partitions: int
+    pause_ms: int | None = None
+    members: int | None = None
+    partitions: int | None = None
     rebalances: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """How much less of something another protocol would have cost; negative where it would have cost more. ms."""
+
+    low: int
+    likely: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """The same incident under another protocol: the pause it would have spared, and how that is computed."""
+    """The same faults simulated under another protocol, against the same simulation of the one in use.
+
+    `unread` is saved unread time, summed over partitions; `stopped` is saved time in which no partition was read. Each
+    is None where the logs do not tell it, both where they do not tell enough for a simulation. `condition` is what the
+    logs leave open.
+    """
 
     alternative: str
-    spared_pause_ms: int | None
+    unread: Saving | None
+    stopped: Saving | None
     explanation: str
+    condition: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +198,7 @@ class Incident:
     """Every sign that was asked for, with what it adds to each cause: `explain INPUT#incident` shows it as a table."""
     followups: tuple[str, ...] = ()
     generations: tuple[int, ...] = ()
-    impact: Impact = Impact(pause_ms=0, members=0, partitions=0, rebalances=0)
+    impact: Impact = Impact(rebalances=0)
     what_if: tuple[WhatIf, ...] = ()
     occurrences: int = 1
     related: tuple[Relation, ...] = ()

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from rebalance_forensics.diagnosis.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import HeardLog
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.participants import Participant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,8 @@ class Need:
     who: str | None
     begin: int | None
     end: int | None
+    of_the_coordinator: bool = False
+    """Whether it is what the group's coordinator wrote, whichever broker that was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ Answer = Present | Absent | Unobservable
 class Subject:
     """What a sign is asked about: who, over which absences and facts, from when to when."""
 
-    actors: tuple[Actor, ...] = ()
+    participants: tuple[Participant, ...] = ()
     absences: tuple[Absence, ...] = ()
     facts: tuple[Fact, ...] = ()
     begin: int = 0
@@ -75,7 +77,7 @@ class Subject:
     def key(self) -> tuple[object, ...]:
         """What tells it from other subjects: facts are told apart by what they are, not by what they hold."""
         return (
-            tuple(map(id, self.actors)), tuple(a.departures[0].id for a in self.absences),
+            tuple(map(id, self.participants)), tuple(a.departures[0].id for a in self.absences),
             tuple(f.id for f in self.facts),
             self.begin, self.end,
         )  # fmt: skip

@@ -160,9 +160,13 @@ class LeaveFailed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollTimeoutExpired(Event):
-    """A client did not call poll() for max.poll.interval.ms. `doing` is a Connect worker's last known action."""
+    """A client did not call poll() for max.poll.interval.ms, `limit_ms` where the line says how long that is.
+
+    `doing` is a Connect worker's last known action.
+    """
 
     member: str | None = None
+    limit_ms: int | None = None
     exceeded_ms: int | None = None
     doing: str | None = None
 

@@ -20,7 +20,7 @@ class PartitionsAssigned(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsRevoked(Event):
-    """The member gives partitions back in good order.
+    """The member gives partitions back.
 
     librdkafka tells only their `count`, lost ones included: first that they are `due`, then that the application did.
     """
@@ -39,7 +39,12 @@ class PartitionsLost(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnershipGivenUp(Event):
-    """Says "Giving away all assigned partitions as lost …": the generation was reset."""
+    """Says "Giving away all assigned partitions as lost …": the generation was reset.
+
+    `error` is what the coordinator answered, where the line says it.
+    """
+
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

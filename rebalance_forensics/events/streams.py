@@ -144,7 +144,7 @@ class TasksLost(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TasksRevoked(Event):
-    """A thread gave tasks back in good order; `ms` is how long that took."""
+    """A thread gave tasks back; `ms` is how long that took."""
 
     active: tuple[str, ...] = ()
     standby: tuple[str, ...] = ()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rebalance_forensics.pipeline.planning import ReadPlan, printable
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.summaries import summaries
+from rebalance_forensics.pipeline.tables.hearing import heard_cells
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.journal import Journal
 from rebalance_forensics.pipeline.tables.layout import directory_of
@@ -60,12 +61,16 @@ class Ledger:
         """Whether any file ever had a line of Kafka's."""
         return any(e.cells["matched"] or e.cells["unmatched_kafka"] for e in (*self.known, *self.added))
 
+    @property
+    def entries(self) -> list[Entry]:
+        """Those there are by now."""
+        left = {id(entry) for entry in self.gone}
+        return [entry for entry in (*self.known, *self.added) if id(entry) not in left]
+
     def write(self, writer: PartWriter, journal: Journal, work: str) -> None:
         """Write the partitions that change."""
         touched = {(entry.day, entry.cluster) for entry in (*self.gone, *self.added)}
-        left = {id(entry) for entry in self.gone}
-        entries = [entry for entry in (*self.known, *self.added) if id(entry) not in left]
-        for entry in sorted(entries, key=lambda e: (e.path, e.file_id)):
+        for entry in sorted(self.entries, key=lambda e: (e.path, e.file_id)):
             if (entry.day, entry.cluster) in touched:
                 writer.add(INPUTS.name, entry.day, entry.cluster, entry.cells)
         writer.finish()
@@ -89,10 +94,13 @@ def entries_of(plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, know
         file, splits = sight.file, sorted(by_path[summary.path], key=lambda split: split.start)
         release = next((split.kafka_version for split in splits if split.kafka_version), None)
         cells = _read(replace(sight, release=release), profile, summary, found.fresh[file.path])
+        if profile.defects or any(split.try_again for split in splits):
+            cells["etag"] = None
+        cells["heard"] = heard_cells(span for split in splits for span in split.heard)
         cells["settled"] = settled_cells(file, profile, splits, plan.reads.reading)
         entry = Entry(day=_day_of(file, summary), cluster=summary.cluster, cells=cells)
         former = found.replaced.get(file.path)
-        ledger.scan_errors.extend(e if summary.path in e else f"{summary.path}: {e}" for e in summary.errors)
+        ledger.scan_errors.extend(_said_of(summary.path, summary.errors))
         if former == entry and file.path not in found.again:
             del found.fresh[file.path], found.replaced[file.path]
         else:
@@ -102,8 +110,14 @@ def entries_of(plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, know
     ledger.gone.extend([*found.replaced.values(), *found.dropped, *(before for before, _ in found.noted)])
     ledger.added.extend(now for _, now in found.noted)
     ledger.dropped = found.dropped
+    for path in sorted(found.current.keys() - ledger.scanned):
+        ledger.scan_errors.extend(_said_of(path, found.current[path].cells["errors"]))
     _note_unread(ledger, looked, known, plan.reads)
     return ledger
+
+
+def _said_of(path: str, errors: Iterable[str]) -> Iterator[str]:
+    return (error if path in error else f"{path}: {error}" for error in errors)
 
 
 def _note_unread(ledger: Ledger, looked: Looked, known: Known, reads: ReadPlan) -> None:

@@ -23,7 +23,7 @@ class JobOptions:
     """What a table's columns hold, by name; with it, the inputs are tables."""
     since: int | None = None
     until: int | None = None
-    """Epoch ms. Without `since` the job goes on where it stopped, without `until` it goes up to now."""
+    """Epoch ms. Without `since` the job continues where it stopped, without `until` it runs up to now."""
     reading: AnalyzeOptions = field(default_factory=AnalyzeOptions)
     table_format: Literal["parquet", "delta", "iceberg"] = "parquet"
     catalog: str | None = None

@@ -15,6 +15,7 @@ from rebalance_forensics.job.tenure import Tenure
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables.choosing import Reach, changed_spans
 from rebalance_forensics.pipeline.tables.engines import JobEngine
+from rebalance_forensics.pipeline.tables.hearing import newly_heard
 from rebalance_forensics.pipeline.tables.intervals import Interval
 from rebalance_forensics.pipeline.tables.journal import Journal
 from rebalance_forensics.pipeline.tables.scanning import Spans
@@ -66,6 +67,11 @@ class Scanned:
         """When events came or went."""
         ledger = self.ledger
         return changed_spans(self.spans, ledger.replaced, ledger.grown, ledger.dropped)
+
+    @property
+    def heard(self) -> Reach:
+        """When a log is heard that was not before, or no longer is."""
+        return newly_heard(self.ledger.gone, self.ledger.added)
 
 
 @dataclass(slots=True, kw_only=True)

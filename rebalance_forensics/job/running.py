@@ -29,6 +29,7 @@ from rebalance_forensics.pipeline.tables import state
 from rebalance_forensics.pipeline.tables.choosing import chosen_days
 from rebalance_forensics.pipeline.tables.dealing import Days, Deal
 from rebalance_forensics.pipeline.tables.engines import JobEngine
+from rebalance_forensics.pipeline.tables.hearing import heard_on
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval, date_text, time_text
 from rebalance_forensics.pipeline.tables.investigating import Investigation
 from rebalance_forensics.pipeline.tables.journal import FILES, decide, finish, recover
@@ -112,7 +113,7 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     days = chosen_days(
         before, run.interval, scanned.changed,
         {*dates_of(run.store, EVENTS), *dates_of(run.store, PENDING)},
-        again=scanned.losses.days,
+        heard=scanned.heard, again=scanned.losses.days,
         lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
     )  # fmt: skip
     outcome = _investigate(run, days, scanned)
@@ -177,7 +178,10 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
         store=store, portions=_portions(sources, run.engine.workers * 4), days=days, shards=shards,
         forgotten=scanned.replaced, file_ids=scanned.file_ids, split_counts=_cut(scanned.stats),
     )  # fmt: skip
-    what = Investigation(days=days, store=store, work=run.work, run=run.id, first_shard=shards[0])
+    what = Investigation(
+        days=days, heard=heard_on(days, scanned.ledger.entries), store=store, work=run.work, run=run.id,
+        first_shard=shards[0],
+    )  # fmt: skip
     told = run.engine.investigate(deal, what)
     put_all(run.journal, run.work, [text for what_, text in told if what_ == "file"])
     outcome.defects = list(dict.fromkeys(text for what_, text in told if what_ == "defect"))

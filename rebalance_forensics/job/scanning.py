@@ -76,7 +76,7 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
 
 def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[dict[str, Sight], Looked]:
     """All logs by path, those in files that changed opened; and what could not be."""
-    known = known_sights(listing.files, entries, run.stock.listed_ms)
+    known = known_sights(listing.files, entries, run.options.reading.limits, run.stock.listed_ms)
     new = [file for file in listing.files if file.path not in known]
     prefixes = {int(entry.cells["head_bytes"] or 0) for entry in entries if entry.cells["head"]}
     look = Look(tasks=look_tasks(new), prefixes=tuple(sorted(prefixes)), limits=run.options.reading.limits)

@@ -58,7 +58,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="stream",
         choices=STREAMS,
-        help="follow the logs with Structured Streaming: available-now reads what is new and ends, continuous goes on",
+        help="follow the logs with Structured Streaming: available-now reads what is new and ends, continuous runs on",
     ),
     Setting(name="every", metavar="T", help="how often a continuous stream looks for new lines (default: 10s)"),
     Setting(name="checkpoint", metavar="URI", help="where a stream keeps how far it read (default: in OUTPUT)"),

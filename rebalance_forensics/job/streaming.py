@@ -66,5 +66,5 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
 def _known(store: Store, scope: str) -> str:
     """How far the tables know each file; a checkpoint counts more, where there is one."""
     entries = read_ledger(store, scope)
-    sizes = {e.path.partition("!/")[0]: e.cells["etag"] for e in entries if e.cells["etag"] and not e.cells["errors"]}
+    sizes = {e.path.partition("!/")[0]: e.cells["etag"] for e in entries if e.cells["etag"]}
     return json.dumps({path: int(etag.rpartition("-")[2]) for path, etag in sizes.items()})

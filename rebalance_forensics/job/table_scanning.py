@@ -10,6 +10,7 @@ from rebalance_forensics.job.losses import MADE_OF_EVENTS, lost_events
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.job.scanning import Harvest, refuse_foreign
 from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.pipeline.tables.hearing import heard_cells
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.ledger import Entry, read_ledger
 from rebalance_forensics.pipeline.tables.log_tables import LogTable
@@ -105,11 +106,12 @@ def _entry(path: str, table: LogTable, hour: Hour, stats: Iterable[SplitStats], 
         "head_bytes": 0,
         "location": table.name,
         "size": hour.rows,
-        "etag": hour.etag,
+        "etag": None if any(part.try_again for part in parts) else hour.etag,
         "layout": "table",
         "zone": "UTC",
         "first": moment(min((part.first for part in parts if part.first is not None), default=None)),
         "last": moment(max((part.last for part in parts if part.last is not None), default=None)),
+        "heard": heard_cells(span for part in parts for span in part.heard),
         "errors": list(dict.fromkeys(error for part in parts for error in part.errors)),
     }
     return Entry(day=hour.at // DAY_MS, cluster=cluster, cells=cells)

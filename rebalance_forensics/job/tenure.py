@@ -197,5 +197,6 @@ def _who(options: JobOptions, record: Record) -> str:
 
 
 def _sentence(options: JobOptions, record: Record) -> str:
-    until = f"its lease ends at {time_text(record.ends_ms)} unless it goes on" if record.ends_ms else "it goes on"
+    ends = f"its lease ends at {time_text(record.ends_ms)}" if record.ends_ms else ""
+    until = f"{ends} unless it is renewed" if ends else "it is still running"
     return f"{_who(options, record)}; {until}. Run this one later, or let it wait longer with --wait."

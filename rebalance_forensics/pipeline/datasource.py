@@ -9,8 +9,8 @@ Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between se
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,11 +22,11 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, spark_schema
 from rebalance_forensics.pipeline.stages import read_portion
-from rebalance_forensics.pipeline.tables.following import Offset, Part, Tails, part_batch, parts_between
-from rebalance_forensics.pipeline.tables.listing import Listed, Listing, list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.tables.looking import Look, look_here, look_tasks
+from rebalance_forensics.pipeline.tables.following import Offset, Part, part_batch
+from rebalance_forensics.pipeline.tables.growing_logs import GrowingLogs, looked_into
+from rebalance_forensics.pipeline.tables.listing import list_inputs, refuse_missing_inputs
 from rebalance_forensics.pipeline.tables.planning import reading_of
-from rebalance_forensics.pipeline.tables.sights import Sight, profiles_beside, read_as
+from rebalance_forensics.pipeline.tables.sights import profiles_beside
 from rebalance_forensics.pipeline.tables.stores import open_location
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
@@ -78,7 +78,7 @@ class _Asked:
     paths: tuple[str, ...]
     options: AnalyzeOptions
     counts: bool
-    """For the job and `analyze --follow`: rows of counts too, and the end of each log again when it has grown."""
+    """For the job: rows of counts too, and the end of each log again when it has grown."""
     begin: str
 
     @classmethod
@@ -101,14 +101,6 @@ class _Asked:
             begin=options.get("begin", "{}"),
         )
 
-    def listed(self) -> Listing:
-        refuse_missing_inputs(self.paths)
-        return list_inputs(self.paths)
-
-    def looked(self, files: Sequence[Listed]) -> list[Sight]:
-        """What each of these files shows by itself."""
-        return look_here(Look(tasks=look_tasks(files), limits=self.options.limits)).sights
-
 
 def _several(text: str | None) -> list[str]:
     return text.split(",") if text else []
@@ -122,8 +114,9 @@ class LogReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """One a file, or one a split where `splitBytes` cuts files; one for all that a packed archive holds."""
-        listing, options = self._asked.listed(), self._asked.options
-        sights = self._asked.looked(listing.files)
+        asked, options = self._asked, self._asked.options
+        refuse_missing_inputs(asked.paths)
+        sights = looked_into(list_inputs(asked.paths).files, options).sights
         profiles, reading = profiles_beside(sights, options.zones), reading_of(options)
         files = [sight.file for sight in sights]
         splits = plan(files, [profiles[file.path] for file in files], options.split_bytes)
@@ -139,8 +132,7 @@ class LogStream(DataSourceStreamReader):
 
     def __init__(self, asked: _Asked) -> None:
         self._asked = asked
-        self._tails = Tails(whole_lines=not asked.counts)
-        self._seen: dict[str, tuple[str, list[Sight]]] = {}
+        self._logs = GrowingLogs(asked.paths, asked.options, again=asked.counts)
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
         """Nothing is read, or what the job's tables hold."""
@@ -148,37 +140,12 @@ class LogStream(DataSourceStreamReader):
 
     def latestOffset(self) -> Offset:  # type: ignore[override]  # noqa: N802 - the form that every Spark 4 knows
         """How far each file goes now."""
-        return self._tails.offset(self._asked.listed())
+        return self._logs.offset()
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """What was added between two offsets, one partition a file; one for all that a packed archive holds."""
-        listing, reading, asked = self._asked.listed(), reading_of(self._asked.options), self._asked
-        parts = {part.path: part for part in parts_between(start, end, again=asked.counts)}
-        found: list[InputPartition] = []
-        together: dict[str, Portion] = {}
-        sights = self._beside(listing, parts)
-        profiles = profiles_beside(sights, asked.options.zones)
-        for sight in sights:
-            file, profile = sight.file, profiles[sight.file.path]
-            part = parts.get(file.path.partition("!/")[0])
-            if part:
-                part = replace(part.of(file, profile), read_as=read_as(profile, sight.look))
-                splits = part.splits(file, profile, asked.options.split_bytes)
-                if file.in_packed and file.location in together:
-                    together[file.location].splits += splits
-                    continue
-                found.append(portion := Portion(splits, reading, part if asked.counts else None))
-                together[file.location] = portion
-        return found
-
-    def _beside(self, listing: Listing, parts: Collection[str]) -> list[Sight]:
-        """The logs to read and those that lie beside them; what is as it was is not opened again."""
-        directories = {path.rpartition("/")[0] for path in parts}
-        near = [file for file in listing.files if file.directory in directories]
-        for file in near:
-            if self._seen.get(file.path, ("", []))[0] != file.etag:
-                self._seen[file.path] = file.etag, self._asked.looked([file])
-        return [sight for file in near for sight in self._seen[file.path][1]]
+        added = self._logs.added(start, end)
+        return [Portion(one.splits, self._logs.reading, one.part if self._asked.counts else None) for one in added]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""

@@ -1,15 +1,17 @@
-"""Logs that are still written: a report that keeps up with them."""
+"""Logs that are still written: a report that keeps up with them, without Spark."""
 
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Callable, Sequence
-from threading import Lock
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from threading import Event, Thread
+from time import monotonic
+from typing import BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import ReadPlan, refuse_missing, refuse_patterns
@@ -17,51 +19,70 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.reporting import failures_of, report_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import ROWS, Kind
-from rebalance_forensics.pipeline.stages import in_order, investigate_rows
-from rebalance_forensics.pipeline.streams import log_stream, triggered, wait_for
-from rebalance_forensics.pipeline.tables.following import PART, Part
+from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
+from rebalance_forensics.pipeline.streams import told_to_end
+from rebalance_forensics.pipeline.tables.following import Offset, Part
+from rebalance_forensics.pipeline.tables.growing_logs import GrowingLogs
 from rebalance_forensics.pipeline.tables.listing import list_inputs
-from rebalance_forensics.pipeline.tables.looking import Look, look_here, look_tasks
 from rebalance_forensics.pipeline.tables.planning import reading_of
 from rebalance_forensics.pipeline.tables.sights import profiles_beside
 from rebalance_forensics.process import scratch
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 Show = Callable[[Analysis], None]
+STDIN = "-"
+_READ_BYTES = 1 << 16
+_NOTHING: Offset = {"files": "{}"}
 
 
 def refuse_standing(paths: Sequence[str], options: AnalyzeOptions) -> None:
-    """What cannot be followed is said before Spark is started."""
-    if "-" in paths:
-        raise InputError("--follow follows files; name them, or leave out --follow to read standard input.")
-    if options.engine != "spark":
-        raise InputError("--follow is Spark's work; leave out --engine local.")
+    """What cannot be followed is said before anything is read."""
+    if options.engine == "spark":
+        raise InputError("--follow works without Spark; leave out --engine spark.")
+    if any("://" in path for path in paths):
+        raise InputError("--follow follows files and standard input; for an object store run job --stream.")
     refuse_missing(paths)
     refuse_patterns(options.patterns)
 
 
 def follow(
-    session: SparkSession,
     paths: Sequence[str],
     options: AnalyzeOptions,
     show: Show,
     *,
-    every_ms: int,
+    every_s: float,
+    stdin: BinaryIO,
     keep_events: bool = False,
 ) -> None:
-    """Show what is known now, and again whenever there is more, until the process is told to end."""
-    live, busy = Live(paths, options), Lock()
+    """Show what is known now, and again whenever there is more, until told to end, or until standard input ends."""
+    with told_to_end() as end, _spooled(paths, stdin, end) as files:
+        live = Live(files, options)
+        while True:
+            is_last, began = end.is_set(), monotonic()
+            if live.catch_up():
+                show(live.analysis(keep_events=keep_events))
+            if is_last:
+                return
+            # A report on logs of weeks takes its time: no more than half of it is spent on looking.
+            end.wait(max(every_s, monotonic() - began))
 
-    def on_batch(batch: DataFrame, _number: int) -> None:
-        with busy:
-            live.take(batch.toArrow())
-            show(live.analysis(keep_events=keep_events))
 
-    with tempfile.TemporaryDirectory(dir=scratch.directory()) as checkpoint:
-        stream = log_stream(session, paths, options)
-        wait_for(triggered(stream, on_batch, checkpoint, every_ms).start(), busy)
+@contextmanager
+def _spooled(paths: Sequence[str], stdin: BinaryIO, end: Event) -> Iterator[list[str]]:
+    """The paths, with a file that grows as standard input does in place of `-`; its end is the end of all."""
+    if STDIN not in paths:
+        yield list(paths)
+        return
+    file = scratch.directory() / STDIN
+
+    def copy() -> None:
+        with file.open("wb", buffering=0) as spool:
+            for more in iter(partial(os.read, stdin.fileno(), _READ_BYTES), b""):
+                spool.write(more)
+        end.set()
+
+    file.touch()
+    Thread(target=copy, daemon=True).start()
+    yield [str(file) if path == STDIN else path for path in paths]
 
 
 class Live:
@@ -69,16 +90,21 @@ class Live:
 
     def __init__(self, paths: Sequence[str], options: AnalyzeOptions) -> None:
         self._paths, self._options = paths, options
+        self._logs = GrowingLogs(paths, options, again=True)
+        self._known = _NOTHING
         self._rows = ROWS.empty_table()
 
-    def take(self, batch: pa.Table) -> None:
-        """Parts of logs, each in place of what was known of it."""
-        told = pc.equal(pc.fill_null(batch["event"], ""), PART)
-        parts = [Part(**json.loads(payload)) for payload in batch.filter(told)["payload"].to_pylist()]
-        fresh = batch.filter(pc.invert(told))
-        zeros = pa.array([0] * len(fresh), pa.int32())
-        columns = [zeros if name in ("shard", "split") else fresh[name] for name in ROWS.names]
-        self._rows = pa.concat_tables([_without(self._rows, parts), pa.Table.from_arrays(columns, schema=ROWS)])
+    def catch_up(self) -> bool:
+        """Read what came since; whether there was anything."""
+        now = self._logs.offset()
+        if now == self._known:
+            return False
+        added = list(self._logs.added(self._known, now))
+        fresh = [batch for one in added for batch in read_portion(one.splits, self._logs.reading)]
+        kept = _without(self._rows, [one.part for one in added])
+        self._rows = pa.concat_tables([kept, pa.Table.from_batches(fresh, ROWS)])
+        self._known = now
+        return True
 
     def analysis(self, *, keep_events: bool = False) -> Analysis:
         """The report of all of it."""
@@ -92,12 +118,13 @@ class Live:
     def _plan(self) -> ReadPlan:
         """The files as they are now."""
         listing = list_inputs(self._paths)
-        looked = look_here(Look(tasks=look_tasks(listing.files), limits=self._options.limits))
-        profiles = profiles_beside(looked.sights, self._options.zones)
+        looked = [self._logs.look(file) for file in listing.files]
+        sights = [sight for one in looked for sight in one.sights]
+        profiles = profiles_beside(sights, self._options.zones)
         return ReadPlan(
-            files=tuple(sight.file for sight in looked.sights),
-            profiles=tuple(profiles[sight.file.path] for sight in looked.sights),
-            errors=(*listing.errors, *looked.errors),
+            files=tuple(sight.file for sight in sights),
+            profiles=tuple(profiles[sight.file.path] for sight in sights),
+            errors=(*listing.errors, *(error for one in looked for error in one.errors)),
             portions=(),
             reading=reading_of(self._options),
         )

@@ -11,7 +11,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.sources.budgets import Limits
 from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules
 
-Engine = Literal["spark", "local"]
+Engine = Literal["auto", "spark", "local"]
 DEFAULT_CLUSTER = "default"
 
 
@@ -20,6 +20,7 @@ class AnalyzeOptions:
     """How to analyze; the report depends on everything here but `engine`, `split_bytes` and what starts Java."""
 
     engine: Engine = "spark"
+    """`auto`: Spark where a session runs or there is much to read, see `engine_choice`."""
     group: str | None = None
     since: Instant | None = None
     until: Instant | None = None
@@ -32,6 +33,8 @@ class AnalyzeOptions:
     """How far a packed file may unpack."""
     split_bytes: int = 64 << 20
     java_home: str | None = None
+    processes: int = 1
+    """How many processes may share the work without Spark; more than one only where a process may be spawned."""
     keep_warm: bool = False
 
 

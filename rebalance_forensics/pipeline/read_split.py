@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from rebalance_forensics import defects
 from rebalance_forensics.catalog.assembling import event_of
+from rebalance_forensics.catalog.bare_messages import is_kafkas
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog, Match
 from rebalance_forensics.events.base import Event
@@ -20,13 +21,16 @@ from rebalance_forensics.pipeline.rows import dumps
 from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
 from rebalance_forensics.pipeline.shards import shard_of
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
-from rebalance_forensics.records import EpochMs, LogRecord
+from rebalance_forensics.records import LogRecord
+from rebalance_forensics.sources.counting import Times
+from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.reading import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
 
 BATCH_ROWS = 4096
 REMEMBERED = 4096
+_LEFT_OUT = "\u2026"
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 """Kafka says far more at these levels than any catalog can know; not knowing it is no gap."""
 
@@ -58,9 +62,10 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[pa.
                 yield _sound(rows, counts)
                 rows = []
     except OSError as error:
-        counts.errors.append(f"{split.file.path}: reading stopped: {error.strerror or error}.")
+        counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
     except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay
-        counts.complain(defects.sentence(f"reading stopped behind the record at byte {counts.reached:,}", error))
+        sentence = defects.sentence(f"reading stopped behind the record at byte {counts.reached:,}", error)
+        counts.stop(sentence, may_pass=True)
     if rows:
         yield _sound(rows, counts)
     stats = tally.stats(split, counts)
@@ -86,17 +91,9 @@ def _is_sound(row: Row, counts: SplitCounts) -> bool:
 
 
 def _heard(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
-    """How far the split's log reaches, for every shard; a log without a Kafka line proves nothing by its silence."""
-    if not stats.matched:
-        return
-    hosts = stats.hosts or (HostStats(host=split.profile.host or "", first=stats.first, last=stats.last),)
-    spans = (
-        LogSpan(path=stats.path, host=host.host or None, first=host.first, last=host.last)
-        for host in hosts
-        if host.first is not None and host.last is not None
-    )
+    """How far the split's log reaches, for every shard; also where it holds no Kafka line, for others of it may."""
     cluster = reading.cluster_of(stats.path)
-    for span in spans:
+    for span in stats.heard:
         row = Row(
             shard=0, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start, payload=dumps(span)
         )
@@ -106,14 +103,14 @@ def _heard(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
     """The typed events of the split; whatever else its records are is counted."""
     profile, path = split.profile, split.file.path
-    cluster, known = reading.cluster_of(path), _Remembered(catalog)
+    cluster, known = reading.cluster_of(path), _Remembered(catalog, pasted=profile.document == PASTE)
     for record in read_records(split, catalog.prefilter().hits, counts):
         try:
             match = known.match(record)
             component = profile.component_of(record.host)
             match = match or exception_in(record, component)
             if match is None:
-                if record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
+                if not record.bare and record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
                     tally.unknown(record)
                 continue
             event = event_of(match, record, cluster=cluster, host=record.host or profile.host, component=component)
@@ -121,6 +118,8 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
             counts.spoil(record.origin.byte_offset, error)
             continue
         tally.known(record, event)
+        if record.bare:
+            counts.recognize()
         if event is not None and not _is_between_brokers(event):
             yield event
 
@@ -135,11 +134,21 @@ def _class_of(record: LogRecord) -> str:
     return record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
 
 
+def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats]) -> Iterator[LogSpan]:
+    """From when to when each host is heard, by its own lines; what names no host is as long as the whole log."""
+    own, times = split.profile.host, counts.times
+    named = ((one.host, one.opening, one.closing) for one in hosts if one.host != own)
+    for host, opening, closing in ((own, times.opening, times.closing), *named):
+        if opening is not None and closing is not None:
+            yield LogSpan(path=split.file.path, host=host, opening=opening, closing=closing, start=split.start)
+
+
 class _Remembered:
     """Answers of the catalog; what goes wrong in a loop is logged in the same words a hundred thousand times."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, *, pasted: bool) -> None:
         self._catalog = catalog
+        self._pasted = pasted
         self._answers: dict[tuple[str, str | None], Match | None] = {}
 
     def match(self, record: LogRecord) -> Match | None:
@@ -148,8 +157,17 @@ class _Remembered:
         if key not in self._answers:
             if len(self._answers) >= REMEMBERED:
                 self._answers.clear()
-            self._answers[key] = self._catalog.match(record.message, logger=record.logger, level=record.level)
+            self._answers[key] = self._looked_up(record)
         return self._answers[key]
+
+    def _looked_up(self, record: LogRecord) -> Match | None:
+        """In a paste, or where somebody left something out, a message may begin and end anywhere."""
+        if _LEFT_OUT in record.message:
+            return self._catalog.match_inside(record.message)
+        whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
+        if self._pasted and (whole is None or (record.bare and not is_kafkas(whole))):
+            return self._catalog.match_inside(record.message)
+        return whole
 
 
 class _Tally:
@@ -160,7 +178,7 @@ class _Tally:
         self.unmatched: Counter[str | None] = Counter()
         self.samples: list[str] = []
         self.version: dict[str | None, str] = {}
-        self.seen: dict[str, tuple[EpochMs, EpochMs]] = {}
+        self.seen: defaultdict[str, Times] = defaultdict(Times)
 
     def known(self, record: LogRecord, event: Event | None) -> None:
         self.matched[record.host] += 1
@@ -176,11 +194,11 @@ class _Tally:
 
     def _met(self, record: LogRecord) -> None:
         if record.host is not None and record.at is not None:
-            first, last = self.seen.get(record.host, (record.at, record.at))
-            self.seen[record.host] = min(first, record.at), max(last, record.at)
+            self.seen[record.host].saw(record.at, record.origin.byte_offset)
 
     def stats(self, split: Split, counts: SplitCounts) -> SplitStats:
         """All counts of the split."""
+        hosts = tuple(self._host(host) for host in sorted({*self.matched, *self.unmatched} - {None}, key=str))
         return SplitStats(
             path=split.file.path,
             index=split.index,
@@ -192,21 +210,27 @@ class _Tally:
             matched=self.matched.total(),
             unmatched_kafka=self.unmatched.total(),
             unmatched=tuple(self.samples),
-            first=counts.first,
-            last=counts.last,
+            first=counts.times.first,
+            last=counts.times.last,
+            opening=counts.times.opening,
+            closing=counts.times.closing,
             kafka_version=next(iter(self.version.values()), None),
-            hosts=tuple(self._host(host) for host in sorted({*self.matched, *self.unmatched} - {None}, key=str)),
+            hosts=hosts,
+            heard=tuple(_spans(split, counts, hosts)),
             errors=counts.sentences(),
+            try_again=counts.try_again,
         )
 
     def _host(self, host: str | None) -> HostStats:
         assert host is not None
-        first, last = self.seen.get(host, (None, None))
+        times = self.seen[host]
         return HostStats(
             host=host,
             kafka_version=self.version.get(host),
             matched=self.matched[host],
             unmatched_kafka=self.unmatched[host],
-            first=first,
-            last=last,
+            first=times.first,
+            last=times.last,
+            opening=times.opening,
+            closing=times.closing,
         )

@@ -14,4 +14,4 @@ class InputError(Exception):
 
 def refuse_unknown_group(group: str, known: Iterable[str]) -> NoReturn:
     """No group of that name: a report on nothing would read as if all were well."""
-    raise InputError(f"no line speaks of group {group!r}; {did_you_mean(group, known, 'groups in these logs')}")
+    raise InputError(f"no line mentions group {group!r}; {did_you_mean(group, known, 'groups in these logs')}")

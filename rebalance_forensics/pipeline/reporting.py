@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.diagnosis.cross_group import related
+from rebalance_forensics.diagnosis.cluster.cross_group import related
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.pipeline.case_rows import CaseReader
 from rebalance_forensics.pipeline.collecting import seldom_collected
@@ -21,6 +21,7 @@ from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.schemas import Kind
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
+from rebalance_forensics.pipeline.unnamed_cases import without_those_named_elsewhere
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading
@@ -31,7 +32,8 @@ def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Rep
     stats = counts_of(results)
     reader = CaseReader(LinesBefore(stats).corrected)
     with seldom_collected():
-        cases, defect = seen_together(sorted(map(reader.read, payloads(results, Kind.CASE)), key=_name))
+        every = map(reader.read, payloads(results, Kind.CASE))
+        cases, defect = seen_together(sorted(without_those_named_elsewhere(every), key=_name))
     inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
     asked_for = [case for case in cases if options.group in (None, case.history.group)]
     gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in failures_of(results)}
@@ -68,7 +70,8 @@ def seen_together(cases: Sequence[GroupCase]) -> tuple[Sequence[GroupCase], tupl
 def groups_in(results: pa.Table) -> list[str]:
     """Every group that the rows tell of, whichever was asked for."""
     reader = CaseReader(LinesBefore(counts_of(results)).corrected)
-    return sorted({reader.read(payload).history.group for payload in payloads(results, Kind.CASE)})
+    cases = without_those_named_elsewhere(map(reader.read, payloads(results, Kind.CASE)))
+    return sorted({case.history.group for case in cases})
 
 
 def counts_of(rows: pa.Table) -> list[SplitStats]:

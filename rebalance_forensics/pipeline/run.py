@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from rebalance_forensics import defects
+from rebalance_forensics.pipeline.engine_choice import bytes_below, engine_for
 from rebalance_forensics.pipeline.launching import telling_of_lost_java
 from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
@@ -20,6 +18,7 @@ from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading, refuse
 from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
 from rebalance_forensics.pipeline.reporting import counts_of, failures_of, groups_in, report_of, without_cases
 from rebalance_forensics.pipeline.stats import Failure
+from rebalance_forensics.process.cores import cores
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.sources.archives import held_open
 
@@ -64,13 +63,19 @@ def analyze_keeping(
     session: SparkSession | None = None,
 ) -> Analysis:
     """The same, with the events at hand."""
-    if options.engine == "spark":
+    engine = engine_for(paths).engine if options.engine == "auto" else options.engine
+    if engine == "spark":
         plan, rows = _on_spark(paths, options, session, keep_events=keep_events, progress=progress)
     else:
         with held_open():
-            plan = plan_reading(paths, options, workers=1)
+            plan = plan_reading(paths, options, workers=options.processes)
             total = plan.total_bytes
-            rows = run_locally(plan, keep_events=keep_events, progress=lambda done: progress(done, total))
+            rows = run_locally(
+                plan,
+                keep_events=keep_events,
+                progress=lambda done: progress(done, total),
+                processes=options.processes,
+            )
     refuse_foreign(plan, paths, rows)
     report, failures = report_of(plan, rows, options), tuple(failures_of(rows))
     if options.group is not None and not report.groups and options.group not in {one.group for one in failures}:
@@ -104,24 +109,6 @@ def refuse_with_defect(errors: Iterable[str]) -> None:
         raise defects.DefectError(f"nothing could be analyzed: {found}.")
 
 
-def bytes_below(paths: Sequence[str]) -> int:
-    """About how much there is to read, known in milliseconds; archives count as they are, URIs as large."""
-    if any("://" in path for path in paths):
-        return PAYS_TO_COMPILE
-    roots = [Path(path) for path in paths if path != "-"]
-    files = (file for root in roots for file in (root.rglob("*") if os.path.isdir(root) else [root]))  # noqa: PTH112
-    return sum(map(_size_of, files))
-
-
-def _size_of(path: Path) -> int:
-    """The size of a file; nothing of what is none, or may not even be looked at."""
-    try:
-        status = path.stat()
-    except OSError:
-        return 0
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0
-
-
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -143,14 +130,14 @@ def _on_spark(
     refuse_missing(paths)
     ready = session or sessions.active_session()
     with ThreadPoolExecutor(1) as boot:
-        small = bytes_below(paths) < PAYS_TO_COMPILE
+        small = not any("://" in path for path in paths) and bytes_below(paths) < PAYS_TO_COMPILE
         if ready:
             booting = None
         elif options.keep_warm:
             booting = boot.submit(warm_session, options.java_home)
         else:
             booting = boot.submit(sessions.start_session, options.java_home, small=small)
-        workers = ready.sparkContext.defaultParallelism if ready else sessions.cores()
+        workers = ready.sparkContext.defaultParallelism if ready else cores()
         plan = plan_reading(paths, options, workers=workers)
         ready = ready or (booting.result() if booting else None)
     assert ready is not None

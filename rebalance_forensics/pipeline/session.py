@@ -13,14 +13,10 @@ from rebalance_forensics.pipeline.java import find_java
 from rebalance_forensics.pipeline.launching import Booting, launch
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process import stop_signals
+from rebalance_forensics.process.cores import cores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def local_settings(workers: int) -> Mapping[str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, groupby
 from operator import attrgetter
 
@@ -11,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics import defects
-from rebalance_forensics.diagnosis.case import investigate
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.diagnosis.case import GroupCase, investigate, investigate_unnamed
 from rebalance_forensics.pipeline.case_rows import payload_of
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.collecting import seldom_collected
@@ -24,7 +24,8 @@ from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.cluster_events import Surroundings
-from rebalance_forensics.timeline.coverage import LogSpan
+from rebalance_forensics.timeline.coverage import LogSpan, LogsRead, logs_read
+from rebalance_forensics.timeline.unnamed_groups import UnnamedGroup
 
 BATCH_CHARACTERS = 1 << 22
 _SPANS = Codec()
@@ -56,13 +57,15 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = F
 
 def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
     shared: dict[str | None, Surroundings] = defaultdict(Surroundings)
-    logs: dict[str | None, tuple[LogSpan, ...]] = {}
+    logs: dict[str | None, LogsRead] = {}
+    counted: Row | None = None
     for (_, kind, cluster, _group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
         if kind == Kind.COUNTS:
-            yield from together
+            counted, told = _peeked(together)
+            yield from told
             continue
         if kind == Kind.HEARD:
-            logs[cluster] = tuple(_SPANS.loads(LogSpan, row.payload) for row in together)
+            logs[cluster] = logs_read(_SPANS.loads(LogSpan, row.payload) for row in together)
             shared[cluster] = Surroundings((), logs[cluster])
             continue
         first, known = _peeked(together)
@@ -71,11 +74,25 @@ def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
             yield from known
         if kind == Kind.SHARED:
             try:
-                shared[cluster] = Surroundings(map(event_of, known), logs.get(cluster, ()))
+                shared[cluster] = Surroundings(map(event_of, known), logs.get(cluster, {}))
             except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
                 yield _failed(first, error)
         else:
-            yield _investigated(first, map(event_of, known), shared[cluster])
+            yield _investigated(first, partial(investigate, events=map(event_of, known), shared=shared[cluster]))
+    if counted is not None:  # of all shards the first one has the counts
+        yield from _unnamed(counted, shared)
+
+
+def _unnamed(counted: Row, shared: Mapping[str | None, Surroundings]) -> Iterator[Row]:
+    """The cases of groups that no line names; which of them belong to groups that others name, the report sorts out."""
+    for cluster, around in shared.items():
+        for unnamed in around.unnamed_groups.values():
+            row = Row(shard=counted.shard, kind=Kind.EVENT, cluster=cluster, group=unnamed.name)
+            yield _investigated(row, partial(_of_unnamed, unnamed=unnamed, shared=around))
+
+
+def _of_unnamed(cluster: str, _group: str, *, unnamed: UnnamedGroup, shared: Surroundings) -> GroupCase:
+    return investigate_unnamed(cluster, unnamed, shared)
 
 
 def _peeked(rows: Iterator[Row]) -> tuple[Row, Iterable[Row]]:
@@ -98,12 +115,12 @@ def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
         yield batch_of(held)
 
 
-def _investigated(first: Row, events: Iterable[Event], shared: Surroundings) -> Row:
+def _investigated(first: Row, investigated: Callable[[str, str], GroupCase]) -> Row:
     """The case of one group; one that cannot be made must not take the other groups' cases with it."""
     assert first.cluster is not None
     assert first.group is not None
     try:
-        case = investigate(first.cluster, first.group, events, shared)
+        case = investigated(first.cluster, first.group)
         return first._replace(kind=Kind.CASE, payload=payload_of(case))
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         return _failed(first, error)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.coverage import LogSpan
 
 SAMPLES = 5
 """Lines of group classes that no pattern knew, kept of each split to be shown."""
@@ -35,7 +36,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostStats:
-    """The share of one host in a stream of several."""
+    """The share of one host in a stream of several; its times as in `SplitStats`."""
 
     host: str
     kafka_version: str | None = None
@@ -43,11 +44,16 @@ class HostStats:
     unmatched_kafka: int = 0
     first: EpochMs | None = None
     last: EpochMs | None = None
+    opening: EpochMs | None = None
+    closing: EpochMs | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitStats:
-    """The counts of one split. `lines` are those that start in it: later lines of the file count on from there."""
+    """The counts of one split. `lines` are those that start in it: later lines of the file count on from there.
+
+    `first` and `last` are the earliest and the latest time, `opening` and `closing` those of its first and last record.
+    """
 
     path: str
     index: int
@@ -61,6 +67,12 @@ class SplitStats:
     unmatched: tuple[str, ...] = ()
     first: EpochMs | None = None
     last: EpochMs | None = None
+    opening: EpochMs | None = None
+    closing: EpochMs | None = None
     kafka_version: str | None = None
     hosts: tuple[HostStats, ...] = ()
+    heard: tuple[LogSpan, ...] = ()
+    """How far each log was read: one a host of a stream of several."""
     errors: tuple[str, ...] = ()
+    try_again: bool = False
+    """Whether another try may read what these say was not."""

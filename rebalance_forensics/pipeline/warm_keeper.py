@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 from rebalance_forensics.pipeline.launching import START_SECONDS, class_path, module_options, surroundings
-from rebalance_forensics.pipeline.session import cores, jvm_options, local_settings
+from rebalance_forensics.pipeline.session import jvm_options, local_settings
+from rebalance_forensics.process.cores import cores
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _LOOK_SECONDS = 1.0

@@ -17,6 +17,7 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.planning import plan_reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.shards import shard_keys
+from rebalance_forensics.process.cores import cores
 
 LINES = """\
 [2026-03-01 10:00:00,000] INFO [GroupCoordinator 1]: Stabilized group payments generation 1 \
@@ -45,7 +46,7 @@ def warm_up(java_home: str | None) -> Iterator[str]:
 
 def _run_once(java: Java, archive: Archive) -> Path:
     """Let a JVM do, watched, what it will do in every run."""
-    from rebalance_forensics.pipeline.session import cores, jvm_options, session_on  # noqa: PLC0415 - loads Spark
+    from rebalance_forensics.pipeline.session import jvm_options, session_on  # noqa: PLC0415 - loads Spark
     from rebalance_forensics.pipeline.spark_engine import run_on_spark  # noqa: PLC0415
 
     jvm: Booting = launch(java, (*jvm_options(small=True), *archive.training))

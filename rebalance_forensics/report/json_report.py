@@ -9,10 +9,13 @@ from rebalance_forensics.diagnosis.model import (
     Incident,
     RootCause,
     RuledOut,
+    Saving,
     SearchedLog,
     SignRow,
+    WhatIf,
     WouldDecide,
 )
+from rebalance_forensics.records import BY_ORDER_MS
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.json_reading import evidence_document, reading_document
 from rebalance_forensics.report.model import InputSummary, Report
@@ -83,6 +86,7 @@ def _group(history: GroupHistory) -> Document:
         "settings": dict(history.settings),
         "versions": [{"name": name, "version": version} for name, version in history.versions],
         "offsets_partition": history.offsets_partition,
+        "named": history.named,
         **reading_document(history.reading),
     }
 
@@ -119,7 +123,7 @@ def _pause(pause: Pause) -> Document:
         "member_id": pause.member_id,
         "from": iso(pause.started_at),
         "to": iso(pause.ended_at),
-        "ms": None if pause.ended_at is None else pause.ended_at - pause.started_at,
+        "ms": _duration(pause.started_at, pause.ended_at),
         "partitions": list(pause.partitions),
         "kind": pause.kind,
     }
@@ -130,7 +134,7 @@ def _unread(span: UnreadSpan) -> Document:
         "partition": span.partition,
         "from": iso(span.started_at),
         "to": iso(span.ended_at),
-        "ms": None if span.ended_at is None else span.ended_at - span.started_at,
+        "ms": _duration(span.started_at, span.ended_at),
         "client_id": span.client_id,
         "why": span.why,
         "certain": span.certain,
@@ -171,14 +175,7 @@ def _incident(incident: Incident) -> Document:
         "followups": list(incident.followups),
         "generations": list(incident.generations),
         "impact": _impact(incident.impact),
-        "what_if": [
-            {
-                "alternative": other.alternative,
-                "spared_pause_ms": other.spared_pause_ms,
-                "explanation": other.explanation,
-            }
-            for other in incident.what_if
-        ],
+        "what_if": [_what_if(other) for other in incident.what_if],
         "occurrences": incident.occurrences,
         "related": [
             {"kind": one.kind, "incidents": list(one.ids), "groups": one.groups, "why": one.why}
@@ -249,9 +246,15 @@ def _chain_link(link: ChainLink) -> Document:
     }
 
 
+def _duration(start: int, end: int | None) -> int | None:
+    """Milliseconds between two times; unknown while it lasts, or where only the order of lines is known."""
+    return None if end is None or start >= BY_ORDER_MS else end - start
+
+
 def _impact(impact: Impact) -> Document:
     return {
         "unread_partition_ms": impact.unread_partition_ms,
+        "unread_at_least": impact.unread_at_least,
         "longest_unread_ms": impact.longest_unread_ms,
         "longest_unread_partition": impact.longest_unread_partition,
         "stopped_ms": impact.stopped_ms,
@@ -260,6 +263,20 @@ def _impact(impact: Impact) -> Document:
         "partitions": impact.partitions,
         "rebalances": impact.rebalances,
     }
+
+
+def _what_if(other: WhatIf) -> Document:
+    return {
+        "alternative": other.alternative,
+        "condition": other.condition,
+        "saved_unread_partition_ms": _saving(other.unread),
+        "saved_stopped_ms": _saving(other.stopped),
+        "explanation": other.explanation,
+    }
+
+
+def _saving(saving: Saving | None) -> Json:
+    return None if saving is None else {"low": saving.low, "likely": saving.likely, "high": saving.high}
 
 
 def _gap(gap: Gap) -> Json:

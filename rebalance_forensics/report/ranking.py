@@ -12,12 +12,17 @@ UNEXPLAINED = "unexplained"
 RANKS: dict[Severity, int] = {"critical": 0, "warning": 1, "info": 2}
 
 
-def urgency(incident: Incident) -> tuple[int, bool, int, int, str]:
-    """Sort key: the most severe first, then what still goes on, then the longest pauses, then the earliest."""
+def urgency(incident: Incident) -> tuple[int, bool, int, int, int, int, str]:
+    """Sort key: the most severe first, then what still lasts, then what kept partitions or the group from reading.
+
+    Where the logs do not tell of that, the longest pauses come first, then the earliest.
+    """
     return (
         RANKS[incident.severity],
         not incident.ongoing,
-        -incident.impact.pause_ms,
+        -(incident.impact.unread_partition_ms or 0),
+        -(incident.impact.stopped_ms or 0),
+        -(incident.impact.pause_ms or 0),
         incident.started_at,
         incident.id,
     )

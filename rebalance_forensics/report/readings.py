@@ -7,22 +7,43 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
+from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.times import duration, time_of_day
-from rebalance_forensics.report.wording import count, place, ranges, some
+from rebalance_forensics.report.wording import begun, count, place, ranges, some
 from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, Participation, Spacing
 
 FAILURES_TOLD = 6
 REASONS_TOLD = 8
 NAMES_TOLD = 6
 LEADERS_TOLD = 20
+TIMES_TOLD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A time of day within a sentence; whoever shows it chooses the zone."""
+
+    at: EpochMs
+
+    def __str__(self) -> str:
+        """In UTC."""
+        return time_of_day(self.at)
+
+
+Sentence = tuple[str | Clock, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """A sentence, and what there is to say about it in detail."""
 
-    said: str
-    details: tuple[str, ...] = ()
+    said: Sentence
+    details: tuple[Sentence, ...] = ()
+
+
+def plain(sentence: Sentence) -> str:
+    """A sentence with its times in UTC."""
+    return "".join(map(str, sentence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +81,7 @@ def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
     if len(history.reading.participants) < 2:
         return
     readings = readings_of(history)
-    yield from (("Leader", one.said) for one in readings.led[:1])
+    yield from (("Leader", plain(one.said)) for one in readings.led[:1])
     yield from (("Close", _and_more(readings.close_together)) for _ in readings.close_together[:1])
     yield from (("Spacing", _and_more(readings.spaced)) for _ in readings.spaced[:1])
     yield from (("Members", said) for said in _members(history.reading.participants))
@@ -68,7 +89,8 @@ def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
 
 def _and_more(passages: Sequence[Passage]) -> str:
     rest = len(passages) - 1
-    return f"{passages[0].said} And {rest} more like it." if rest else passages[0].said
+    said = plain(passages[0].said)
+    return f"{said} And {rest} more like it." if rest else said
 
 
 def _members(rounds: Sequence[Participation]) -> Iterator[str]:
@@ -99,9 +121,9 @@ def numbered(generations: Sequence[int]) -> str:
     return f"{'generation' if told.isdigit() else 'generations'} {told}"
 
 
-def which(generation: int | None, at: int) -> str:
+def which(generation: int | None, at: EpochMs) -> Sentence:
     """`generation 7 at 10:02:11.004`; without the number where no line tells it."""
-    return f"{'the one' if generation is None else f'generation {generation}'} at {time_of_day(at)}"
+    return (f"{'the one' if generation is None else f'generation {generation}'} at ", Clock(at))
 
 
 def _led(history: GroupHistory) -> Iterator[Passage]:
@@ -109,7 +131,7 @@ def _led(history: GroupHistory) -> Iterator[Passage]:
     known = [one for one in rounds if one.leader is not None]
     if not known:
         if rounds and history.rebalance_mode == "server-side":
-            yield Passage(said="Nobody: under this protocol the coordinator assigns.")
+            yield Passage(said=("Nobody: under this protocol the coordinator assigns.",))
         return
     terms: dict[str, list[Participation]] = defaultdict(list)
     for one in known:
@@ -118,23 +140,25 @@ def _led(history: GroupHistory) -> Iterator[Passage]:
     if len(known) < len(rounds):
         of_all += f" (of {len(rounds)}; no line tells who led the others)"
     if leadership.stable is not False:
-        yield Passage(said=f"{next(iter(terms))} led {of_all}.")
+        yield Passage(said=(f"{next(iter(terms))} led {of_all}.",))
         return
     kept_out = sum(change.former_took_part is True for change in leadership.changes)
     moved = f"Leadership moved {_times(len(leadership.changes))} in {of_all}."
     if kept_out:
         moved += f" {_times(kept_out).capitalize()} the former leader was still a member."
     details = [_leader(name, mine) for name, mine in islice(terms.items(), LEADERS_TOLD)]
-    details += [f"and {len(terms) - LEADERS_TOLD} more leaders"] if len(terms) > LEADERS_TOLD else []
-    yield Passage(said=moved, details=tuple(details))
+    details += [(f"and {len(terms) - LEADERS_TOLD} more leaders",)] if len(terms) > LEADERS_TOLD else []
+    yield Passage(said=(moved,), details=tuple(details))
 
 
-def _leader(name: str, mine: Sequence[Participation]) -> str:
+def _leader(name: str, mine: Sequence[Participation]) -> Sentence:
     numbers = [one.generation for one in mine if one.generation is not None]
-    told = [numbered(numbers)] if numbers else []
-    unnumbered = [time_of_day(one.at) for one in mine if one.generation is None]
-    told += [f"at {some(unnumbered)}"] if unnumbered else []
-    return f"{name} led {' and '.join(told)}"
+    unnumbered = [Clock(one.at) for one in mine if one.generation is None]
+    told: list[str | Clock] = [f"{name} led {numbered(numbers)}" if numbers else f"{name} led"]
+    for number, clock in enumerate(unnumbered[:TIMES_TOLD]):
+        told += [", " if number else " and at " if numbers else " at ", clock]
+    rest = len(unnumbered) - TIMES_TOLD
+    return (*told, f" and {rest} more") if rest > 0 else tuple(told)
 
 
 def _times(number: int) -> str:
@@ -145,32 +169,34 @@ def _together(burst: Burst) -> Passage:
     numbers = [one for one in burst.generations if one is not None]
     named = f" ({numbered(numbers)})" if numbers else ""
     failed = sum(one.times for one in burst.failures)
-    said = f"{burst.rebalances} rebalances from {time_of_day(burst.started_at)} on within "
-    said += f"{duration(burst.ended_at - burst.started_at)}{named}"
+    said = f" on within {duration(burst.ended_at - burst.started_at)}{named}"
     said += f"; {count(failed, 'join or sync', 'joins or syncs')} failed in between." if failed else "."
-    return Passage(said=said, details=(*_reasons(burst), *_failures(burst.failures)))
+    return Passage(
+        said=(f"{burst.rebalances} rebalances from ", Clock(burst.started_at), said),
+        details=(*_reasons(burst), *_failures(burst.failures)),
+    )
 
 
-def _reasons(burst: Burst) -> Iterator[str]:
+def _reasons(burst: Burst) -> Iterator[Sentence]:
     later = list(zip(burst.generations[1:], burst.reasons, strict=True))
     kinds: dict[str, list[int | None]] = defaultdict(list)
     for generation, reason in later:
-        kinds[reason or "no line says why"].append(generation)
+        kinds[reason or "no reason was logged"].append(generation)
     for reason, generations in list(kinds.items())[:REASONS_TOLD]:
         numbers = [one for one in generations if one is not None]
-        yield f"{numbered(numbers) if numbers else 'the next'} began: {reason}"
+        yield (f"{numbered(numbers) if numbers else 'the next'} began: {reason}",)
     if len(kinds) > REASONS_TOLD:
-        yield f"and for {len(kinds) - REASONS_TOLD} more reasons"
+        yield (f"and for {len(kinds) - REASONS_TOLD} more reasons",)
 
 
-def _failures(failures: Sequence[FailedAttempt]) -> Iterator[str]:
+def _failures(failures: Sequence[FailedAttempt]) -> Iterator[Sentence]:
     for one in failures[:FAILURES_TOLD]:
         error = f" with {one.error}" if one.error else ""
         again = f", {one.times} times" if one.times > 1 else ""
         who = f" of {one.who}" if one.who else ""
-        yield f"{one.api}{who} failed at {time_of_day(one.at)}{error}{again}: {one.why} ({place(one.evidence)})"
+        yield f"{one.api}{who} failed at ", Clock(one.at), f"{error}{again}: {one.why} ({place(one.evidence)})"
     if len(failures) > FAILURES_TOLD:
-        yield f"and {count(sum(one.times for one in failures[FAILURES_TOLD:]), 'more failure')}"
+        yield (f"and {count(sum(one.times for one in failures[FAILURES_TOLD:]), 'more failure')}",)
 
 
 def _spaced(spacings: Sequence[Spacing]) -> Iterator[Passage]:
@@ -185,13 +211,13 @@ def _rhythm(mine: Sequence[Spacing], setting: str | None) -> Passage:
     length = shortest if shortest == longest else f"{shortest} to {longest}"
     begin, end = mine[0], mine[-1]
     numbers = [n for n in (begin.from_generation, end.to_generation) if n is not None]
-    span = (
-        f"generation{'s' if len(numbers) > 1 else ''} {' to '.join(map(str, numbers))}"
+    span: Sentence = (
+        (f"Generation{'s' if len(numbers) > 1 else ''} {' to '.join(map(str, numbers))}",)
         if numbers
-        else f"the one before {time_of_day(begin.at)}"
+        else ("The one before ", Clock(begin.at))
     )
     gaps = f"{len(mine)} even gaps of {length}" if len(mine) > 1 else f"{length} apart"
-    return Passage(said=f"{_begun(span)}: {gaps}{_setting(begin, setting)}.", details=tuple(_whys(mine)))
+    return Passage(said=(*span, f": {gaps}{_setting(begin, setting)}."), details=tuple(_whys(mine)))
 
 
 def _setting(one: Spacing, setting: str | None) -> str:
@@ -202,8 +228,8 @@ def _setting(one: Spacing, setting: str | None) -> str:
     )
 
 
-def _whys(mine: Sequence[Spacing]) -> Iterator[str]:
-    yield from dict.fromkeys(one.why for one in mine if one.why)
+def _whys(mine: Sequence[Spacing]) -> Iterator[Sentence]:
+    yield from ((why,) for why in dict.fromkeys(one.why for one in mine if one.why))
 
 
 def _took_part(rounds: Sequence[Participation]) -> Iterator[Passage]:
@@ -212,14 +238,15 @@ def _took_part(rounds: Sequence[Participation]) -> Iterator[Passage]:
         counted = {(one.clients, one.consumers) for one in rounds}
         if len(counted) == 1 and rounds[0].consumers is not None:
             clients = f"{count(rounds[0].clients, 'client')} with " if rounds[0].clients is not None else ""
-            yield Passage(said=f"{clients}{count(rounds[0].consumers, 'consumer')} each time, as the leader counted.")
+            counts = f"{clients}{count(rounds[0].consumers, 'consumer')}"
+            yield Passage(said=(f"{counts} each time, as the leader counted.",))
         return
     changed = [one for one in known if one.missing or one.new or one.renewed]
     first = known[:1]
     for one in first:
         names = some(one.members or (), NAMES_TOLD)
-        every = "each time" if not changed and len(known) > 1 else f"in {which(one.generation, one.at)}"
-        yield Passage(said=f"{count(len(one.members or ()), 'member')} {every}: {names or 'nobody'}.")
+        every: Sentence = ("each time",) if not changed and len(known) > 1 else ("in ", *which(one.generation, one.at))
+        yield Passage(said=(f"{count(len(one.members or ()), 'member')} ", *every, f": {names or 'nobody'}."))
     seen: set[str] = set()
     for one in known:
         if one.missing or one.new or one.renewed:
@@ -237,9 +264,5 @@ def _change(one: Participation, seen: Collection[str]) -> Passage:
     )
     parts = [f"{label}: {some(names, NAMES_TOLD)}" for label, names in groups if names]
     told = count(len(one.members or ()), "member")
-    return Passage(said=f"{_begun(which(one.generation, one.at))}: {told}; {'; '.join(parts)}.")
-
-
-def _begun(text: str) -> str:
-    """As a sentence begins."""
-    return text[:1].upper() + text[1:]
+    which_one, clock = which(one.generation, one.at)
+    return Passage(said=(begun(str(which_one)), clock, f": {told}; {'; '.join(parts)}."))

@@ -26,6 +26,8 @@ KEPT = 4
 class Changed(Damage):
     """An archive that is not the one in which its members were found."""
 
+    may_pass = True
+
 
 @dataclass(slots=True)
 class Held:
@@ -160,6 +162,8 @@ def spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, str | None]:
 
 class _NoRoom(Damage):
     """The disk is full."""
+
+    may_pass = True
 
 
 def _on_disk(small: io.BytesIO) -> BinaryIO:

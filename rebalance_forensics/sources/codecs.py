@@ -56,6 +56,9 @@ ERRORS: tuple[type[Exception], ...] = (
 class Damage(Exception):  # noqa: N818 - it ends a stream, its readable part has been delivered
     """What is wrong with the rest of a stream, after all that could be read has been delivered."""
 
+    may_pass = False
+    """Whether the same bytes may be read further another time."""
+
 
 class _Member(Protocol):
     """One compressed member of a stream: fed with bytes until it has ended, the rest is of the next."""

@@ -137,7 +137,7 @@ class _Once(io.RawIOBase, BinaryIO):
         return True
 
     def close(self) -> None:
-        """Let the archive go on."""
+        """Let the archive continue."""
         self._inside.close()
         super().close()
 

@@ -17,34 +17,62 @@ class Spoiled:
 
 
 @dataclass(slots=True)
+class Times:
+    """Of records that come in any order: the earliest and latest time, and those of the first and last in the file."""
+
+    first: EpochMs | None = None
+    last: EpochMs | None = None
+    opening: EpochMs | None = None
+    closing: EpochMs | None = None
+    _opens: int = 0
+    _closes: int = 0
+
+    def saw(self, at: EpochMs | None, offset: int) -> None:
+        """Take in the time of the record at an offset."""
+        if at is None:
+            return
+        self.first = at if self.first is None or at < self.first else self.first
+        self.last = at if self.last is None or at > self.last else self.last
+        if self.opening is None or offset < self._opens:
+            self.opening, self._opens = at, offset
+        if offset >= self._closes:
+            self.closing, self._closes = at, offset
+
+
+@dataclass(slots=True)
 class SplitCounts:
     """Counts of one split.
 
     `lines` counts the lines that start in it, `records` the records; `unparsed` lines belong to no record.
-    `first` and `last` are the earliest and latest times seen; `stopped`, that the rest of the file cannot be read.
+    `stopped`: the rest of the file cannot be read. `try_again`: what kept lines from being read is not in the file, but
+    a disk, a network or a defect of ours.
     """
 
     bytes: int = 0
     lines: int = 0
     records: int = 0
     unparsed: int = 0
-    first: EpochMs | None = None
-    last: EpochMs | None = None
+    times: Times = field(default_factory=Times)
     errors: list[str] = field(default_factory=list)
     stopped: bool = False
+    try_again: bool = False
     reached: int = 0
     """Where the record starts that was looked at last."""
     _spoiled: dict[str, Spoiled] = field(default_factory=dict)
 
-    def saw(self, at: EpochMs | None) -> None:
-        """Widen the times seen."""
-        if at is not None:
-            self.first = at if self.first is None or at < self.first else self.first
-            self.last = at if self.last is None or at > self.last else self.last
+    def saw(self, at: EpochMs | None, offset: int) -> None:
+        """Note the time of the record at an offset."""
+        self.times.saw(at, offset)
 
-    def stop(self, sentence: str) -> None:
+    def recognize(self) -> None:
+        """Take a line that no layout knows for a record after all: it holds a message of Kafka's."""
+        self.records += 1
+        self.unparsed -= 1
+
+    def stop(self, sentence: str, *, may_pass: bool) -> None:
         """Note why reading ended before the file did."""
         self.stopped = True
+        self.try_again |= may_pass
         self.complain(sentence)
 
     def complain(self, sentence: str) -> None:
@@ -54,6 +82,7 @@ class SplitCounts:
 
     def spoil(self, offset: int, error: Exception) -> None:
         """Note a record that a defect of ours keeps from being read; the others are."""
+        self.try_again = True
         place = defects.place_of(error)
         if (known := self._spoiled.get(place)) is not None:
             known.at.add(offset)

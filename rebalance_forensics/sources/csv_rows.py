@@ -31,7 +31,9 @@ def _names(line: str) -> tuple[list[str], str]:
 
 
 def has_header(text: str) -> bool:
-    """Whether the first line names columns, one of which holds log lines."""
+    """Whether the first line names columns, one of which holds log lines; a bar in front is Markdown's."""
+    if text.startswith("|"):
+        return False
     names = _names(text.partition("\n")[0].rstrip("\r"))[0]
     if any(len(name) > _LONGEST_NAME for name in names) or not any(is_called(name, TEXTS) for name in names):
         return False
@@ -41,7 +43,7 @@ def has_header(text: str) -> bool:
 
 
 def _logical_rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str]]:
-    """Rows with their places; a row goes on while a quote is open."""
+    """Rows with their places; a row continues while a quote is open."""
     offset, held, start, first = 0, b"", 0, 1
     for number, line in enumerate(lines_of(chunks), 1):
         if not held:

@@ -1,22 +1,23 @@
-"""Formats that are not one record a line: JSON arrays and responses, CSV, blocks of fields, several files in a row."""
+"""Formats that are not one record a line: JSON arrays, CSV, blocks of fields, several files in a row, pastes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from rebalance_forensics.sources import csv_rows, journal_blocks, json_values, tailed_files, yaml_entries
+from rebalance_forensics.sources import csv_rows, journal_blocks, json_values, pastes, tailed_files, yaml_entries
+from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.layouts.json_fields import Fields
+
+PASTE = "paste"
 
 
 class Row(NamedTuple):
-    """One entry of a document: where it starts, its content as text or as an object, and the host if that is told."""
+    """One entry of a document: where it starts, and its content."""
 
     offset: int
-    line: int
-    text: str
-    fields: Fields | None
-    host: str | None = None
+    number: int
+    line: Line
 
 
 _Begins = Callable[[str], bool]
@@ -32,11 +33,17 @@ _KINDS: dict[str, tuple[_Begins, _Entries]] = {
 
 
 def kind_of(head: bytes) -> str | None:
-    """The kind of document that begins so; None for lines."""
+    """The kind of document that begins so; None for lines. What is a paste, only its lines show."""
     text = head.decode("utf-8", "replace").lstrip("\ufeff\x00\x1e \t\r\n")
     return next((kind for kind, (begins, _) in _KINDS.items() if begins(text)), None)
 
 
 def rows(chunks: Iterator[bytes], kind: str) -> Iterator[Row]:
     """The entries of a document in file order."""
-    return (Row(*found) for found in _KINDS[kind][1](chunks))
+    if kind == PASTE:
+        return (Row(*entry) for entry in pastes.entries(chunks))
+    return (_row(*entry) for entry in _KINDS[kind][1](chunks))
+
+
+def _row(offset: int, number: int, text: str, fields: Fields | None, host: str | None = None) -> Row:
+    return Row(offset, number, Line(text=text, fields=fields, host=host))

@@ -25,7 +25,7 @@ class Peeler:
         self._seen: dict[str, set[str]] = {}
 
     def opened(self, raw: Line) -> list[Line]:
-        """The lines in a raw line; one that is plainly the file's own, or goes on with another, is left as it is."""
+        """The lines in a raw line; one that is plainly the file's own, or continues another, is left as it is."""
         plain = not self._chain and raw.fields is None
         if plain and (raw.text[:1] in _BLANK or any(layout.is_header(raw.text) for layout in self._trusted)):
             return [raw]
@@ -38,6 +38,10 @@ class Peeler:
 
     def starts(self, line: Line) -> bool:
         """Whether a record starts with a peeled line."""
+        return line.begins or self.knows(line)
+
+    def knows(self, line: Line) -> bool:
+        """Whether a record starts with a peeled line in a layout that we know."""
         if line.fields is not None:
             return True
         if line.text[:1] in _BLANK:

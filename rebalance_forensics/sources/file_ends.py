@@ -1,4 +1,4 @@
-"""The end of a file: what its last record goes on with in the next file of its log, and a last line that is torn."""
+"""The end of a file: how its last record continues in the next file of its log, and a last line that is torn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rebalance_forensics.sources.splits import Split
 Relevant = Callable[[bytes], Sequence[int]]
 
 CONTINUATION_BYTES = 256 << 10
-"""No record goes on for longer in the next file."""
+"""No record continues for longer in the next file."""
 
 
 class Bounded(Protocol):
@@ -58,7 +58,7 @@ class FileEnd:
         yield from self._rest(start, last.data[cut:], last.data[:cut], framer)
 
     def _rest(self, start: int, line: bytes, before: bytes, framer: Bounded) -> Iterator[Block]:
-        """What stands behind the last line end, and what goes on with it and with its record in the next files."""
+        """What stands behind the last line end, and what continues it and its record in the next files."""
         here, at, end, severed = len(line), start, start + len(line), False
         # Behind bytes that cannot be read nothing is known to go on.
         files = () if self.counts.stopped else self.split.profile.continues_in

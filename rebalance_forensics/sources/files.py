@@ -17,6 +17,7 @@ from rebalance_forensics.process import scratch
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.budgets import Limits
 from rebalance_forensics.sources.contents import Findings, InputFile, look_into
+from rebalance_forensics.sources.directories import files_below
 from rebalance_forensics.sources.file_kinds import special, streams
 
 __all__ = ["Discovery", "InputFile", "discover", "discover_stored"]
@@ -122,34 +123,26 @@ class _Search:
     def _directory(self, root: Path, name: str) -> None:
         before = len(self.found.errors)
         found = False
-        for path in self._files_below(root, name):
+        for path in self._readable_below(root, name):
             found = True
             self._file(path, _below(root, path, name))
         if not found and len(self.found.errors) == before:
             sentence = f"{root} is a directory without any file; give the directory that holds the logs"
             self._complain(name or str(root), sentence)
 
-    def _files_below(self, root: Path, name: str) -> Iterator[Path]:
-        """The files of a tree in the order of their names; links to directories are followed once."""
+    def _readable_below(self, root: Path, name: str) -> Iterator[Path]:
+        """The files of a tree that can be read."""
 
         def unlisted(error: OSError) -> None:
             path = Path(error.filename)
             where = str(path) if path == root and not name else _below(root, path, name)
             self._complain(where, f"{path} cannot be listed ({error.strerror}); check its permissions")
 
-        seen: set[str] = set()
-        for directory, below, names in os.walk(root, onerror=unlisted, followlinks=True):
-            real = os.path.realpath(directory)
-            if real in seen:
-                below.clear()
-                continue
-            seen.add(real)
-            below.sort()
-            for path in (Path(directory, file) for file in sorted(names)):
-                if why := _no_file(path):
-                    self._complain(_below(root, path, name), f"{path} {why}; it was left out")
-                else:
-                    yield path
+        for path in files_below(root, unlisted):
+            if why := _no_file(path):
+                self._complain(_below(root, path, name), f"{path} {why}; it was left out")
+            else:
+                yield path
 
     def _file(self, path: Path, name: str, *, mtime_ms: int | None = None) -> None:
         """Take one file, or the members of the archive it is."""

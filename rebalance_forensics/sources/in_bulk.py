@@ -22,7 +22,7 @@ Relevant = Callable[[bytes], Sequence[int]]
 
 _NEWLINE = 0x0A
 _SEPARATOR = 0x1E
-# No line that goes on with another begins with a date and a time: such a line need not be parsed to be told.
+# No line that continues another begins with a date and a time: such a line need not be parsed to be told.
 _DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _PROBES = 16
 _HEADER_BYTES = 4096
@@ -113,7 +113,7 @@ class BulkFramer:
         return end
 
     def _block(self, block: Block, tail: bytes) -> Iterator[Framed]:
-        """Count the lines of a block, and of those that go on with it, that are this split's; frame the hit records."""
+        """Count the lines of a block, and of those that continue it, that are this split's; frame the hit records."""
         offset, data = block.offset, block.data + tail if tail else block.data
         owned, stop = len(data), len(data)
         # Where the block ends in a line that was not kept whole, the tail stands further on in the file.
@@ -218,7 +218,7 @@ class BulkFramer:
         return at
 
     def _complete(self, framed: Framed, data: bytes, start: int, end: int) -> int:
-        """Add the lines that go on with a record; where the next one starts."""
+        """Add the lines that continue a record; where the next one starts."""
         at = data.find(b"\n", start) + 1 or len(data)
         while at < end:
             stop = data.find(b"\n", at) + 1 or len(data)

@@ -189,7 +189,7 @@ class EnvelopeFramer:
         return Framed(window.starts[head[1]], window.first_number + head[1], line)
 
     def _whole(self, head: Place, step: int) -> Framed:
-        """A record with the lines that go on with it."""
+        """A record with the lines that continue it."""
         framed = self._framed(head)
         if framed.line.fields is not None and not framed.line.partial:
             return framed

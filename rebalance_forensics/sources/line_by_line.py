@@ -20,7 +20,7 @@ Placed = tuple[int, int, Line]
 
 @dataclass(slots=True)
 class _Stream:
-    """What is open of one stream of lines: a record that may go on, parts of a line, lines before their header."""
+    """What is open of one stream of lines: a record that may continue, parts of a line, lines before their header."""
 
     record: Framed | None = None
     parts: list[Placed] = field(default_factory=list)
@@ -79,7 +79,10 @@ class Framer:
         if past:
             return
         stream.gave_up = False
-        self.counts.records += 1
+        if self._peeler.knows(line):
+            self.counts.records += 1
+        else:
+            self.counts.unparsed += 1
         stream.record = Framed(offset, number, line)
         for text in reversed(stream.waiting):
             stream.record.takes(text)

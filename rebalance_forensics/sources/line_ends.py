@@ -56,7 +56,7 @@ def after_padding(chunks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
         match = _LEADING.match(held)
         cut = match.end() if match else 0
         skipped, held = skipped + cut, held[cut:]
-        # A mark may go on in the next chunk.
+        # A mark may continue in the next chunk.
         if len(held) >= len(_UNDECIDED) or (held and held[:1] not in (b"\xef", b"\xff", b"\xfe")):
             break
     return skipped, chain((held,), chunks) if held else chunks

@@ -1,4 +1,4 @@
-"""What the files of one run tell of each other: layouts, zones, releases, dates, and where a record goes on."""
+"""What the files of one run tell of each other: layouts, zones, releases, dates, and where a record continues."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rebalance_forensics.sources import dates, layouts, rotation, zones
 from rebalance_forensics.sources.dates import Dates, Neighbours
+from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
 from rebalance_forensics.sources.profile import FileProfile, Look, with_defect
@@ -48,7 +49,9 @@ def _together(files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, 
     try:
         found = _chained(files, found, looks, rotation.chains(files, *times), gone)
     except Exception as error:  # noqa: BLE001 - whatever it was, each file can be read by itself
-        found = [with_defect(each, "which other files it goes on in could not be told", error) for each in found]
+        found = [
+            with_defect(each, "which other files it continues in could not be determined", error) for each in found
+        ]
     shown = [each for look in looks if (each := look.dates.own)] + [each for look in looks if (each := look.dates.tied)]
     known = Neighbours.of(shown)
     done: list[FileProfile] = []
@@ -82,7 +85,7 @@ def _chained(
     chains: Sequence[Sequence[int]],
     gone: int,
 ) -> list[FileProfile]:
-    """Let the files of one rolled log tell of each other: layout, zone, release, and where a record goes on."""
+    """Let the files of one rolled log tell of each other: layout, zone, release, and where a record continues."""
     done = list(found)
     for chain in chains:
         members = [found[index] for index in chain]
@@ -91,6 +94,7 @@ def _chained(
             own = done[index] if done[index].layout != layouts.UNKNOWN else replace(told, near_ms=done[index].near_ms)
             done[index] = replace(
                 own,
+                document=None if own.document == PASTE and len(chain) > 1 else own.document,
                 zone=own.zone or next((each.zone for each in members if each.zone), None),
                 kafka_version=_release(own, members),
                 component=_component(members) or own.component,
@@ -107,9 +111,9 @@ def _chained(
 
 
 def _followed_by(own: Look, later: Sequence[Look]) -> tuple[str, ...]:
-    """The beginnings of the next files, as far as a record can go on there: a line without an end in any of them.
+    """The beginnings of the next files, as far as a record can continue there: a line without an end in any of them.
 
-    Whether two halves of a line belong together is told by the other lines beside them.
+    The other lines beside them show whether two halves of a line belong together.
     """
     told: list[str] = []
     for each in later:

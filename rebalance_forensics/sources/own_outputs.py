@@ -13,7 +13,7 @@ _BEGINNINGS = re.compile(
     | \{\s*"displayTimeUnit":\s*"ms",\s*"traceEvents":
     | \{\s*"text":\s*"[^\n]*\n\s*"blocks":\s*\[                                           # slack
     | \{"event":\ "[A-Za-z]+",\ "timestamp":\ [^\n]*"pattern":\ "[^\n]*"byte_offset":\ \d  # events
-    | (?:id,)?cluster,group,(?:severity,started_at|generation,started_at|client_id,member_id),
+    | (?:id,)?cluster,group,(?:severity,started_at|generation,started_at|client_id,member_id|partition,client_id),
     | \#\ [^\n]*\n\n\|\ \|\ \|\n\|---\|---\|\n\|\ Incident\ \|\ [0-9a-f]+\ \|              # markdown
     | <!DOCTYPE\ html>\n[^\0]{0,4000}-\ rebalance-forensics</title>
     | (?:CRITICAL|WARNING|INFO)\ \ \S[^\n]*\ \ incident\ [0-9a-f]{12,16}\n                # the terminal's report, kept

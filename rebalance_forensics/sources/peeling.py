@@ -32,7 +32,7 @@ def parse_fields(fields: Fields, first: str | None = None) -> tuple[str, Parsed]
 def _settle(line: Line, layout: str | None) -> Line:
     """Decide what a JSON object is: a record by itself, or the wrapping of a text.
 
-    Shippers add a level to every line, those that go on with a record too: in a file of text records a level alone
+    Shippers add a level to every line, those that continue a record too: in a file of text records a level alone
     makes no record.
     """
     fields = line.fields

@@ -41,8 +41,8 @@ class FileProfile:
     `newest_first` exports have each record's continuation lines before it. `document` names a format that is
     not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
     record with its logger in parentheses. A rolled file may begin in the middle of a record (`continued`), and its last
-    record go on in the files that were written after it, with what `followed_by` knows by hashes; of a log that is
-    `cut_by_size` it goes on in mid-line.
+    record continue in the files that were written after it, with what `followed_by` knows by hashes; of a log that is
+    `cut_by_size` it continues in mid-line.
     """
 
     layout: str = layouts.UNKNOWN
@@ -106,7 +106,7 @@ class Look:
 
     `line` is what its first line is known by, `head` its first lines; `lead` is what its bytes before the first header
     are, which belong to a record of the file before it: None where it begins with a header. All are empty where the
-    file is. Its own last line has an end (`ended`), or may go on elsewhere; of a packed file nobody knows. Of a hundred
+    file is. Its own last line has an end (`ended`), or may not; of a packed file nobody knows. Of a hundred
     thousand files not all samples fit into memory; this does.
     """
 
@@ -235,7 +235,7 @@ def _is_dated(headers: Sequence[Sampled]) -> bool:
 
 
 def _is_closed(sample: Sample) -> bool:
-    """Whether records end with their loggers; some go on in further lines, and the last one may be torn."""
+    """Whether records end with their loggers; some continue in further lines, and the last one may be torn."""
     first = sample.lines[: sample.head_lines]
     whole = first if sample.head.endswith(b"\n") else first[:-1]
     ends = [ends_with_logger(line.line.text, line.parsed) for line in whole if line.parsed]

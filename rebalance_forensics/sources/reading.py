@@ -70,7 +70,7 @@ def _blocks(split: Split, counts: SplitCounts) -> Iterator[Block]:
 
 
 def _whole_header(profile: FileProfile, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """A first line that lacks the beginning of its header goes on with what is in no file or in the one before."""
+    """A first line that lacks the beginning of its header continues a line of no file or of the one before."""
     first = next(chunks, b"")
     yield b"\t" + first[1:] if first and Seam(profile).is_severed(first) else first
     yield from chunks
@@ -81,9 +81,9 @@ def _readable(split: Split, counts: SplitCounts, start: int) -> Iterator[bytes]:
     try:
         yield from chunks_of(split.file.place, start)
     except Damage as damage:
-        counts.stop(str(damage))
+        counts.stop(str(damage), may_pass=damage.may_pass)
     except UNREADABLE as error:
-        counts.stop(f"cannot be read further ({error}); what came before was")
+        counts.stop(f"cannot be read further ({error}); what came before was", may_pass=isinstance(error, OSError))
 
 
 def _frame_document(split: Split, chunks: Iterator[bytes], counts: SplitCounts) -> Iterator[Framed]:
@@ -93,7 +93,7 @@ def _frame_document(split: Split, chunks: Iterator[bytes], counts: SplitCounts) 
     def placed() -> Iterator[Placed]:
         try:
             for row in documents.rows(counted, split.profile.document or ""):
-                yield row.offset, row.line, Line(text=row.text, fields=row.fields, host=row.host)
+                yield row.offset, row.number, row.line
         except Damage as damage:
             counts.complain(str(damage))
 

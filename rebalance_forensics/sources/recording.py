@@ -9,6 +9,7 @@ from rebalance_forensics.records import LogRecord, Origin
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.counting import SplitCounts
 from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.expecting import Peeler
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.peeling import parse_fields
 from rebalance_forensics.sources.profile import FileProfile
@@ -21,7 +22,7 @@ MAX_BYTES = 1 << 20
 
 @dataclass(slots=True)
 class Framed:
-    """The lines of one record, its first peeled; `more` are the lines that go on with it, in reading order."""
+    """The lines of one record, its first peeled; `more` are the lines that continue it, in reading order."""
 
     offset: int
     number: int
@@ -57,9 +58,11 @@ class Recorder:
     profile: FileProfile
     counts: SplitCounts
     _clock: Clock = field(init=False)
+    _peeler: Peeler = field(init=False)
 
     def __post_init__(self) -> None:  # noqa: D105
         self._clock = Clock(self.profile)
+        self._peeler = Peeler(self.profile)
 
     def records(self, framed: Iterable[Framed]) -> Iterator[LogRecord]:
         """Take framed records apart; one that a defect of ours spoils is noted, and the others are read."""
@@ -79,7 +82,7 @@ class Recorder:
         parsed = self._parsed(line, text)
         host = line.host if self.profile.document or self.profile.envelopes or line.envelopes else None
         at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
-        self.counts.saw(at)
+        self.counts.saw(at, framed.offset)
         return LogRecord(
             origin=Origin(path=self.path, byte_offset=framed.offset, line=framed.number),
             at=at,
@@ -90,6 +93,7 @@ class Recorder:
             message=without_suffix(parsed.message) if self.profile.suffixed else parsed.message,
             text=line.text.partition("\n")[0],
             host=host,
+            bare=line.begins and not self._peeler.knows(line),
         )
 
     def see(self, framed: Framed) -> None:
@@ -98,7 +102,8 @@ class Recorder:
         try:
             parsed = self._parsed(framed.line, framed.line.text)
             host = framed.line.host if self.profile.document or self.profile.envelopes else None
-            self.counts.saw(self._clock.time_of(parsed.stamp, framed.line.at, host, framed.line.local)[0])
+            at, _ = self._clock.time_of(parsed.stamp, framed.line.at, host, framed.line.local)
+            self.counts.saw(at, framed.offset)
         except Exception as error:  # noqa: BLE001
             self.counts.spoil(framed.offset, error)
 

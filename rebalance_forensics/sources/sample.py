@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.dated_message import end_of_time
 from rebalance_forensics.sources.line_ends import after_padding, line_feeds
 from rebalance_forensics.sources.opening import chunks_of
+from rebalance_forensics.sources.pastes import recognition
 from rebalance_forensics.sources.peeling import opened, parse_fields
 from rebalance_forensics.sources.text import text_of
 from rebalance_forensics.sources.torn_lines import is_severed
@@ -33,6 +35,9 @@ _SURE = 65
 _BLANK = ("", " ", "\t")
 _PASTED = ("indented",)
 _TIMES_IN_FRONT = "timestamp-prefix"
+_NO_LAYOUT = "bare-message"
+_WORDS = re.compile(rb"[A-Za-z]{2}[^\s\w]{0,3} ")
+_NOT_TYPED = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +85,25 @@ def sample_of(file: InputFile) -> Sample:
     if chain or not any(line.parsed for line in first):
         first = _parsed(lines, _HEAD_RECORDS, chain or _PASTED, layout)
     first = _without_severed(first)
+    if sample.document is None and _is_paste(file, sample, first):
+        sample.document = documents.PASTE
+        first = _parsed([row.line for row in documents.rows(iter((sample.head,)), documents.PASTE)], _HEAD_RECORDS)
+        sample.elsewhere = []
     sample.lines, sample.head_lines = first, len(first)
     for part in sample.elsewhere:
         late = _parsed(list(_lines(part, whole=False))[1:], _LATE_RECORDS, chain, layout)
         sample.lines.extend(replace(line, late=True) for line in late)
     return sample
+
+
+def _is_paste(file: InputFile, sample: Sample, first: Sequence[Sampled]) -> bool:
+    """Whether a file has to be put back as the log it was before it can be read."""
+    if file.size > recognition.LARGEST or _NOT_TYPED.search(sample.head) or not _WORDS.search(sample.head):
+        return False
+    parsed = [line for line in first if line.parsed]
+    if all(line.layout == _NO_LAYOUT for line in parsed):
+        return True
+    return recognition.is_broken(sample.head.decode("utf-8", "replace"), [line.raw for line in parsed])
 
 
 def _without_severed(first: list[Sampled]) -> list[Sampled]:
@@ -120,7 +139,7 @@ def _entries(file: InputFile, kind: str) -> list[Line]:
     lines: list[Line] = []
     with suppress(*UNREADABLE, Damage):
         rows = documents.rows(chunks_of(file.place), kind)
-        lines.extend(Line(text=row.text, fields=row.fields, host=row.host) for row in islice(rows, _HEAD_RECORDS))
+        lines.extend(row.line for row in islice(rows, _HEAD_RECORDS))
     return lines
 
 
@@ -175,7 +194,7 @@ def _lines(data: bytes, *, whole: bool) -> Iterator[Line]:
 
 
 def _goes_on(line: Sampled) -> bool:
-    """Whether a line that begins with a time goes on with another: the time is that of whoever collected the lines."""
+    """Whether a line that begins with a time continues another: the time is that of whoever collected the lines."""
     if line.layout != "dated-message" or line.parsed is None or line.parsed.level:
         return False
     rest = line.line.text[end_of_time(line.line.text) :]

@@ -1,4 +1,4 @@
-"""Where one file of a rolled log ends and the next begins: what goes on there, and what only seems to.
+"""Where one file of a rolled log ends and the next begins: what continues there, and what only seems to.
 
 A log may be rolled between two records, between two lines of one, or by its size in the middle of a line; and a log
 that is truncated while it is copied loses bytes there. Two halves of a line are read as one only where they show that
@@ -43,7 +43,7 @@ class Seam:
         return any(self._peeler.starts(line) for line in self._peeler.opened(_line(raw)))
 
     def first_record(self, head: bytes) -> int:
-        """Where the first record starts behind lines that go on with one before them; the end when none does."""
+        """Where the first record starts behind lines that continue one before them; the end when none does."""
         at = 0
         while at < len(head):
             stop = head.find(b"\n", at) + 1 or len(head)
@@ -88,7 +88,7 @@ class Seam:
         return fitting is not False and not self.is_torn(end)
 
     def goes_on(self, before: bytes, line: bytes) -> bool:
-        """Whether the last record of a file may go on with the next file's first line, which is no header.
+        """Whether the last record of a file may continue with the next file's first line, which is no header.
 
         It does not where that is the rest of a record that ended with its logger, and the one before has its own.
         """

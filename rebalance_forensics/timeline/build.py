@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.coverage import coverage_of
 from rebalance_forensics.timeline.event_index import settings_of
 from rebalance_forensics.timeline.group_lines import attributed, gathered
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.build_participants import participants_of
+from rebalance_forensics.timeline.identity.build_participants import profile_of
 from rebalance_forensics.timeline.identity.speakers import identified
 from rebalance_forensics.timeline.pauses import pauses_of
 from rebalance_forensics.timeline.replay.follow_ups import with_follow_ups
@@ -31,9 +31,9 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     around = shared if isinstance(shared, Surroundings) else Surroundings(shared)
     spoken = identified(gathered(group, own, around), around)
     lines = timed(attributed(spoken), around)
-    who = participants_of(lines)
-    processes = processes_of(who.cast, lines.own)
-    history = replayed(who.cast, processes, lines.own)
+    who = profile_of(lines)
+    processes = processes_of(who.participants, lines.own)
+    history = replayed(who.participants, processes, lines.own)
     rebalances = with_follow_ups(history.rebalances, lines, who.mode)
     grouped = lines.of_the_group()
     return Timeline(
@@ -43,7 +43,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         protocol=who.protocol,
         protocols=who.protocols,
         mode=who.mode,
-        cast=who.cast,
+        participants=who.participants,
         own=lines.own,
         around=lines.around,
         starts=InTime(processes.starts),
@@ -51,14 +51,14 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         departures=InTime(history.departures),
         arrivals=InTime(history.arrivals),
         returns=InTime(history.returns),
-        requests=InTime(requests_of(who.cast, grouped)),
+        requests=InTime(requests_of(who.participants, grouped)),
         rebalances=Lasting(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
         generations=history.generations,
         pauses=Lasting(
-            pauses_of(who.cast, processes.starts, lines.own), attrgetter("started_at"), attrgetter("ended_at")
+            pauses_of(who.participants, processes.starts, lines.own), attrgetter("started_at"), attrgetter("ended_at")
         ),
         coordinators=coordinators_of(grouped),
         clocks=tuple(lines.clocks[place] for place in sorted(lines.clocks, key=lambda p: (p[0], p[1] or ""))),
-        coverage=coverage_of(who.cast, lines.own, lines.around, around.logs, lines.clocks),
+        coverage=coverage_of(who.participants, lines.own, lines.around, around.logs, lines.clocks),
         settings=settings_of(lines.own, lines.around),
     )

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import cached_property
+from types import MappingProxyType
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.events.process import StartTimeReported
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
 from rebalance_forensics.timeline.clocks.writing_order import with_times
-from rebalance_forensics.timeline.coverage import LogSpan
+from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import Told, distinct
 from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
-from rebalance_forensics.timeline.identity.actors import place_name
-from rebalance_forensics.timeline.identity.names import name_in_member_id, process_of_streams_client, streams_client
+from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
+from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.identity.roles import with_roles
-
-AT_ONCE_MS = 2_000
+from rebalance_forensics.timeline.unnamed_clients import UnnamedClients
+from rebalance_forensics.timeline.unnamed_groups import UnnamedGroup, unnamed_groups
 
 
 class Surroundings:
@@ -28,7 +28,7 @@ class Surroundings:
     clients, and those that name a member, become part of the timelines of the groups they may concern.
     """
 
-    def __init__(self, events: Iterable[Event] = (), logs: tuple[LogSpan, ...] = ()) -> None:
+    def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """How far each log of the cluster was read, on its own clock."""
         shared = with_roles(tuple(events), ())
@@ -36,7 +36,7 @@ class Surroundings:
         self._beside: dict[str, list[Event]] = defaultdict(list)
         self._places_of_client: dict[str, set[str]] = defaultdict(set)
         self._clients_named_after: dict[str, set[str]] = defaultdict(set)
-        self._poll_timeouts: dict[str, list[PollTimeoutExpired]] = defaultdict(list)
+        self._unnamed = UnnamedClients()
         for event in shared:
             self._at[place_of(event)].append(event)
             if event.speaker.role != "broker":
@@ -51,14 +51,19 @@ class Surroundings:
         self._on_clock: dict[tuple[tuple[Place, int], ...], Told] = {}
 
     def _note_client(self, event: Event) -> None:
-        if isinstance(event, PollTimeoutExpired) and event.speaker.client_id:
-            self._poll_timeouts[event.speaker.client_id].append(event)
+        self._unnamed.hear(event)
         client = streams_client_of(event)
         if client is not None:
             self._places_of_client[client].add(place_name(event))
             suffix = f"-{process_of_streams_client(client)}"
             if client.endswith(suffix):
                 self._clients_named_after[client.removesuffix(suffix)].add(client)
+
+    @cached_property
+    def unnamed_groups(self) -> dict[str, UnnamedGroup]:
+        """The groups of clients whose lines name none, by name."""
+        found = unnamed_groups(event for said in self._beside.values() for event in said)
+        return {one.name: one for one in found}
 
     def beside(self, group: str, own: Sequence[Event]) -> list[Event]:
         """What clients said where this group's lines were written, and where its Streams clients live."""
@@ -70,18 +75,10 @@ class Surroundings:
         places = {place_name(event) for event in own}.union(*(self._places_of_client.get(c, ()) for c in clients))
         return [*naming, *(event for place in places for event in self._beside.get(place, ()))]
 
-    def poll_timeouts(self, group: str, own: Sequence[Event]) -> list[Event]:
-        """What clients say that name only themselves, of this group where its coordinator just lost such a client."""
-        if not self._poll_timeouts:
-            return []
-        lost = [event for event in own if isinstance(event, MemberLeft)]
-        told = {id(e): replace(e, group=group, member=left.member) for left in lost for e in self._timeouts_of(left)}
-        return list(told.values())
-
-    def _timeouts_of(self, left: MemberLeft) -> list[PollTimeoutExpired]:
-        name = left.client_id or name_in_member_id(left.member or "")
-        told = self._poll_timeouts.get(name or "", [])
-        return [e for e in told if e.at is not None and left.at is not None and abs(e.at - left.at) <= AT_ONCE_MS]
+    def of_unnamed_clients(self, group: str, own: Sequence[Event]) -> list[Event]:
+        """What clients say that name only themselves, if the coordinator or their configuration ties them to it."""
+        configured = self.unnamed_groups.get(group)
+        return [*self._unnamed.of_group(group, own), *(configured.events if configured is not None else ())]
 
     def in_logs_of(self, events: Iterable[Event]) -> list[Event]:
         """Everything in the logs these events stand in."""

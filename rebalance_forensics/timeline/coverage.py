@@ -11,19 +11,40 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
 from rebalance_forensics.timeline.event_index import Told
-from rebalance_forensics.timeline.identity.actors import Actor, Cast, place_name
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 
 _DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSpan:
-    """How far one log was read: the earliest and the latest time of its records, Kafka's or not, on its own clock."""
+    """How far one log was read, or a part of it: the times of its first and last record, Kafka's or not.
+
+    A single line with a wild time would make the log seem to last for years, so the order in the file decides; `start`,
+    the place of a part in the file, tells which of several comes first. Times are by the log's own clock.
+    """
 
     path: str
     host: str | None
-    first: EpochMs
-    last: EpochMs
+    opening: EpochMs
+    closing: EpochMs
+    start: int = 0
+
+
+LogsRead = Mapping[Place, tuple[EpochMs, EpochMs]]
+"""From when to when each log was read, on its own clock."""
+
+
+def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
+    """How far each log was read, its parts put together; an export may be newest first."""
+    parts: dict[Place, list[LogSpan]] = defaultdict(list)
+    for span in spans:
+        parts[span.path, span.host].append(span)
+    found: dict[Place, tuple[EpochMs, EpochMs]] = {}
+    for place, of_one in parts.items():
+        edges = min(of_one, key=lambda part: part.start).opening, max(of_one, key=lambda part: part.start).closing
+        found[place] = min(edges), max(edges)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,23 +67,25 @@ class HeardLog:
 class Coverage:
     """The logs of one group's members and coordinators."""
 
-    def __init__(self, by_actor: Mapping[Actor, tuple[HeardLog, ...]], brokers: tuple[HeardLog, ...]) -> None:
-        self._by_actor = by_actor
+    def __init__(
+        self, by_participant: Mapping[Participant, tuple[HeardLog, ...]], brokers: tuple[HeardLog, ...]
+    ) -> None:
+        self._by_participant = by_participant
         self.brokers = brokers
         """The logs of brokers that speak of the group."""
 
-    def of(self, actor: Actor | None) -> tuple[HeardLog, ...]:
-        """An actor's own logs, by path."""
-        return self._by_actor.get(actor, ()) if actor is not None else ()
+    def of(self, participant: Participant | None) -> tuple[HeardLog, ...]:
+        """A participant's own logs, by path."""
+        return self._by_participant.get(participant, ()) if participant is not None else ()
 
-    def ends(self, actor: Actor) -> int | None:
+    def ends(self, participant: Participant) -> int | None:
         """When the last of its own logs ends; None without one."""
-        return max((log.end for log in self.of(actor)), default=None)
+        return max((log.end for log in self.of(participant)), default=None)
 
     @cached_property
     def end(self) -> int:
         """When the last of all these logs ends."""
-        logs = [*self.brokers, *(log for own in self._by_actor.values() for log in own)]
+        logs = [*self.brokers, *(log for own in self._by_participant.values() for log in own)]
         return max((log.end for log in logs), default=0)
 
 
@@ -76,23 +99,28 @@ def covering(logs: Iterable[HeardLog], begin: int, end: int, *, detailed: bool =
 
 
 def coverage_of(
-    cast: Cast, events: Sequence[Event], around: Told, spans: Iterable[LogSpan], clocks: Mapping[Place, FileClock]
+    participants: Participants,
+    events: Sequence[Event],
+    around: Told,
+    logs: LogsRead,
+    clocks: Mapping[Place, FileClock],
 ) -> Coverage:
     """What is heard in the lines of a group, each log as long as it was read; `around` is what brokers say besides."""
-    whole = _on_the_clock(spans, clocks)
-    by_actor: dict[Actor, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    by_participant: dict[Participant, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
     brokers: dict[Place, list[Event]] = defaultdict(list)
     for event in events:
         if event.speaker.role == "broker":
             if event.group is not None:
                 brokers[place_of(event)].append(event)
-        elif (actor := cast.of_speaker(event)) is not None:
-            by_actor[actor][place_of(event)].append(event)
+        elif (participant := participants.of_speaker(event)) is not None:
+            by_participant[participant][place_of(event)].append(event)
+    spoken_in = {*brokers, *(place for told in by_participant.values() for place in told)}
+    whole = _on_the_clock(spoken_in, logs, clocks)
     # Of a log that several processes share only their own lines tell how far each of them is heard.
-    shared = Counter(place for told in by_actor.values() for place in told)
+    shared = Counter(place for told in by_participant.values() for place in told)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
     return Coverage(
-        {actor: _heard(told, alone) for actor, told in by_actor.items()},
+        {participant: _heard(told, alone) for participant, told in by_participant.items()},
         tuple(_lasting(log, around.until.get(name)) for log, name in _named(brokers, whole)),
     )
 
@@ -109,15 +137,16 @@ def _lasting(log: HeardLog, until: int | None) -> HeardLog:
     return log if until is None or until <= log.end else replace(log, end=until)
 
 
-def _on_the_clock(spans: Iterable[LogSpan], clocks: Mapping[Place, FileClock]) -> dict[Place, tuple[int, int]]:
-    """From when to when each log was read; the parts of a large file are one."""
-    shifts = {place: clock.shift_ms for place, clock in clocks.items()}
+def _on_the_clock(
+    places: Iterable[Place], logs: LogsRead, clocks: Mapping[Place, FileClock]
+) -> dict[Place, tuple[int, int]]:
+    """From when to when these logs were read, on the group's clock."""
     found: dict[Place, tuple[int, int]] = {}
-    for span in spans:
-        place = span.path, span.host
-        shift = shifts.get(place, 0)
-        first, last = found.get(place, (span.first - shift, span.last - shift))
-        found[place] = min(first, span.first - shift), max(last, span.last - shift)
+    for place in places:
+        if place in logs:
+            shift = clocks[place].shift_ms if place in clocks else 0
+            first, last = logs[place]
+            found[place] = first - shift, last - shift
     return found
 
 

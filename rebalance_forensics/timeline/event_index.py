@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.timeline.identity.actors import place_name
+from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.lane_events import MARKED
 from rebalance_forensics.timeline.time_index import NOTHING, InTime
 

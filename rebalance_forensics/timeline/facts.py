@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.participants import Participant
 
 DepartureWhy = Literal[
     "poll-timeout",
@@ -51,7 +51,7 @@ RequestWhy = Literal[
 class Departure:
     """A member is gone. `at` is when the group lost it (the coordinator's word before the client's)."""
 
-    actor: Actor
+    participant: Participant
     member: str | None
     at: int
     why: DepartureWhy = "left"
@@ -63,9 +63,9 @@ class Departure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
-    """A member came. `first`: its actor was never seen before; `start`: the process start behind it."""
+    """A member came. `first`: its participant was never seen before; `start`: the process start behind it."""
 
-    actor: Actor
+    participant: Participant
     member: str | None
     at: int
     events: tuple[Event, ...] = ()
@@ -81,7 +81,7 @@ class Arrival:
 class Start:
     """A process (or a new consumer object in it) started."""
 
-    actor: Actor
+    participant: Participant
     at: int
     events: tuple[Event, ...] = ()
     id: str = ""
@@ -91,7 +91,7 @@ class Start:
 class Stop:
     """A client said in its own log that it is closing."""
 
-    actor: Actor
+    participant: Participant
     at: int
     events: tuple[Event, ...] = ()
     id: str = ""
@@ -101,7 +101,7 @@ class Stop:
 class StaticReturn:
     """A static member came back in time under a new member id; the group did not rebalance."""
 
-    actor: Actor
+    participant: Participant
     at: int
     events: tuple[Event, ...] = ()
     id: str = ""
@@ -111,7 +111,7 @@ class StaticReturn:
 class Request:
     """A member of the group asked for a rebalance."""
 
-    actor: Actor | None
+    participant: Participant | None
     at: int
     why: RequestWhy
     events: tuple[Event, ...] = ()
@@ -128,7 +128,7 @@ class Rebalance:
     stabilized_at: int | None = None
     completed_at: int | None = None
     events: tuple[Event, ...] = ()
-    joined_at: Mapping[Actor, int] = field(default_factory=dict)
+    joined_at: Mapping[Participant, int] = field(default_factory=dict)
     """When each member with a log sent its last JoinGroup of this rebalance."""
     failures: tuple[Event, ...] = ()
     trigger: str | None = None

@@ -27,8 +27,8 @@ from rebalance_forensics.events.rebalancing import (
     SyncFailed,
     SyncSucceeded,
 )
-from rebalance_forensics.timeline.identity.actors import place_name
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
+from rebalance_forensics.timeline.identity.participants import place_name
 
 OF_A_MEMBER = (
     JoinStarted, JoinRequested, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, SyncFailed, HeartbeatFailed,
@@ -53,7 +53,7 @@ def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) 
     """Files of processes that, by their settings, are members of other groups; those of this one do not speak there."""
     groups: dict[str, set[str]] = defaultdict(set)
     for event in shared:
-        if isinstance(event, SettingsReported) and (named := _group_in(event)):
+        if isinstance(event, SettingsReported) and (named := group_in(event)):
             groups[event.speaker.file].add(named)
     return {file for file, named in groups.items() if group not in named} - {e.speaker.file for e in own}
 
@@ -95,12 +95,13 @@ def _concerns(event: Event, group: str, places: set[str], clients: set[str]) -> 
     if place_name(event) not in places:
         return False
     if isinstance(event, SettingsReported):
-        return _group_in(event) in (None, group)
+        return group_in(event) in (None, group)
     client = streams_client_of(event)
     return client is None or not clients or client in clients
 
 
-def _group_in(event: SettingsReported) -> str | None:
+def group_in(event: SettingsReported) -> str | None:
+    """The group that a process's configuration names."""
     settings = dict(event.settings)
     named = settings.get("group.id") or settings.get("application.id")
     return None if named in (None, "", "null") else named

@@ -25,9 +25,12 @@ class Lines:
 def gathered(group: str, own: Iterable[Event], around: Surroundings) -> Lines:
     """Each line once, said by what its log shows its speaker to be: a broker, a client, a worker."""
     told = without_failed_joins(distinct(own))
+    tied = around.of_unnamed_clients(group, told)
+    told = distinct([*told, *tied]) if tied else told
     unknown = [event for event in told if event.speaker.role == "unknown"]
     mine = with_roles(told, around.in_logs_of(unknown))
-    beside = with_roles(around.beside(group, told), told)
+    taken = {event.origin for event in tied}
+    beside = with_roles([event for event in around.beside(group, told) if event.origin not in taken], told)
     return Lines(group, tuple(mine), tuple(beside))
 
 

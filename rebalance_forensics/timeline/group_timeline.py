@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import Told, merged, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
-from rebalance_forensics.timeline.identity.actors import Actor, Cast
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import (
     CoordinatorTerm,
     Generation,
@@ -54,7 +54,7 @@ class Timeline:
     protocol: Protocol
     protocols: tuple[ProtocolTerm, ...]
     mode: RebalanceMode
-    cast: Cast
+    participants: Participants
     own: Told
     """The lines that name the group, and those from where its members live."""
     around: Told
@@ -118,33 +118,33 @@ class Timeline:
             return self.once(kinds, lambda: InTime(merged(own, around), time_of))
         return own or around
 
-    def said_by(self, actor: Actor | None, *kinds: type[E]) -> InTime[E]:
-        """What an actor's own log says: events of these types, all of it for `Event`."""
-        return self.once(("said by", kinds), lambda: self._by_speaker(kinds)).get(actor) or NOTHING
+    def said_by(self, participant: Participant | None, *kinds: type[E]) -> InTime[E]:
+        """What a participant's own log says: events of these types, all of it for `Event`."""
+        return self.once(("said by", kinds), lambda: self._by_speaker(kinds)).get(participant) or NOTHING
 
-    def moves(self, begin: int, end: int, actor: Actor | None = None) -> list[Move]:
+    def moves(self, begin: int, end: int, participant: Participant | None = None) -> list[Move]:
         """What its members did in a while, or one of them: departures, then arrivals, then stops."""
         gone, came, stopped = self.departures, self.arrivals, self.stops
-        if actor is not None:
-            gone, came, stopped = gone.of(actor), came.of(actor), stopped.of(actor)
+        if participant is not None:
+            gone, came, stopped = gone.of(participant), came.of(participant), stopped.of(participant)
         return [*gone.between(begin, end), *came.between(begin, end), *stopped.between(begin, end)]
 
     def ended_by(self, arrival: Arrival) -> Departure | None:
         """The departure that an arrival ends."""
         return self.once("departures by id", lambda: {d.id: d for d in self.departures}).get(arrival.after or "")
 
-    def actors(self) -> list[Actor]:
+    def members(self) -> list[Participant]:
         """Everybody who was ever a member."""
-        return self.once("actors", self._actors)
+        return self.once("members", self._members)
 
-    def _actors(self) -> list[Actor]:
-        members = {a.actor for a in self.arrivals} | {d.actor for d in self.departures}
-        members |= {r.actor for r in self.returns}
+    def _members(self) -> list[Participant]:
+        members = {a.participant for a in self.arrivals} | {d.participant for d in self.departures}
+        members |= {r.participant for r in self.returns}
         known = {m.member_id for g in self.generations for m in g.members if m.member_id}
-        return [a for a in self.cast.actors if a in members or not a.member_ids.isdisjoint(known)]
+        return [a for a in self.participants.everybody if a in members or not a.member_ids.isdisjoint(known)]
 
-    def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Actor | None, InTime[E]]:
-        found: dict[Actor | None, list[E]] = defaultdict(list)
+    def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, InTime[E]]:
+        found: dict[Participant | None, list[E]] = defaultdict(list)
         for event in as_type("list[E]", self.own) if Event in kinds else self.own.telling(*kinds):
-            found[self.cast.of_speaker(event)].append(event)
-        return {actor: InTime(said, time_of) for actor, said in found.items()}
+            found[self.participants.of_speaker(event)].append(event)
+        return {participant: InTime(said, time_of) for participant, said in found.items()}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.identity.names import streams_client
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.lanes import lanes_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity
 from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.unnamed_groups import is_named
 
 SHOWN_SETTINGS = (
     "group.protocol", "session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records",
@@ -21,6 +22,7 @@ SHOWN_SETTINGS = (
 
 def history_of(timeline: Timeline) -> GroupHistory:
     """What the report shows of the group."""
+    owners = ownership_of(timeline)
     return GroupHistory(
         group=timeline.group,
         cluster=timeline.cluster,
@@ -31,30 +33,32 @@ def history_of(timeline: Timeline) -> GroupHistory:
         coordinators=timeline.coordinators,
         generations=tuple(timeline.generations),
         pauses=tuple(timeline.pauses),
-        unread=tuple(ownership_of(timeline).spans),
-        identities=tuple(_identity(timeline, a) for a in sorted(timeline.actors(), key=lambda a: (a.kind, a.name))),
+        read=owners.read,
+        unread=tuple(owners.spans),
+        identities=tuple(_identity(timeline, a) for a in sorted(timeline.members(), key=lambda a: (a.kind, a.name))),
         lanes=lanes_of(timeline),
         settings=tuple((k, timeline.settings[k]) for k in SHOWN_SETTINGS if k in timeline.settings),
         versions=_versions(timeline),
+        named=is_named(timeline.group),
     )
 
 
-def _identity(timeline: Timeline, actor: Actor) -> Identity:
-    spoken = [e.at for e in timeline.said_by(actor, Event) if e.at is not None]
-    told = (timeline.departures.of(actor), timeline.arrivals.of(actor), timeline.stops.of(actor))
+def _identity(timeline: Timeline, participant: Participant) -> Identity:
+    spoken = [e.at for e in timeline.said_by(participant, Event) if e.at is not None]
+    told = (timeline.departures.of(participant), timeline.arrivals.of(participant), timeline.stops.of(participant))
     times = [*spoken, *(fact.at for facts in told for fact in facts)]
-    plain = sorted(c for c in actor.client_ids if streams_client(c) is None)
+    plain = sorted(c for c in participant.client_ids if streams_client(c) is None)
     return Identity(
-        name=actor.name,
-        kind=actor.kind,
-        names=actor.every_name(),
-        client_id=plain[0] if plain else min(actor.client_ids, default=None),
-        member_ids=tuple(sorted(actor.member_ids)),
-        instance_id=min(actor.instance_ids, default=None),
-        process=min(actor.processes, default=None),
-        thread=min(actor.threads, default=None),
-        host=min(actor.hosts or actor.endpoints, default=None),
-        files=tuple(sorted(actor.files)),
+        name=participant.name,
+        kind=participant.kind,
+        names=participant.every_name(),
+        client_id=plain[0] if plain else min(participant.client_ids, default=None),
+        member_ids=tuple(sorted(participant.member_ids)),
+        instance_id=min(participant.instance_ids, default=None),
+        process=min(participant.processes, default=None),
+        thread=min(participant.threads, default=None),
+        host=min(participant.hosts or participant.endpoints, default=None),
+        files=tuple(sorted(participant.files)),
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
     )

@@ -9,10 +9,11 @@ from itertools import chain, islice
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import by_time_then_origin, merged
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.lane_events import mark_of
 from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span
+from rebalance_forensics.timeline.unable_members import unable
 
 Marks = dict[str, list[Mark]]
 AROUND_MS = 60_000
@@ -27,8 +28,8 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
         if mark is not None:
             for name in _lane_names(timeline, event, mark):
                 marks[name].append(mark)
-    members = sorted(timeline.actors(), key=lambda a: a.name)
-    lanes = [lane for actor in members for lane in _lanes_of_actor(timeline, actor, marks)]
+    members = sorted(timeline.members(), key=lambda a: a.name)
+    lanes = [lane for participant in members for lane in _lanes_of_participant(timeline, participant, marks)]
     return (*lanes, *_coordinator_lanes(timeline, marks))
 
 
@@ -51,16 +52,20 @@ def _around(timeline: Timeline) -> list[Event]:
     return sorted(islice(found.values(), most), key=by_time_then_origin)
 
 
-def _lanes_of_actor(timeline: Timeline, actor: Actor, marks: Marks) -> Iterator[Lane]:
-    spans = sorted(_spans(timeline, actor), key=lambda s: (s.started_at, s.kind))
-    yield Lane(name=actor.name, kind=actor.kind, spans=tuple(spans), marks=tuple(marks.get(actor.name, ())))
+def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: Marks) -> Iterator[Lane]:
+    spans = sorted(_spans(timeline, participant), key=lambda s: (s.started_at, s.kind))
+    yield Lane(
+        name=participant.name, kind=participant.kind, spans=tuple(spans), marks=tuple(marks.get(participant.name, ()))
+    )
     ids: dict[str | None, list[str]] = defaultdict(list)
-    for member in actor.member_ids if actor.threads else ():
+    for member in participant.member_ids if participant.threads else ():
         ids[streams_thread(member)].append(member)
-    for thread in sorted(actor.threads):
+    for thread in sorted(participant.threads):
         held = tuple(_held(timeline, ids[thread]))
         if held or marks.get(thread):
-            yield Lane(name=thread, kind="thread", spans=held, marks=tuple(marks.get(thread, ())), owner=actor.name)
+            yield Lane(
+                name=thread, kind="thread", spans=held, marks=tuple(marks.get(thread, ())), owner=participant.name
+            )
 
 
 def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:
@@ -85,31 +90,32 @@ def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
     """The lanes of whoever speaks and, where a broker speaks, of whom it speaks."""
     speaker = event.speaker
     if speaker.role != "broker":
-        return _lanes_of(timeline.cast.of_speaker(event), speaker.client_id or speaker.thread, mark)
+        return _lanes_of(timeline.participants.of_speaker(event), speaker.client_id or speaker.thread, mark)
     told = [getattr(event, "member", None), *getattr(event, "members", ())]
     members = [member for member in told if isinstance(member, str)]
-    names = set().union(*(_lanes_of(timeline.cast.of_member(member), member, mark) for member in members))
+    names = set().union(*(_lanes_of(timeline.participants.of_member(member), member, mark) for member in members))
     return names | {f"broker-{speaker.broker}"} if speaker.broker is not None else names
 
 
-def _lanes_of(actor: Actor | None, name: str | None, mark: Mark) -> set[str]:
+def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> set[str]:
     """The thread's lane where it is known; a fault stands in the lane of its instance, too."""
-    if actor is None:
+    if participant is None:
         return set()
     thread = streams_thread(name or "")
-    if thread is None or thread not in actor.threads:
-        return {actor.name}
-    return {thread, actor.name} if mark.severity == "fault" else {thread}
+    if thread is None or thread not in participant.threads:
+        return {participant.name}
+    return {thread, participant.name} if mark.severity == "fault" else {thread}
 
 
-def _spans(timeline: Timeline, actor: Actor) -> Iterator[Span]:
-    yield from _held(timeline, actor.member_ids)
-    by_name, names = timeline.remembered(_pauses_by_name), actor.client_ids | actor.member_ids
+def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
+    yield from _held(timeline, participant.member_ids)
+    by_name, names = timeline.remembered(_pauses_by_name), participant.client_ids | participant.member_ids
     for place in sorted({place for name in names for place in by_name.get(name, ())}):
         pause = timeline.pauses[place]
         label = f"{pause.kind}: {len(pause.partitions)} partitions without a reader"
         yield Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label)
-    for departure in timeline.departures.of(actor):
+    yield from unable(timeline, participant)
+    for departure in timeline.departures.of(participant):
         back = departure.returned.at if departure.returned else None
         yield Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
 

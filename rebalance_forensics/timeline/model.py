@@ -95,6 +95,19 @@ class UnreadSpan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSpan:
+    """A member read these partitions, all of them from one moment to another; `ended_at` is None where it still does.
+
+    `member` is named as its lane is.
+    """
+
+    partitions: tuple[str, ...]
+    member: str
+    started_at: EpochMs
+    ended_at: EpochMs | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorTerm:
     """A broker coordinated the group for a while."""
 
@@ -130,13 +143,21 @@ class Identity:
     ended_at: EpochMs | None
 
 
+SpanKind = Literal[
+    "member", "joining", "paused", "away", "coordinating", "restoring",
+    "stuck", "dead", "frozen", "cut-off", "silent", "holding-up",
+]  # fmt: skip
+"""The second line: the member is in the group and does not read, or keeps the whole group waiting. `silent`: no
+heartbeat arrived, and no log tells why."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A stretch of a swim lane: member of a generation, joining, paused, away."""
+    """A stretch of a swim lane: member of a generation, joining, paused, away, or unable to read."""
 
     started_at: EpochMs
     ended_at: EpochMs | None
-    kind: Literal["member", "joining", "paused", "away", "coordinating", "restoring"]
+    kind: SpanKind
     label: str
     generation: int | None = None
 
@@ -271,6 +292,7 @@ class GroupHistory:
     coordinators: tuple[CoordinatorTerm, ...]
     generations: tuple[Generation, ...]
     pauses: tuple[Pause, ...]
+    read: tuple[ReadSpan, ...] = ()
     unread: tuple[UnreadSpan, ...] = ()
     identities: tuple[Identity, ...] = ()
     lanes: tuple[Lane, ...] = ()
@@ -281,3 +303,5 @@ class GroupHistory:
     reading: Reading = Reading()
     offsets_partition: int | None = None
     """The partition of `__consumer_offsets` it lives in, where a line tells it."""
+    named: bool = True
+    """Whether the logs name it; otherwise `group` says whose group it is."""

@@ -17,7 +17,7 @@ from rebalance_forensics.events.partitions import (
 from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
 from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.facts import Start
-from rebalance_forensics.timeline.identity.actors import Actor, Cast
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import Pause, PauseKind
 
 
@@ -78,28 +78,28 @@ class _Consumer:
         )
 
 
-def pauses_of(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> list[Pause]:
+def pauses_of(participants: Participants, starts: Sequence[Start], events: Sequence[Event]) -> list[Pause]:
     """All pauses of all processes with a log, oldest first; one still open at the end has no end."""
     found: list[Pause] = []
     consumers: dict[tuple[int, str], _Consumer] = {}
     restarts = {id(e) for s in starts for e in s.events}
     for event in events:
-        actor = cast.of_speaker(event)
-        if actor is None or event.at is None:
+        participant = participants.of_speaker(event)
+        if participant is None or event.at is None:
             continue
         if id(event) in restarts and isinstance(event, SettingsReported):
-            _forget(consumers, actor, event)
+            _forget(consumers, participant, event)
             continue
         client = event.speaker.client_id or ""
-        pause = consumers.setdefault((id(actor), client), _Consumer(client)).hear(event, event.at)
+        pause = consumers.setdefault((id(participant), client), _Consumer(client)).hear(event, event.at)
         if pause is not None:
             found.append(pause)
     found += [c.pause(c.opened, None) for c in consumers.values() if c.opened and c.opened.rejoined]
     return sorted(found, key=lambda p: (p.started_at, p.client_id or "", p.member_id or ""))
 
 
-def _forget(consumers: dict[tuple[int, str], _Consumer], actor: Actor, event: SettingsReported) -> None:
+def _forget(consumers: dict[tuple[int, str], _Consumer], participant: Participant, event: SettingsReported) -> None:
     client = dict(event.settings).get("client.id")
     for (of, name), consumer in consumers.items():
-        if of == id(actor) and client in (None, "", name):
+        if of == id(participant) and client in (None, "", name):
             consumer.opened = None

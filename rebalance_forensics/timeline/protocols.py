@@ -46,7 +46,7 @@ def _is_worker_id(member: str) -> bool:
 
 
 def _is_streams(event: Event) -> bool:
-    if event.speaker.client_id and streams_client(event.speaker.client_id):
+    if any(name and streams_client(name) for name in (event.speaker.client_id, event.speaker.thread)):
         return True
     if getattr(event, "protocol", None) in ("stream", "streams"):
         return True

@@ -1,4 +1,4 @@
-"""Lists in the order of time: what lies in a while, and what is an actor's, is found without looking at the rest."""
+"""Lists in the order of time: what lies in a span, or belongs to a participant, is found without scanning the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class InTime(list[T]):
         super().__init__(sorted(things, key=at))
         self._at = at
         self._times: list[int] | None = None
-        self._by_actor: dict[object, InTime[T]] | None = None
+        self._by_participant: dict[object, InTime[T]] | None = None
 
     @property
     def times(self) -> list[int]:
@@ -72,14 +72,14 @@ class InTime(list[T]):
                 yield self[after]
                 after += 1
 
-    def of(self, actor: object) -> InTime[T]:
-        """Those of one actor."""
-        if self._by_actor is None:
+    def of(self, participant: object) -> InTime[T]:
+        """Those of one participant."""
+        if self._by_participant is None:
             found: dict[object, list[T]] = defaultdict(list)
             for thing in self:
-                found[thing.actor].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
-            self._by_actor = {actor: InTime(things, self._at) for actor, things in found.items()}
-        return self._by_actor.get(actor) or NOTHING
+                found[thing.participant].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
+            self._by_participant = {participant: InTime(things, self._at) for participant, things in found.items()}
+        return self._by_participant.get(participant) or NOTHING
 
 
 NOTHING: InTime[Any] = InTime()

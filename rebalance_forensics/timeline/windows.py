@@ -15,10 +15,14 @@ WAKING_MS = 4_000
 """A process that wakes up finds its coordinator again within this; one that is cut off does not."""
 BURST_MS = 3_000
 """Lost connections that spread over more are a network; all in one burst are a process that woke up."""
+SEEN_BY_BOTH_MS = 2_000
+"""A client's word that it lost its membership and the coordinator's are of the same loss within this: both look once a
+second at most."""
 SAME_REBALANCE_MS = 500
 """What follows a departure so closely belongs to the rebalance that it began."""
 REQUEST_TIMEOUT_MS = 30_000
-"""request.timeout.ms of every Java client unless set: until then one that is cut off has nothing to log."""
+"""request.timeout.ms of Java consumers from 2.0 on unless set (ConsumerConfig, KIP-266; Connect workers wait 40 s, by
+DistributedConfig): until then one that is cut off has nothing to log."""
 ONE_STEP_MS = 4 * 60 * 1000
 """Two steps of a deployment follow each other within this unless the walk itself shows another pace: a pod's grace
 period (30 s), its start, and readiness probes of up to a few minutes."""
@@ -30,7 +34,7 @@ STARTUP_GAP_MS = 20_000
 """Members of one start follow each other within this: containers and JVMs start, one host slower than another."""
 STARTUP_SLACK_MS = 10_000
 """A client asks to join up to this long before its coordinator answers: group.initial.rebalance.delay.ms (3 s unless
-set, and once more for each newcomer) and a retry (retry.backoff.ms up to 1 s)."""
+set, and once more for each newcomer: InitialDelayedJoin, KIP-134) and a retry (retry.backoff.max.ms, 1 s: KIP-580)."""
 ADDED_MS = 2_000
 """A thread that joins later than this after the first generation was added to its process (KIP-663)."""
 ONE_SHUTDOWN_MS = 20_000
@@ -45,7 +49,7 @@ SUCCESSION_MS = 90_000
 """The same for a new name in place of an old one; members that come and go by turns need no such window."""
 TOGETHER_MS = 45_000
 """Threads of one process that go together are evicted within this: session.timeout.ms of Java clients from 3.0 on
-unless a log shows a longer one."""
+(KIP-735) unless a log shows a longer one."""
 BEHIND_ITS_START_MS = 15_000
 """A process is started this long before its former life is evicted, and the session: JVM, container and first poll."""
 ONE_SCALING_MS = 120_000
@@ -56,8 +60,10 @@ ONE_PROCESS_MS = 10_000
 """The threads of a process that starts ask to join within this time of each other."""
 STORM_GAP_MS = 120_000
 """Poll timeouts that follow each other within this have one slow thing behind them: a sink, a batch, a lock."""
+SHORTEST_POLL_INTERVAL_MS = 5_000
+"""Nobody sets max.poll.interval.ms shorter than this: one commit that has to be retried would take a member out."""
 POLL_SLACK_MS = 1_000
-"""The heartbeat thread looks at the poll timer this often or more (it sleeps for retry.backoff.ms)."""
+"""The heartbeat thread looks at the poll timer every retry.backoff.ms, 100 ms unless set (AbstractCoordinator)."""
 LAST_JOINED_MS = 5_000
 """The rebalance that the last member of a start asks for begins within this: a JoinGroup and a retry."""
 ONE_RETURN_MS = 60_000
@@ -71,7 +77,8 @@ SHORTEST_UNREAD_MS = 100
 BARRIER_MS = 6_000
 """A member that polls hears of a rebalance at its next heartbeat (3 s unless set) and rejoins at its next poll."""
 HEARTBEAT_MS = 3_000
-"""heartbeat.interval.ms of the Java client unless set; others have the same or a little more."""
+"""heartbeat.interval.ms of the Java consumer and of Connect workers unless set (ConsumerConfig, DistributedConfig);
+other clients have the same or a little more."""
 AFTERMATH_MS = 1_500
 """Members are given their partitions a little after the last line that an incident rests on."""
 REJECTED_AWAY_MS = 60_000
@@ -84,7 +91,8 @@ FENCED_AROUND_MS = 20_000
 """A fenced member is missed, and its rival joins, within two sessions of kafka-python's or sarama's 10 s; those of
 Java are told of at once."""
 METADATA_AGE_MS = 330_000
-"""Clients see new topics up to metadata.max.age.ms (300 s by default) later, and rejoin at their next poll()."""
+"""Clients see new topics up to metadata.max.age.ms (300 s by default, ConsumerConfig) later, and rejoin at their next
+poll()."""
 PATTERN_MATCHED_MS = 60_000
 """Where a member says that its subscription changed, a topic made within this is taken for the reason: a wider window
 would hold too many topics."""
@@ -104,15 +112,17 @@ ONE_METADATA_CHANGE_MS = 120_000
 SAME_REJOIN_MS = 5_000
 """A member's own line and its coordinator's line about one rejoin are apart by no more than the clocks of the hosts."""
 METADATA_NOTICED_MS = 10_000
-"""The coordinator of a KIP-848 group sees a changed topic at the next heartbeat of any member (5 s by default)."""
+"""The coordinator of a KIP-848 group sees a changed topic at the next heartbeat of any member:
+group.consumer.heartbeat.interval.ms, 5 s by default (GroupCoordinatorConfig)."""
 COMMIT_REFUSED_MS = 10_000
 """A broker that has just started does not know its partitions for a moment; its members' commits are refused too."""
 COMMIT_REPEATED_MS = 2_000
-"""A refused commit is repeated after retry.backoff.ms, at most a second (retry.backoff.max.ms)."""
+"""A refused commit is repeated after retry.backoff.ms, at most a second (retry.backoff.max.ms, KIP-580)."""
 ONE_DELETION_MS = 60_000
-"""Commits of a deleted topic that are refused within a minute of each other (default.api.timeout.ms) are one story."""
+"""Commits of a deleted topic that are refused within a minute of each other (default.api.timeout.ms, KIP-266) are one
+story."""
 HELD_UP_MS = 30_000
-"""Members that stand still for longer than request.timeout.ms of every Java client are no longer a planned change."""
+"""Members that stand still for longer than request.timeout.ms of Java consumers are no longer a planned change."""
 ONE_CONFIG_CHANGE_MS = 60_000
 """A script that submits connectors one after the other waits for a rebalance (a few seconds) between two requests."""
 CONFIG_NOTICED_MS = 3_000
@@ -138,11 +148,12 @@ THREAD_SWAP_MS = 2_000
 THREADS_BY_HAND_MS = 10_000
 """removeStreamThread() says `removing`, and returns when the thread has stopped: within this of its end."""
 EXPIRY_SLACK_MS = 5_000
-"""A coordinator removes a member up to a heartbeat interval and its own tick after the session is over."""
+"""A session runs from the last heartbeat, up to heartbeat.interval.ms (3 s unless set) before the member fell silent,
+and its end is noticed at the timer's next tick (SystemTimerReaper, 200 ms)."""
 PROBING_INTERVAL_MS = 600_000
-"""probing.rebalance.interval.ms unless set (KIP-441)."""
+"""probing.rebalance.interval.ms unless set (StreamsConfig, KIP-441)."""
 PROBING_REQUEST_MS = 60_000
-"""probing.rebalance.interval.ms may be set as low as this (its minimum), so who asked for the first probing rebalance
+"""probing.rebalance.interval.ms may be set as low as this (StreamsConfig), so who asked for the first probing rebalance
 did so no later before it."""
 SHUTTING_DOWN_MS = 120_000
 """All instances of an application that was asked to stop are gone within this: each learns of it in the next rebalance
@@ -162,12 +173,56 @@ CLOCK_SLACK_MS = 1_000
 and what the clocks of two hosts differ by once they are set by each other."""
 SAME_STEP_MS = 200
 """Two lines about one step that the same broker writes."""
+ITS_REBALANCE_MS = 2_500
+"""A LeaveGroup, a JoinGroup or a close begins its rebalance within this: a poll() of the loop, a round trip, and what
+the clocks of two hosts differ by."""
+LEAVE_LOGGED_MS = 2_000
+"""A client says why it leaves in the call that sends its LeaveGroup; the coordinator's line follows within a round trip
+and what two clocks differ by."""
+LAST_WORDS_MS = 2_000
+"""A process that closes has written its last line this long after the coordinator let it go."""
+PATIENCE_MS = 20_000
+"""A missing return says nothing before a JVM has had time to start, whatever the session."""
+STILL_OPEN_MS = 30_000
+"""A rebalance that never ended is still going on where the logs end no later than this after its last line; members
+retry within request.timeout.ms, so a longer silence is an end nobody logged."""
+ACROSS_GROUPS_MS = 60_000
+"""Session timeouts differ from group to group (6 s to a minute in practice), so one death shows itself in all of them
+within about this."""
+TERM_SLACK_MS = 30_000
+"""A broker counts as a group's coordinator this long after its term: members that have nothing to send learn of the end
+when a request times out (request.timeout.ms)."""
+NO_TIMEOUT_MS = 3_600_000
+"""A timeout set to this or more means `never` (Integer.MAX_VALUE for max.poll.interval.ms in Streams before 2.3)."""
+SIGNATURE_NEAR_MS = 120_000
+"""The lines by which a known bug shows itself belong to a finding within this of its evidence: bugs that leave a member
+stuck are noticed at the next session or request timeout."""
+
+# The rhythm of rebalances
+ON_TIME_MS = 1_000
+"""Timers of the coordinator and of clients fire within this time of their setting."""
+SHORTEST_RHYTHM_MS = 2_000
+"""Rebalances closer than this are no rhythm."""
+ONE_BURST_MS = 5_000
+"""Gaps up to this lie inside a burst: a follow-up comes right after the rebalance that asked for it."""
+
+# What is unset has its default
+SESSION_MS = 45_000
+"""session.timeout.ms of Java consumers from 3.0 on and of librdkafka from 1.7 on (KIP-735), and
+group.consumer.session.timeout.ms of brokers (KIP-848)."""
+SESSION_BEFORE_3_0_MS = 10_000
+"""The same of Java consumers before 3.0, and of Connect workers of every release (DistributedConfig)."""
+POLL_INTERVAL_MS = 300_000
+"""max.poll.interval.ms of every Java consumer (ConsumerConfig, KIP-62)."""
+SCHEDULED_DELAY_MS = 300_000
+"""scheduled.rebalance.max.delay.ms of Connect workers (DistributedConfig, KIP-415)."""
+CONNECT_REBALANCE_MS = 60_000
+"""rebalance.timeout.ms of Connect workers (DistributedConfig); a consumer's is its max.poll.interval.ms."""
 
 # The join barrier
-HEARTBEAT_INTERVAL_MS = 3_000
-"""heartbeat.interval.ms of every Java client unless set; others have the same or less."""
 INITIAL_DELAY_MS = 3_000
-"""group.initial.rebalance.delay.ms of every broker unless set."""
+"""group.initial.rebalance.delay.ms of every broker from 0.11 on unless set (KIP-134); the server.properties that Kafka
+ships sets 0."""
 BARRIER_ALLOWED_MS = 3_000
 """Contract: a barrier is long when it stands this much longer than heartbeats and the initial delay explain."""
 START_UP_BARRIER_MS = 60_000
@@ -180,10 +235,11 @@ ALL_AT_ONCE_MS = 5_000
 """Members notice a coordinator that died by their broken connections, and by their next heartbeat at the latest."""
 ONE_LOSS_MS = 15_000
 """Losses of one coordinator follow each other within this: with its host gone, the connection set-up of a client times
-out after 10 s (socket.connection.setup.timeout.ms), and it asks again."""
+out after 10 s (socket.connection.setup.timeout.ms, KIP-601), and it asks again."""
 HAND_OVER_MS = 60_000
 """What a broker logs of its stop and another of loading the group belongs to one move: from the stop to the fencing of
-a broker pass 9 s (broker.session.timeout.ms) or 18 s (zookeeper.session.timeout.ms), and large partitions load long."""
+a broker pass 9 s (broker.session.timeout.ms, KRaftConfigs) or 18 s (zookeeper.session.timeout.ms, ZkConfigs; 6 s before
+2.5, KIP-537), and large partitions load long."""
 STOP_TO_LOAD_MS = 30_000
 """A move begins with the broker's stop when no more than a ZooKeeper session lies between it and the loading."""
 DENIED_MS = 10_000
@@ -193,12 +249,14 @@ AFTER_MOVE_MS = 20_000
 WHOLE_CLUSTER_MS = 60_000
 """Whoever shuts a cluster down tells all of its brokers to stop within this."""
 SESSION_END_MS = 1_500
-"""A session that restarts when its group is loaded ends exactly one session later, but for the time from the line about
-the group to the last of its members and for the tick of the coordinator's timer (200 ms)."""
+"""A session that restarts when its group is loaded (GroupCoordinator.onGroupLoaded) ends exactly one session later, but
+for the time from the line about the group to the last of its members and for the tick of the coordinator's timer
+(SystemTimerReaper, 200 ms)."""
 
 # The offsets topic
 OFFSETS_WRITE_MS = 5_000
-"""offsets.commit.timeout.ms of every broker unless set: how long a coordinator waits for a write to be replicated."""
+"""offsets.commit.timeout.ms of every broker unless set (GroupCoordinatorConfig): how long a coordinator waits for a
+write to be replicated."""
 
 # The assignment
 ASSIGNED_LATE_MS = 1_500
@@ -208,3 +266,21 @@ TOPICS_LATE_MS = 10_000
 """Topics that are created along with an application appear within this; a group that waits longer was not meant to."""
 ONE_WAIT_MS = 60_000
 """Members are told of missing topics at every heartbeat; a longer silence ends the wait."""
+
+# What if
+WORTH_A_CHANGE_MS = 1_000
+"""A gain under a second is not worth a change of protocol."""
+LIKE_THE_LOGS_MS = 2_000
+"""A simulation of what did happen comes this close to it, partition by partition: else it is not understood."""
+BARRIER_TIMEOUT_MS = 300_000
+"""How long a simulated barrier waits where no log shows max.poll.interval.ms: its default, which nobody exceeded."""
+SHORT_BATCH_MS = 100
+"""Batches that are shorter are told as that: logs tell them no better."""
+SHORTEST_BATCH_MS = 20
+"""Simulated members poll no more often; faster ones lose no more time between polls than the log's clock can tell."""
+IDLE_MS = 50
+"""Whoever rejoins within this of the word of a rebalance waited inside poll(), without partitions or records."""
+LATE_HEARTBEAT_MS = 50
+"""A heartbeat thread looks at its timer every retry.backoff.ms (100 ms unless set): half of that is how late it is."""
+TWO_REQUESTS_MS = 50
+"""JoinGroup's answer, the assignment and SyncGroup's answer, or two heartbeats: members wait no longer than this."""

@@ -15,10 +15,12 @@ from tests.conftest import ROOT, SAMPLES
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
+LONGEST_CAUSE = 80
+"""A cause declares: what it searches, says and advises has rooms of its own."""
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler", "handlers"}
 PACKAGE = ROOT / "rebalance_forensics"
 SOURCES = sorted(
-    path for folder in ("rebalance_forensics", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+    path for folder in ("rebalance_forensics", "tests", "benchmarks", "lab") for path in (ROOT / folder).rglob("*.py")
 )
 CAUSES = sorted(path.stem for path in (PACKAGE / "diagnosis" / "causes").glob("*.py") if path.stem != "__init__")
 CANNOT_BE_SHOWN_ALONE = {"unexplained"}
@@ -64,6 +66,12 @@ def test_data_flows_one_way() -> None:
 
 
 @pytest.mark.parametrize("cause", CAUSES)
+def test_a_cause_declares(cause: str) -> None:
+    source = PACKAGE / "diagnosis" / "causes" / f"{cause}.py"
+    assert len(source.read_text().splitlines()) < LONGEST_CAUSE
+
+
+@pytest.mark.parametrize("cause", CAUSES)
 def test_every_cause_has_a_test(cause: str) -> None:
     assert (ROOT / "tests" / "diagnosis" / f"test_{cause}.py").is_file()
 
@@ -71,6 +79,32 @@ def test_every_cause_has_a_test(cause: str) -> None:
 @pytest.mark.parametrize("cause", sorted(set(CAUSES) - CANNOT_BE_SHOWN_ALONE))
 def test_every_cause_has_a_sample_incident(cause: str) -> None:
     assert (SAMPLES / cause.replace("_", "-") / "incident.yaml").is_file()
+
+
+DIAGNOSIS = sorted((PACKAGE / "diagnosis").rglob("*.py"))
+LEAST_SPAN = 50
+"""No span of time that the project judges by is shorter; counts of lines and names are smaller."""
+
+
+@pytest.mark.parametrize("path", DIAGNOSIS, ids=name_of)
+def test_a_span_of_time_stands_among_the_windows(path: Path) -> None:
+    assigned = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Assign | ast.AnnAssign))
+    targets = ((t, n.value) for n in assigned for t in (n.targets if isinstance(n, ast.Assign) else [n.target]))
+    spans = [t.id for t, value in targets if isinstance(t, ast.Name) and t.id.endswith("_MS") and _is_number(value)]
+    assert spans == []
+
+
+def _is_number(value: ast.expr | None) -> bool:
+    """Whether it is worked out of numbers alone."""
+    return value is not None and all(isinstance(n, ast.Constant | ast.BinOp | ast.operator) for n in ast.walk(value))
+
+
+@pytest.mark.parametrize("path", [p for p in DIAGNOSIS if {"causes", "signs", "engine"} & set(p.parts)], ids=name_of)
+def test_causes_signs_and_the_engine_hold_no_milliseconds(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    lengths = {id(n) for cut in ast.walk(tree) if isinstance(cut, ast.Slice) for n in ast.walk(cut)}
+    numbers = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, int)]
+    assert [n.value for n in numbers if n.value >= LEAST_SPAN and id(n) not in lengths] == []  # type: ignore[operator]
 
 
 def test_every_sample_shows_a_cause() -> None:

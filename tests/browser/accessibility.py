@@ -16,12 +16,14 @@ RUN = """async (rules) => (await axe.run({exclude: ['.chart', '.axis']}, {result
 
 
 def violations(page: Page, *rules: str) -> list[list[str]]:
-    """Unfold everything and run axe over it, over the given rules or all; of long tables over the first rows."""
+    """Unfold everything and run axe over it, over the given rules or all; of long tables and lists over their begin."""
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
     page.evaluate(
         "(rows) => { for (const body of document.querySelectorAll('tbody'))"
-        " for (const row of [...body.rows].slice(rows)) row.remove(); }",
+        " for (const row of [...body.rows].slice(rows)) row.remove();"
+        " for (const list of document.querySelectorAll('.lines, .chain, .plain, .names, .pairs'))"
+        " for (const item of [...list.children].slice(rows)) item.remove(); }",
         ROWS,
     )
     page.evaluate(resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))

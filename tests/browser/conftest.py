@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.model import Report
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = (
@@ -30,6 +31,7 @@ ARGUMENTS = (
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 Opener = Callable[..., "Opened"]
+Desk = Callable[..., "BrowserContext"]
 
 
 class Opened:
@@ -70,21 +72,46 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def desk(chromium: Browser) -> Iterator[Desk]:
+    """Keep a window for each way of looking: to start one takes longer than most tests."""
+    windows: dict[str, BrowserContext] = {}
+
+    def window(*, width: int, height: int, **settings: object) -> BrowserContext:
+        key = repr((width, height, sorted(settings.items())))
+        if key not in windows:
+            windows[key] = chromium.new_context(
+                offline=True,
+                viewport={"width": width, "height": height},
+                **settings,  # type: ignore[arg-type] # options of one test
+            )
+        return windows[key]
+
+    yield window
+    for context in windows.values():
+        context.close()
+
+
 @pytest.fixture
-def opened(chromium: Browser, tmp_path: Path) -> Iterator[Opener]:
+def opened(desk: Desk, tmp_path: Path) -> Iterator[Opener]:
     """Open a report offline; afterwards nothing may have been complained about."""
     everything: list[Opened] = []
 
-    def show(report: Report | str, *, width: int = 1280, **settings: object) -> Opened:
+    def show(report: Report | str, *, width: int = 1280, height: int = 900, **settings: object) -> Opened:
         path = tmp_path / f"report-{len(everything)}.html"
-        path.write_text(report if isinstance(report, str) else to_html(report), encoding="utf-8")
-        context = chromium.new_context(offline=True, viewport={"width": width, "height": 900}, **settings)  # type: ignore[arg-type] # options of one test
-        one = Opened(context.new_page())
+        path.write_text(report if isinstance(report, str) else page_of(report), encoding="utf-8")
+        one = Opened(desk(width=width, height=height, **settings).new_page())
         everything.append(one)
         one.page.goto(path.as_uri())
         return one
 
     yield show
     for one in everything:
-        one.page.context.close()
+        one.page.close()
         assert one.complaints == []
+
+
+@lru_cache(maxsize=32)
+def page_of(report: Report) -> str:
+    """Write the page of a report that several tests open."""
+    return to_html(report)

@@ -41,8 +41,8 @@ def test_a_phone_is_told_of_fingers_and_a_desk_of_the_mouse(opened: Opener) -> N
 def test_the_lane_that_was_tapped_is_not_covered_by_its_lines(opened: Opener) -> None:
     one = phone(opened)
     x, y = on_mark(one, "fault")
-    one.page.evaluate("below => scrollBy(0, below)", y - 860)
-    one.page.touchscreen.tap(x, 860)
+    one.page.set_viewport_size({"width": 390, "height": round(y) + 40})
+    one.page.touchscreen.tap(x, y)
     one.page.locator("#panel").wait_for()
     one.page.wait_for_function(
         """() => { const lane = document.querySelector('.chart .cursor').getBoundingClientRect();

@@ -17,7 +17,7 @@ LOCAL = ("--engine", "local", "--quiet")
 def test_a_group_that_no_line_speaks_of(command: Command, logs: Path, wrong: str) -> None:
     done = command("analyze", logs, *LOCAL, "--group", wrong)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"rebalance-forensics: no line speaks of group {wrong!r}; did you mean payments?\n"
+    assert done.stderr == f"rebalance-forensics: no line mentions group {wrong!r}; did you mean payments?\n"
 
 
 def test_a_group_unlike_all_others_is_told_which_there_are(command: Command, logs: Path) -> None:

@@ -43,7 +43,6 @@ def wait_until(known: Callable[[], bool], process: subprocess.Popen[str]) -> Non
     assert known()
 
 
-@pytest.mark.spark
 def test_a_log_that_is_still_written(following: subprocess.Popen[str], tmp_path: Path, command: Command) -> None:
     told, live = tmp_path / "out", tmp_path / "live" / "broker-1" / "server.log"
     wait_until((tmp_path / "live.json").is_file, following)
@@ -57,9 +56,33 @@ def test_a_log_that_is_still_written(following: subprocess.Popen[str], tmp_path:
     assert (tmp_path / "err").read_text() == "rebalance-forensics: following; Ctrl-C ends.\n"
 
 
-def test_standard_input_cannot_be_followed(command: Command) -> None:
-    done = command("analyze", "-", "--follow")
+def test_standard_input_is_followed_to_its_end(tmp_path: Path) -> None:
+    at = SHORT_LOG.index("[2026-03-01 10:05")
+    with subprocess.Popen(
+        [sys.executable, "-m", "rebalance_forensics", "analyze", "-", "--follow", "--fail-on", "warning"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(SHORT_LOG[:at])
+        process.stdin.flush()
+        assert process.stdout.readline().startswith("No fault found")
+        process.stdin.write(SHORT_LOG[at:])
+        told, errors = process.communicate(timeout=PATIENCE_S)
+    assert "process-crash" in told
+    assert errors == "rebalance-forensics: following; Ctrl-C ends.\n"
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-", "--engine", "spark"], "--follow works without Spark; leave out --engine spark."),
+        (["s3://logs/"], "--follow follows files and standard input; for an object store run job --stream."),
+    ],
+)
+def test_what_cannot_be_followed_is_said(command: Command, arguments: list[str], sentence: str) -> None:
+    done = command("analyze", "--follow", *arguments)
     assert done.returncode == 2
-    assert done.stderr == (
-        "rebalance-forensics: --follow follows files; name them, or leave out --follow to read standard input.\n"
-    )
+    assert done.stderr == f"rebalance-forensics: {sentence}\n"

@@ -1,4 +1,4 @@
-"""Members that close their consumers in good order."""
+"""Members that close their consumers cleanly."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.diagnosis.cross_group import MOST_IDS, related
+from rebalance_forensics.diagnosis.cluster.cross_group import MOST_IDS, related
 from rebalance_forensics.diagnosis.model import Incident, Relation
 from tests.diagnosis.closings import closes, comes
 from tests.story import Story

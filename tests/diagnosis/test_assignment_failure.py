@@ -124,7 +124,7 @@ def test_before_2_5_only_the_application_tells_that_the_assignor_threw() -> None
 
 
 def stuck(until: str) -> Story:
-    """The leader joins generation 3 and never delivers its assignment; the coordinator's log goes on."""
+    """The leader joins generation 3 and never delivers its assignment; the coordinator's log continues."""
     story = comes(Story(seen="brokers").formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
     story.broker("01:20:00.000", story.words.preparing(2, story.words.adding(member_id("c-4"))))
     story.broker("01:20:03.000", story.words.stabilized(3, 4))

@@ -129,7 +129,7 @@ def test_what_a_member_asked_for_when_it_joined_does_not_explain_partitions_that
 
 
 def bumped_after(topic: str, metadata_hash: int | None) -> EpochStory:
-    """A topic changes, a second later the group epoch rises and no line says why."""
+    """A topic changes, a second later the group epoch rises and no reason was logged."""
     story = three_members("brokers")
     story.broker("01:10:00.000", CREATED.format(topic=topic), logger="kafka.log.LogManager")
     told = "" if metadata_hash is None else f" with metadata hash {metadata_hash}"

@@ -62,7 +62,7 @@ def stopping(story: Story, time: str, number: int) -> Story:
 
 def test_a_cluster_that_is_shut_down_as_a_whole_is_planned() -> None:
     story = stopping(moved(), "01:09:59.000", 2)
-    assert story.the_incident().severity == "warning", "another broker goes on"
+    assert story.the_incident().severity == "warning", "another broker takes over"
     assert stopping(story, "01:10:09.000", 3).the_incident().severity == "info"
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.kafka_words import Release, generation_of, member_id
 from tests.story import Side, Story
 
@@ -30,6 +32,13 @@ def test_the_broker_alone_passes_the_reason_on() -> None:
 
 def test_a_changed_subscription_was_not_enforced() -> None:
     story = enforced("subscription has changed from [a] at the beginning of the rebalance to [a, b]", seen="clients")
+    assert "enforced-rebalance" not in story.causes()
+
+
+@pytest.mark.parametrize("column", [",host-1", '","host-1"', "\thost-1", " | host-1 |"])
+def test_the_next_column_of_a_table_makes_no_reason_of_the_applications(column: str) -> None:
+    story = Story(release=(3, 9), seen="clients").formed("c-1", "c-2")
+    story.client("c-2", "01:10:00.000", f"Request joining group due to: group is already rebalancing{column}")
     assert "enforced-rebalance" not in story.causes()
 
 

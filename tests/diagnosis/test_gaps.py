@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.diagnosis.closings import closes
+from tests.diagnosis.closings import closes, comes
 from tests.diagnosis.windows import begun_at
 from tests.story import Story
 
@@ -44,3 +44,20 @@ def test_a_group_that_is_only_named_is_too_little_to_judge() -> None:
 
 def test_a_stable_group_is_not_too_little_to_judge() -> None:
     assert not any("Too little" in w for w in told(Story().formed("c-1", "c-2").goes_on("01:01:00.000")))
+
+
+def test_a_broker_that_clients_call_the_coordinator_is_asked_for_by_its_name() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
+    story.client("c-1", "01:00:00.000", "Discovered group coordinator b-2:9092 (id: 2147483645 rack: null)")
+    (gap,) = [gap for gap in story.case().gaps if gap.what.startswith("No broker log")]
+    assert "server.log of the group's coordinator (broker-2)" in gap.consequence
+
+
+def test_an_open_verdict_for_which_no_sign_asks_for_a_log_asks_for_what_comes_after_it() -> None:
+    story = Story().formed("c-1", "c-2")
+    comes(story, "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    closes(story, "c-3", "01:14:00.000", ["c-1", "c-2"])
+    comes(story, "c-3", "01:15:00.000", ["c-1", "c-2", "c-3"])
+    (left,) = [i for i in story.incidents() if i.root_causes[0].cause == "member-left"]
+    assert left.root_causes[0].confidence < 0.9
+    assert [wanted.needs for wanted in left.would_decide] == ["later logs of the brokers and clients"]

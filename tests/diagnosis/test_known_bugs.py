@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rebalance_forensics.diagnosis.partition_of_group import offsets_partition
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.reference.known_bugs import Bug, all_bugs, known_bugs_of
 from rebalance_forensics.diagnosis.reference.known_bugs_page import page
 from rebalance_forensics.diagnosis.reference.releases import release_range

@@ -14,7 +14,7 @@ EXCEPTION = "\njava.lang.IllegalStateException: schema 4711 not found\n\tat com.
 def test_each_thread_of_an_instance_is_a_member_of_its_own_though_no_line_names_its_id(seen: Side) -> None:
     story = joined(old_shop(seen), "01:10:00.000", BUT_ONE)
     (departure,) = story.timeline().departures
-    assert departure.actor.name == "node-1"
+    assert departure.participant.name == "node-1"
     assert [len(g.members) for g in story.history().generations] == [4, 3]
 
 
@@ -36,7 +36,7 @@ def test_a_thread_that_dies_of_an_exception_has_left_though_its_instance_goes_on
     joined(expired(story, "01:10:00.000", 1, 2), "01:10:00.001", BUT_ONE)
     assert story.causes() == ["member-left"]
     assert story.the_incident().severity == "warning"
-    assert "StreamThread-2 of node-1 is gone, the instance goes on without it" in story.the_incident().summary
+    assert "StreamThread-2 of node-1 is gone, the instance runs on without it" in story.the_incident().summary
 
 
 @pytest.mark.parametrize("seen", ["both", "clients"])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_forensics.diagnosis.partition_of_group import offsets_partition
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 
 INTS = 2**31
 

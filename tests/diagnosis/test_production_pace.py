@@ -124,3 +124,51 @@ def _settled(story: Story, time: str, members: list[str]) -> None:
     story.generation += 1
     story.broker(time, story.words.stabilized(story.generation, len(members)))
     story.broker(time, story.words.assigned(story.generation, len(members), members[0]))
+
+
+def dies_again_and_again(*, at_last: bool) -> Story:
+    """c-3 is killed three times and started again by its supervisor, the last time `at_last` not."""
+    story = Story(seen="brokers").formed(*THREE)
+    for minute in (5, 8, 11):
+        old = story.id_of("c-3")
+        story.broker(at(minute), story.words.failed(old))
+        story.rebalanced(at(minute + 0.001), f"removing member {old} on heartbeat expiration", ["c-1", "c-2"])
+        if minute < 11 or not at_last:
+            story.reborn("c-3")
+            story.rebalanced(at(minute + 0.5), story.words.adding(story.id_of("c-3")), THREE)
+    return story
+
+
+@pytest.mark.parametrize("at_last", [True, False])
+def test_a_crash_loop_seen_from_brokers_alone_is_one_incident(*, at_last: bool) -> None:
+    story = dies_again_and_again(at_last=at_last).goes_on(at(60))
+    incident = story.the_incident()
+    assert {"process-crash", "process-pause"} <= {cause.cause for cause in incident.root_causes}
+    assert incident.root_causes[0].confidence < 0.9
+    assert incident.occurrences == 3
+
+
+def test_a_loop_whose_last_loss_is_for_good_is_one_of_crashes() -> None:
+    assert dies_again_and_again(at_last=True).goes_on(at(60)).causes() == ["process-crash"]
+
+
+def stopped_and_started(seen: Side, names: list[str], minutes: float) -> Story:
+    """Kubernetes' Recreate: all old pods stop, and the new ones start once the last is gone."""
+    story, inside = Story(seen=seen).formed(*OLD), list(OLD)
+    for place, old in enumerate(OLD):
+        inside.remove(old)
+        closes(story, old, at(place * 0.02), list(inside))
+    for place, new in enumerate(names):
+        inside.append(new)
+        comes(story, new, at(minutes + place * 0.01), list(inside))
+    return story.goes_on(at(minutes + 30))
+
+
+@pytest.mark.parametrize("seen", SIDES)
+@pytest.mark.parametrize("names", [OLD, NEW], ids=["same names", "new names"])
+@pytest.mark.parametrize("minutes", [0.3, 1.5, 30])
+def test_an_application_that_is_stopped_and_started_as_a_whole_shuts_down_and_starts(
+    seen: Side, names: list[str], minutes: float
+) -> None:
+    told = [i.root_causes[0].cause for i in stopped_and_started(seen, names, minutes).case().incidents]
+    assert told == ["startup", "shutdown", "startup"]

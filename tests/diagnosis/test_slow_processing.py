@@ -127,6 +127,8 @@ def test_a_member_that_never_polls_again_stops_work() -> None:
     story.client("c-3", "01:10:00.000", EXPIRED, level="WARN")
     story.broker("01:10:00.010", story.words.left(story.id_of("c-3"), SHORT))
     story.rebalanced("01:10:00.011", story.words.leaving(story.id_of("c-3"), SHORT), ["c-1", "c-2"])
+    assert story.the_incident().severity == "warning", "it may come back a moment later, when the logs have ended"
+    story.goes_on("01:20:00.000")
     assert story.the_incident().severity == "critical"
 
 

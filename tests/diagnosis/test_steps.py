@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.event_text import what_happened
+from rebalance_forensics.diagnosis.wording.event_text import what_happened
 from tests.diagnosis.logs import Logs
 
 MEMBER = "c-1-1b4e28ba-2fa1-41d2-883f-0016d3cca427"

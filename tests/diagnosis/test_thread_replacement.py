@@ -5,7 +5,7 @@ from rebalance_forensics.diagnosis.engine.weighing import Weighed
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit
 from rebalance_forensics.timeline.facts import Departure, Fact
-from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.participants import Participant
 from tests.diagnosis.threads import Application, shop
 from tests.kafka_words import member_id
 
@@ -71,8 +71,8 @@ def test_a_flap_of_somebody_else_is_told_beside_replaced_threads() -> None:
 
 
 def _told_of(cause: str, number: int) -> Weighed:
-    actor = Actor(kind="instance", name="node-2")
-    gone = (Departure(actor, f"m-{i}", i + 1, id=f"departure-of-{cause}-{i}") for i in range(number))
+    participant = Participant(kind="instance", name="node-2")
+    gone = (Departure(participant, f"m-{i}", i + 1, id=f"departure-of-{cause}-{i}") for i in range(number))
     return _weighed(cause, tuple(gone), odds=5)
 
 

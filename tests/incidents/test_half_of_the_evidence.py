@@ -44,3 +44,11 @@ def test_half_of_the_evidence_names_the_same_cause_or_stays_modest(
         assert causes & set(right)
     sure = {i.root_causes[0].cause for i in mine if i.root_causes[0].confidence >= UNSURE and i.severity != "info"}
     assert sure <= allowed | BENIGN
+
+
+@pytest.mark.parametrize(("side", "known"), [("brokers", False), ("clients", True)])
+def test_only_a_log_of_a_client_tells_whether_members_paused(side: str, known: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    sample = next(one for one in all_samples() if one.folder.name == "process-crash")
+    costs = [one.impact for one in half(sample, side, tmp_path).incidents if one.group == sample.expected.group]
+    assert costs
+    assert all((cost.pause_ms is not None) == known for cost in costs)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from rebalance_forensics.job import main
+from rebalance_forensics.sources import reading
+from rebalance_forensics.sources.opening import chunks_of
+from rebalance_forensics.sources.places import Place
 from tests.job.conftest import Run, rows
 
 PARTIAL, REFUSED, FOUND, OK = 3, 2, 1, 0
@@ -95,6 +100,47 @@ def test_a_damaged_file_is_named_and_the_rest_is_written(job: Job, logs: Path, t
     assert any(path.endswith("core") for path in noted)
     assert len(rows(tmp_path / "tables")["incidents"]) > 0
     assert job()[0] == PARTIAL
+
+
+def test_a_file_with_a_torn_line_is_named_by_every_run_and_read_by_one(run: Run, logs: Path) -> None:
+    log = logs / "broker-1" / "server.log.2026-03-03"
+    log.write_text(log.read_text().rpartition("(reason: ")[0] + "(reason: rem")
+    first = run("2026-03-01", "2026-03-04")
+    again = run("2026-03-01", "2026-03-04")
+    assert len(first.errors) == 1
+    assert again.errors == first.errors
+    assert (first.summary["scanned"], again.summary["scanned"]) == (3, 0)
+    assert again.summary["exit_code"] == PARTIAL
+
+
+def test_a_bomb_is_not_unpacked_again_until_more_is_allowed(run: Run, logs: Path) -> None:
+    day = logs / "broker-1" / "server.log.2026-03-03"
+    lines = day.read_text() + "[2026-03-03 23:00:00,000] INFO waiting (com.example.Loop)\n" * 500_000
+    day.with_name("server.log.2026-03-03.gz").write_bytes(gzip.compress(lines.encode()))
+    day.unlink()
+    small = ("--unpack-ratio", "20")
+    first = run("2026-03-01", "2026-03-04", *small)
+    assert "--unpack-ratio" in first.errors[0]
+    again = run("2026-03-01", "2026-03-04", *small)
+    assert (again.errors, again.summary["scanned"]) == (first.errors, 0)
+    larger = run("2026-03-01", "2026-03-04")
+    assert (larger.errors, larger.summary["scanned"]) == ([], 1)
+
+
+def test_a_file_that_the_disk_would_not_give_is_read_again(
+    run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(place: Place, start: int = 0) -> Iterator[bytes]:
+        yield from () if start else [next(chunks_of(place, 0))[:4000]]
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(reading, "chunks_of", failing)
+        assert len(run("2026-03-01", "2026-03-04").errors) == len(list((logs / "broker-1").iterdir()))
+    assert not run("2026-03-01", "2026-03-04").errors
+    undisturbed = tmp_path / "undisturbed"
+    run("2026-03-01", "2026-03-04", output=undisturbed)
+    assert rows(tmp_path / "tables") == rows(undisturbed)
 
 
 def test_a_file_that_can_be_read_again_is_no_longer_named(run: Run, logs: Path, tmp_path: Path) -> None:

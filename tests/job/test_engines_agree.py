@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,22 +18,44 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def tables_of(output: Path, engine: JobEngine) -> None:
-    given = ["--input", str(SAMPLES), "--output", str(output), "--since", "2000-01-01", "--until", "2099-01-01"]
+SOME = (
+    "connect-config-change", "network-partition", "process-crash", "rolling-restart", "shared-group-id",
+    "static-member-fenced", "streams-endpoint-change", "topic-metadata-change",
+)  # fmt: skip
+
+
+def tables_of(logs: Path, output: Path, engine: JobEngine) -> Path:
+    given = ["--input", str(logs), "--output", str(output), "--since", "2000-01-01", "--until", "2099-01-01"]
     run_job(parse([*given, "--cluster-per-directory"]).options, engine)
+    return output
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Samples of every kind of group; test_samples.py tries all of them in this process."""
+    place = tmp_path_factory.mktemp("samples")
+    for name in SOME:
+        shutil.copytree(SAMPLES / name, place / name)
+    return place
+
+
+@pytest.fixture(scope="module")
+def alone(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables that this process writes of them."""
+    return tables_of(samples, tmp_path_factory.mktemp("alone") / "tables", InProcess())
 
 
 @pytest.mark.spark
-def test_the_samples_through_spark(spark: SparkSession, tmp_path: Path) -> None:
-    tables_of(tmp_path / "spark", OnSpark(session=spark, workers=2))
-    tables_of(tmp_path / "alone", InProcess())
-    assert rows(tmp_path / "spark") == rows(tmp_path / "alone")
-    assert len(rows(tmp_path / "spark")["incidents"]) > 0
+def test_the_samples_through_spark(spark: SparkSession, samples: Path, alone: Path, tmp_path: Path) -> None:
+    tables_of(samples, tmp_path / "spark", OnSpark(session=spark, workers=2))
+    assert rows(tmp_path / "spark") == rows(alone)
+    assert {row["kind"] for row in rows(alone)["generations"]} == {"consumer", "streams", "connect"}
+    assert {row["cluster"] for row in rows(alone)["incidents"]} == set(SOME)
 
 
 @pytest.mark.spark
-def test_spark_reads_the_tables_by_their_partitions(spark: SparkSession, tmp_path: Path) -> None:
-    tables_of(tmp_path / "tables", InProcess())
-    incidents = spark.read.parquet(str(tmp_path / "tables" / "incidents"))
+def test_spark_reads_the_tables_by_their_partitions(spark: SparkSession, alone: Path) -> None:
+    incidents = spark.read.parquet(str(alone / "incidents"))
     assert dict(incidents.dtypes)["date"] == "date"
-    assert incidents.where("cluster = 'startup'").count() == 1
+    told = [row for row in rows(alone)["incidents"] if row["cluster"] == "process-crash"]
+    assert incidents.where("cluster = 'process-crash'").count() == len(told) > 0

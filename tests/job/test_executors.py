@@ -35,7 +35,7 @@ def _with_java() -> None:
 
 def on_executors(logs: Path, tmp_path: Path, *more: str) -> subprocess.CompletedProcess[str]:
     given = ["--input", str(logs), "--output", str(tmp_path / "from-executors"), "--since", SINCE, "--until", UNTIL]
-    package = zipped(tmp_path / "rebalance_forensics.zip")
+    package = zipped(tmp_path / "rebalance_forensics.zip", compiled=True)
     program = ROOT / "deploy" / "run_job.py"
     return submit(program, *given, *more, master=TWO_EXECUTORS, files=[package], source=None)
 

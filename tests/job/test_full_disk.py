@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from rebalance_forensics.job import main
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.lease_slots import NumberedFiles
 from tests.job.conftest import Run, rows
 from tests.job.test_changing_listing import WhileReading
+from tests.job.test_leases import Time, held, somebody, watch
 
 SINCE, UNTIL = "2026-03-01", "2026-03-04"
 REFUSED = 2
@@ -65,7 +68,7 @@ def job(logs: Path, output: Path) -> int:
         "size=100k",
         "size=130k",
         "nr_inodes=50",
-        pytest.param("nr_inodes=75", marks=pytest.mark.long),
+        "nr_inodes=75",
     ],
 )
 def test_a_full_disk_is_said_and_made_up_for(
@@ -86,7 +89,6 @@ def test_a_full_disk_is_said_and_made_up_for(
     assert not list((disk / "tables" / "_work").rglob("*.*"))
 
 
-@pytest.mark.long
 def test_a_disk_that_turns_read_only_is_named_and_the_tables_stay(
     run: Run, logs: Path, disk: Path, remount: Remount, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,6 +107,29 @@ def test_a_disk_that_turns_read_only_is_named_and_the_tables_stay(
     run(SINCE, UNTIL, output=output)
     run(SINCE, UNTIL, output=tmp_path / "undisturbed")
     assert rows(output) == rows(tmp_path / "undisturbed")
+
+
+def test_a_lease_is_let_go_on_a_full_disk(disk: Path, remount: Remount) -> None:
+    slot, time = NumberedFiles(disk / "blue.lease"), Time()
+    lease = held(watch(slot, time).take(somebody(1)))
+    with suppress(OSError), (disk / "logs").open("wb", buffering=0) as full:
+        while full.write(bytes(1 << 20)):
+            pass
+    lease.release()
+    remount("size=32m")
+    held(watch(slot, time).take(somebody(2)))
+
+
+def test_a_lease_on_a_disk_that_turned_read_only_is_had_by_the_next_run_of_the_same_process(
+    disk: Path, remount: Remount
+) -> None:
+    slot, time = NumberedFiles(disk / "blue.lease"), Time()
+    lease = held(watch(slot, time).take(somebody(1)))
+    remount("ro")
+    with pytest.raises(OSError, match="Read-only"):
+        lease.release()
+    remount("rw")
+    held(watch(slot, time).take(somebody(1)))
 
 
 def test_tables_within_the_input_are_not_read_as_logs(run: Run, logs: Path, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def as_at_once(run: Run, tmp_path: Path) -> None:
 
 
 def test_streams_and_runs_take_turns(read: Follow, run: Run, logs: Path, tmp_path: Path) -> None:
-    live, text = logs / "broker-1" / "server.log", busy(12)
+    live, text = logs / "broker-1" / "server.log", busy(8)
     live.write_bytes(text[: 2 << 20])
     (first,) = read()
     live.write_bytes(text[: 3 << 20])

@@ -19,9 +19,9 @@ FROZEN = {
     "events": "b853a6de",
     "generations": "c8c1fe50",
     "pauses": "988bc5cd",
-    "incidents": "b94a23b8",
+    "incidents": "2750b7b2",
     "findings": "27cea909",
-    "inputs": "be9ed5d2",
+    "inputs": "920412dc",
     "runs": "c07415bf",
 }
 

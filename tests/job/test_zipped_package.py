@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import subprocess
 import sys
 import zipfile
@@ -18,13 +19,20 @@ print(Path(rebalance_forensics.__file__).parts[-3], match.event)
 """
 
 
-def zipped(target: Path) -> Path:
-    """What the wheel holds: the package, with the patterns inside of it."""
+def zipped(target: Path, *, compiled: bool = False) -> Path:
+    """What the wheel holds: the package, with the patterns inside of it; `compiled`, so that nobody waits for that."""
     with zipfile.ZipFile(target, "w") as archive:
         for folder, inside in (("rebalance_forensics", "."), ("patterns", "catalog/_shipped")):
             for path in (ROOT / folder).rglob("*"):
                 if path.is_file() and "__pycache__" not in path.parts:
-                    archive.write(path, Path("rebalance_forensics", inside, path.relative_to(ROOT / folder)))
+                    name = Path("rebalance_forensics", inside, path.relative_to(ROOT / folder))
+                    archive.write(path, name)
+                    if compiled and path.suffix == ".py":
+                        code = target.with_suffix(".pyc")
+                        py_compile.compile(
+                            str(path), str(code), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+                        )
+                        archive.write(code, name.with_suffix(".pyc"))
     return target
 
 

@@ -18,13 +18,6 @@ FACTORS = (2, 5, 10)
 HALF_AN_HOUR = 30 * 60_000
 TELL_NO_TIMEOUTS = {"unexplained", "unstable-leader"}
 """Composed of single lines without a setting: what they leave to Kafka's defaults does not stretch along."""
-NOT_YET = {
-    ("offsets-topic-unavailable", 2): "joins before the outage count for 30 s",
-    ("offsets-topic-unavailable", 5): "joins before the outage count for 30 s",
-    ("offsets-topic-unavailable", 10): "joins before the outage count for 30 s",
-    ("shutdown", 10): "a barrier is long after 3 s more than settings explain",
-}
-"""Absolute numbers that decide still: each of these must fail, so whoever mends one takes it out."""
 PAUSES = [(name, factor) for name in NAMES for factor in FACTORS]
 SLOW = [(name, factor) for name, factor in PAUSES if name not in TELL_NO_TIMEOUTS]
 
@@ -35,8 +28,6 @@ def shown(pairs: list[tuple[str, int]], law: int) -> Iterator[object]:
         lot = crc32(name.encode())
         short = lot % 2 == law and FACTORS[lot // 2 % 3] == factor
         marks = [] if short else [pytest.mark.long]
-        if law and (name, factor) in NOT_YET:
-            marks.append(pytest.mark.xfail(reason=NOT_YET[name, factor], strict=True))
         yield pytest.param(name, factor, id=f"{name}-{factor}", marks=marks)
 
 

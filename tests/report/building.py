@@ -14,6 +14,7 @@ from rebalance_forensics.diagnosis.model import (
     KnownBug,
     RootCause,
     RuledOut,
+    Saving,
     SearchedLog,
     WhatIf,
 )
@@ -221,8 +222,8 @@ def the_neighbours() -> tuple[RuledOut, ...]:
         ),
         RuledOut(
             cause="network-partition",
-            why="its own log does not go on",
-            sign="own-log-goes-on",
+            why="its own log does not continue",
+            sign="own-log-continues",
             evidence=(LAST_WORDS,),
         ),
     )
@@ -290,8 +291,9 @@ def a_crash() -> Incident:
         what_if=(
             WhatIf(
                 alternative="cooperative rebalancing",
-                spared_pause_ms=6_400,
-                explanation="payments-1 and payments-3 would have kept the partitions they had.",
+                unread=Saving(low=-14_000, likely=-9_500, high=-4_000),
+                stopped=Saving(low=5_900, likely=6_400, high=7_100),
+                explanation="Simulated with the faults of this incident (1 died) and batches of 1.6 s to 2.4 s.",
             ),
         ),
     )

@@ -46,7 +46,7 @@ def test_a_rival_is_told_in_brief_and_in_full_when_asked_for() -> None:
 
 def test_what_is_ruled_out_names_its_line_or_where_it_was_looked_for() -> None:
     text = flat(terminal.render(crash_report()))
-    assert "network-partition its own log does not go on (payments-2/app.log:812)" in text
+    assert "network-partition its own log does not continue (payments-2/app.log:812)" in text
     assert "the logs end (looked in broker-1/server.log from 10:02:11 to 10:10:00)" in text
 
 
@@ -65,7 +65,7 @@ def test_each_sign_has_a_mark_for_each_cause_that_depends_on_it() -> None:
     ]  # fmt: skip
     assert [(line.says, line.marks) for line in table.telling] == [
         ("it had not come back when the logs end", ("+", "---", "")),
-        ("its own log does not go on", ("+++", "++", "---")),
+        ("its own log does not continue", ("+++", "++", "---")),
         ("its own log shows lost connections?", ("?", "", "?")),
     ]
     assert [(line.says, line.marks, line.where) for line in table.idle] == [
@@ -84,7 +84,7 @@ def test_why_shows_the_table_of_every_incident() -> None:
     assert "Why process-crash in payments on prod, incident 3f9a2c11d4e5\n" in text
     assert "Why startup in payments on prod, incident 00aa11bb22cc\n  No sign was weighed for it.\n" in text
     assert "  process-  process-  network-\n  crash     pause     partition  sign\n" in text
-    assert "  +++       ++        ---        its own log does not go on\n" in text
+    assert "  +++       ++        ---        its own log does not continue\n" in text
     assert "1 more sign was checked and said nothing about these causes." in text
     assert "Why process-crash" not in terminal.render(report)
     assert "Why process-crash" in terminal.render(report, verbosity=-1, why=True)
@@ -117,7 +117,7 @@ def test_more_columns_than_fit_get_letters_with_a_key() -> None:
 def test_one_incident_is_explained_with_the_lines_behind_each_sign() -> None:
     text = terminal.render_incident(a_weighed_crash())
     assert text.startswith("WARNING  payments on prod  incident 3f9a2c11d4e5\n")
-    assert "  its own log does not go on\n    payments-2/app.log:812\n      2026-03-01 10:01:26,000 DEBUG" in text
+    assert "  its own log does not continue\n    payments-2/app.log:812\n      2026-03-01 10:01:26,000 DEBUG" in text
     assert "    looked in broker-1/server.log from 10:02:11 to 10:10:00: nothing of the kind\n" in text
     assert "it came back\n" in text
 
@@ -149,7 +149,7 @@ def test_json_holds_the_fields_of_the_contract() -> None:
         }
     ]  # fmt: skip
     weighed = incident["signs"][2]
-    assert (weighed["sign"], weighed["answer"]) == ("own-log-goes-on", "absent")
+    assert (weighed["sign"], weighed["answer"]) == ("own-log-continues", "absent")
     assert weighed["weighs"][2] == {"cause": "network-partition", "weight": -4}
     assert weighed["evidence"][0]["line"] == LAST_WORDS.line
 
@@ -157,7 +157,8 @@ def test_json_holds_the_fields_of_the_contract() -> None:
 def test_the_page_folds_the_table_under_each_incident() -> None:
     page = to_html(open_report())
     assert "Most likely <strong>process-crash</strong>, 55 % sure; or network-partition, 27 %." in page
-    assert "<strong>Would decide:</strong> the log of client payments-2 from <time" in page
+    assert "<h2>What would decide</h2>" in page
+    assert "<li><strong>The log of client payments-2</strong> from <time" in page
     assert "<summary>Why: 3 causes against 4 signs</summary>" in page
     assert '<td class="mark">+++</td><td class="mark">---</td><td class="mark">++</td>' in page
     assert "<summary>Or network-partition, 27 %: client payments-2</summary>" in page
@@ -169,7 +170,7 @@ def test_markdown_holds_rivals_what_would_decide_and_the_table() -> None:
     assert f"| Would decide | {DECIDES} |" in text
     assert "## Or network-partition, 27 %" in text
     assert "- **process-pause**: it had not come back when the logs end (looked in broker-1/server.log from" in text
-    assert "| `+++` | `---` | `++` | its own log does not go on | `payments-2/app.log:812` |" in text
+    assert "| `+++` | `---` | `++` | its own log does not continue | `payments-2/app.log:812` |" in text
 
 
 def test_short_messages_name_a_rival_only_where_it_matters() -> None:

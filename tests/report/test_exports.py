@@ -37,7 +37,7 @@ def lines_of_json(text: str) -> list[dict[str, Any]]:
 def test_every_module_of_the_package_is_a_format_with_a_suffix_and_a_sentence() -> None:
     assert set(FORMATS) == {
         *("chrome-trace", "generations-csv", "incidents-csv", "markdown", "pagerduty", "pauses-csv", "sarif"),
-        *("slack", "timesketch"),
+        *("slack", "timesketch", "unread-csv"),
     }
     assert len({one.suffix for one in FORMATS.values()}) == len(FORMATS)
     for one in FORMATS.values():

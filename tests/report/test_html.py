@@ -11,13 +11,17 @@ from itertools import pairwise
 
 import pytest
 
+from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html import to_html
-from rebalance_forensics.report.html.moments import clocks_of, timed
+from rebalance_forensics.report.html.content import content_of
 from rebalance_forensics.report.html.names import brief
+from rebalance_forensics.report.html.sentences import sentence
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.timeline.model import CoordinatorTerm, Participation, Reading
+from rebalance_forensics.report.readings import Clock
+from rebalance_forensics.timeline.model import CoordinatorTerm
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_events, many_groups
+from tests.report.owned import owned_report
 from tests.report.weighed import weighed_report
 
 VOID = frozenset({"meta", "input", "br"})
@@ -25,9 +29,9 @@ EVERY_REPORT = pytest.mark.parametrize(
     "report",
     [
         *(crash_report(), healthy_report(), empty_report(), many_groups(30), hostile_report(), many_events(500)),
-        weighed_report(),
+        *(weighed_report(), owned_report()),
     ],
-    ids=["crash", "healthy", "no group", "many groups", "hostile", "many events", "weighed"],
+    ids=["crash", "healthy", "no group", "many groups", "hostile", "many events", "weighed", "owned"],
 )
 
 
@@ -160,15 +164,12 @@ def test_whether_an_incident_is_over_is_said_in_so_many_words(*, ongoing: bool, 
     assert words in text.split('id="overview"')[1].partition("</table>")[0]
 
 
-def test_times_in_sentences_are_moments_and_one_of_several_days_is_said_to_be_utc() -> None:
+def test_times_in_sentences_are_moments_of_their_day() -> None:
     day = 86_400_000
-    known = [Participation(generation=one, at=at(60) + one * day, members=("a",) * one) for one in (0, 1)]
-    known.append(Participation(generation=2, at=at(61), members=("a", "b")))
-    clocks = clocks_of(Reading(participants=tuple(known)))
-    text = timed("<b>Generation 1 at 10:01:00.000, 2 at 10:01:01.000, none at 10:09:09.000", clocks)
+    text = sentence(("<b>Generation 1 at ", Clock(at(60)), ", 2 at ", Clock(EpochMs(at(60) + day)), "."), "payments")
     assert text == (
-        "&lt;b&gt;Generation 1 at 10:01:00.000 UTC, 2 at "
-        '<time datetime="2026-03-01T10:01:01.000Z" data-shape="clock">10:01:01.000</time>, none at 10:09:09.000'
+        '&lt;b&gt;Generation 1 at <time datetime="2026-03-01T10:01:00.000Z" data-shape="clock">10:01:00.000</time>, '
+        '2 at <time datetime="2026-03-02T10:01:00.000Z" data-shape="clock">10:01:00.000</time>.'
     )
 
 
@@ -206,8 +207,8 @@ def test_the_timeline_table_tells_events_with_their_lines_also_without_a_script(
 
 def test_lanes_are_drawn_from_generations_where_the_timeline_drew_none() -> None:
     report = replace(crash_report(), groups=(replace(payments(), lanes=()),))
-    names = [value for tag, name, value in read(report).attributes if (tag, name) == ("li", "title")]
-    assert list(dict.fromkeys(names)) == ["generations", "broker-1", "payments-1", "payments-2", "payments-3"]
+    names = [row.name for row in content_of(report).pictures[-1].rows]
+    assert names == ["generations", "broker-1", "payments-1", "payments-2", "payments-3"]
 
 
 def test_a_page_of_many_events_stays_small_and_says_what_it_leaves_out() -> None:

@@ -58,7 +58,7 @@ def test_the_most_urgent_picture_gets_what_it_needs_though_many_come_after_it() 
     busy = many_events(3_000)
     report = replace(many_groups(40), inputs=busy.inputs)
     urgent = replace(busy.groups[0], group="busy")
-    worst = Impact(pause_ms=10**9, members=40, partitions=40, rebalances=30)
+    worst = Impact(unread_partition_ms=10**9, pause_ms=10**9, members=40, partitions=40, rebalances=30)
     crash = replace(a_crash(), id="busy", group="busy", severity="critical", ongoing=True, ended_at=None, impact=worst)
     picture = first_picture(replace(report, groups=(urgent, *report.groups), incidents=(crash, *report.incidents)))
     assert picture.group == "busy"
@@ -149,10 +149,10 @@ def test_a_follow_up_whose_begin_no_line_tells_is_drawn_where_it_ends() -> None:
 
 def test_the_legend_holds_what_is_drawn_and_nothing_else() -> None:
     quiet = with_generations(a_generation(7, 60, 62))
-    assert [meaning for _, meaning in legend(history_picture(quiet).rows)] == [
+    assert [meaning for _, meaning in legend(history_picture(quiet), "members")] == [
         *("rebalancing", "generation stable", "broker coordinates")
     ]
-    told = [meaning for _, meaning in legend(first_picture(crash_report()).rows)]
+    told = [meaning for _, meaning in legend(first_picture(crash_report()), "members")]
     assert {"member", "leads", "paused", "away", "fault"} <= set(told)
     assert "follow-up rebalance" not in told
 

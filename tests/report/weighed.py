@@ -22,7 +22,7 @@ def the_signs() -> tuple[SignRow, ...]:
             weighs=(("process-crash", 1), ("process-pause", -4)), looked_in=(searched,),
         ),
         SignRow(
-            sign="own-log-goes-on", says="its own log does not go on", answer="absent",
+            sign="own-log-continues", says="its own log does not continue", answer="absent",
             weighs=(("process-crash", 4), ("process-pause", 2), ("network-partition", -4)), evidence=(LAST_WORDS,),
         ),
         SignRow(

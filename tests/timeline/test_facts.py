@@ -9,7 +9,9 @@ import pytest
 
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participant_drafts import member_ids_in
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft, finished
+from tests.kafka_words import member_id
 from tests.timeline.test_headcount import three_restarts
 
 KINDS = ("starts", "stops", "departures", "arrivals", "returns", "requests", "rebalances")
@@ -36,10 +38,29 @@ def test_facts_of_a_kind_are_counted_in_the_order_of_time(timeline: Timeline) ->
 
 
 def test_nothing_is_written_to_a_fact_or_to_the_timeline(timeline: Timeline) -> None:
-    for thing in (*facts_of(timeline), timeline):
+    who = timeline.participants
+    assert len(who.everybody) > 1
+    for thing in (*facts_of(timeline), timeline, who, *who.everybody):
         for field in fields(thing):
             with pytest.raises(FrozenInstanceError):
                 setattr(thing, field.name, None)
+
+
+def test_asking_for_a_member_that_no_line_names_adds_nobody(timeline: Timeline) -> None:
+    who = timeline.participants
+    before = {participant: participant.every_name() for participant in who.everybody}
+    assert who.of_member(member_id("c-9", 1)) is None
+    assert who.of_instance("c-9") is None
+    assert {participant: participant.every_name() for participant in who.everybody} == before
+
+
+def test_every_member_id_that_a_line_names_leads_to_a_participant(timeline: Timeline) -> None:
+    named = {m for e in timeline.own for m in member_ids_in(e)}
+    assert len(named) > 3
+    for member in named:
+        participant = timeline.participants.of_member(member)
+        assert participant is not None
+        assert member in participant.member_ids
 
 
 def test_a_departure_and_the_return_that_ends_it_know_each_other(timeline: Timeline) -> None:
@@ -53,9 +74,9 @@ def test_a_departure_and_the_return_that_ends_it_know_each_other(timeline: Timel
 
 
 def test_a_return_that_the_coordinator_withdrew_ends_the_absence_and_is_no_arrival(timeline: Timeline) -> None:
-    actor = timeline.departures[0].actor
-    gone = DepartureDraft(actor, "c-1-1", 1_000)
-    gone.returned = ArrivalDraft(actor, "c-1-2", 2_000, after=gone)
+    participant = timeline.departures[0].participant
+    gone = DepartureDraft(participant, "c-1-1", 1_000)
+    gone.returned = ArrivalDraft(participant, "c-1-2", 2_000, after=gone)
     (departure,), arrivals = finished([gone], [])
     assert arrivals == ()
     assert isinstance(departure, Departure)

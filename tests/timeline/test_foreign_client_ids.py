@@ -21,8 +21,8 @@ def evicted_namesake(release: Release) -> Story:
 
 def owner(story: Story) -> str | None:
     """Whose log the evicted member has."""
-    actor = story.timeline().cast.of_member(OTHER)
-    return next(iter(actor.files), None) if actor is not None else None
+    participant = story.timeline().participants.of_member(OTHER)
+    return next(iter(participant.files), None) if participant is not None else None
 
 
 @pytest.mark.parametrize("release", [(2, 0), (2, 3), (2, 5)])

@@ -113,7 +113,7 @@ def test_a_client_counts_its_assignments_which_says_nothing_of_the_group() -> No
 
 
 def test_a_client_that_has_not_joined_yet_leaves_nothing_when_it_polls_late() -> None:
-    """On a busy host the first poll may come after max.poll.interval.ms; the client says so and goes on joining."""
+    """On a busy host the first poll may come after max.poll.interval.ms; the client says so and keeps joining."""
     story = EpochStory(release=(4, 1)).joins("c-1", "01:00:00.000")
     story.started("c-2", "01:00:01.000")
     story.moves("c-2", "01:00:02.000", "UNSUBSCRIBED", "JOINING", 0)

@@ -44,4 +44,4 @@ def test_librdkafka_tells_the_id_that_it_makes_for_itself_under_kip_848() -> Non
         "Member A8LbKxXXSnaP9YKuq48XIw joins the consumer group using the consumer protocol.",
     )
     (arrival,) = story.timeline().arrivals
-    assert "orders-1" in arrival.actor.client_ids
+    assert "orders-1" in arrival.participant.client_ids

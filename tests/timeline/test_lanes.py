@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+import pytest
+
+from tests.conftest import SAMPLES
+from tests.diagnosis.expiries import evicted
 from tests.diagnosis.threads import shop
+from tests.incidents.sample import report_of
 from tests.kafka_words import member_id
 from tests.story import Story
+
+UNABLE = {"stuck", "dead", "frozen", "cut-off", "silent", "holding-up"}
 
 
 def test_members_come_first_then_the_coordinator() -> None:
@@ -46,3 +53,32 @@ def test_what_an_instance_says_of_itself_stands_in_its_own_lane() -> None:
     story.by_instance(1, "01:05:00.000", "State transition from RUNNING to PENDING_SHUTDOWN")
     lanes = {lane.name: [mark.kind for mark in lane.marks] for lane in story.history().lanes}
     assert lanes["node-1"][-1] == "streams-state-changed"
+
+
+@pytest.mark.parametrize(
+    ("sample", "member", "kind"),
+    [
+        ("slow-processing", "search-indexer-v2-2", "stuck"),
+        ("process-crash", "etl-prod-1", "dead"),
+        ("process-pause", "billing-v2-3", "frozen"),
+        ("rebalance-straggler", "search-indexer-prod-2", "holding-up"),
+    ],
+)
+def test_a_member_that_does_not_read_or_holds_up_the_group_does_not_look_healthy(
+    sample: str, member: str, kind: str
+) -> None:
+    lanes = [lane for group in report_of(SAMPLES / sample).groups for lane in group.lanes]
+    unable = {lane.name: {span.kind for span in lane.spans} & UNABLE for lane in lanes}
+    assert {name: kinds for name, kinds in unable.items() if kinds} == {member: {kind}}
+
+
+def test_a_member_is_unable_until_the_group_gives_it_up_and_away_from_then_on() -> None:
+    (group,) = [group for group in report_of(SAMPLES / "process-crash").groups if group.group == "etl-prod"]
+    (lane,) = [lane for lane in group.lanes if lane.name == "etl-prod-1"]
+    dead, away = (next(span for span in lane.spans if span.kind == kind) for kind in ("dead", "away"))
+    assert dead.ended_at == away.started_at
+
+
+def test_from_brokers_alone_nobody_is_called_dead_or_frozen() -> None:
+    lanes = evicted(seen="brokers").history().lanes
+    assert not {span.kind for lane in lanes for span in lane.spans} & {"dead", "frozen", "cut-off"}

@@ -25,7 +25,7 @@ def test_a_member_that_is_back_after_a_generation_has_left_and_arrived(release: 
     )
     timeline = comes(story, "c-3", "01:10:08.000", ["c-1", "c-2", "c-3"]).timeline()
     (departure,) = timeline.departures
-    assert departure.actor.name == "c-3"
+    assert departure.participant.name == "c-3"
     assert departure.events, "an absence is proved by those who joined"
     assert departure.returned is timeline.arrivals[-1]
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership import ownership_of
 from tests.diagnosis.expiries import evicted
@@ -74,6 +75,24 @@ def test_brokers_alone_do_not_tell_who_owned_what() -> None:
     assert evicted(seen="brokers").history().unread == ()
 
 
+def test_who_read_a_partition_is_told_from_its_assignment_until_it_was_given_up() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.client("c-2", "01:10:00.000", "Revoke previously assigned partitions orders-2, orders-3")
+    story.client("c-1", "01:10:07.000", "Adding newly assigned partitions: orders-2")
+    read = [span for span in story.history().read if "orders-2" in span.partitions]
+    assert [(span.member, span.ended_at) for span in read] == [("c-2", ms("01:10:00.000")), ("c-1", None)]
+    assert read[0].partitions == ("orders-2", "orders-3"), "read from the same moment to the same moment"
+
+
+@pytest.mark.parametrize("sample", [pytest.param(sample, id=sample.folder.name) for sample in all_samples()])
+def test_a_partition_is_never_read_and_unread_at_once(sample: Sample) -> None:
+    for group in report_of(sample.folder).groups:
+        for gap in group.unread:
+            for span in group.read:
+                if gap.partition in span.partitions and span.ended_at is not None:
+                    assert span.ended_at <= gap.started_at or span.started_at >= (gap.ended_at or span.ended_at)
+
+
 @pytest.mark.parametrize("sample", [pytest.param(sample, id=sample.folder.name) for sample in all_samples()])
 def test_spans_of_a_partition_do_not_overlap(sample: Sample) -> None:
     for group in report_of(sample.folder).groups:
@@ -86,6 +105,7 @@ def test_spans_of_a_partition_do_not_overlap(sample: Sample) -> None:
 STEPS = st.lists(st.tuples(st.sampled_from(["c-1", "c-2"]), st.booleans(), st.integers(1, 50)), max_size=8)
 
 
+@settings(deadline=None)
 @given(STEPS, st.integers(0, 8))
 def test_cutting_the_log_changes_nothing_before_the_cut(steps: list[tuple[str, bool, int]], kept: int) -> None:
     whole, cut = (_handed_about(part) for part in (steps, steps[:kept]))
@@ -109,3 +129,44 @@ def _handed_about(steps: list[tuple[str, bool, int]]) -> tuple[UnreadSpan, ...]:
 def test_the_whole_group_is_stopped_only_while_nobody_reads_anything() -> None:
     stopped = ownership_of(evicted().timeline()).stopped_ms(ms("01:09:00.000"), ms("01:10:01.000"))
     assert stopped == 414, "from the last that revoked to the first that was assigned"
+
+
+def test_what_a_client_without_its_peers_logs_gave_up_is_unknown_once_the_next_generation_has_it() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2")
+    story.rebalanced("01:10:00.000", "a newcomer", ["c-1", "c-2", "c-3"])
+    alone = [event for event in story.events if event.speaker.client_id == "c-2" and event.group]
+    owners = ownership_of(build("default", "payments", alone, []))
+    assert owners.stopped_ms(ms("01:09:00.000"), ms("01:11:00.000")) is None
+    assert not owners.whole_between(ms("01:09:00.000"), ms("01:11:00.000"))
+    assert all(span.ended_at is not None for span in owners.spans), "nobody knows that it is unread to the end"
+
+
+def test_a_member_that_closes_stopped_reading_and_did_not_merely_hand_over() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.client("c-2", "01:10:00.000", "Revoke previously assigned partitions orders-2, orders-3")
+    leaving = (
+        f"Member {story.id_of('c-2')} sending LeaveGroup request to coordinator b-2:9092 (id: 2147483645 rack: null)"
+    )
+    story.client("c-2", "01:10:00.010", f"{leaving} due to the consumer is being closed")
+    story.goes_on("01:12:00.000")
+    assert {span.why for span in story.history().unread if span.client_id == "c-2"} == {"stopped"}
+
+
+def test_a_streams_application_that_was_shut_down_is_not_over_and_says_what_nobody_reads() -> None:
+    (sample,) = (one for one in all_samples() if one.folder.name == "streams-shutdown")
+    (fault,) = (one for one in report_of(sample.folder).incidents if one.severity != "info")
+    assert fault.ongoing
+    assert fault.impact.unread_partition_ms
+
+
+def test_connectors_and_tasks_of_a_worker_are_told_by_their_names() -> None:
+    (sample,) = (one for one in all_samples() if one.folder.name == "connect-config-change")
+    (workers,) = (group for group in report_of(sample.folder).groups if group.kind == "connect")
+    assert any("sink-a-0" in span.partitions for span in workers.read)
+
+
+def test_what_a_shutdown_left_unread_is_not_counted_again_when_the_offsets_expire() -> None:
+    (sample,) = (one for one in all_samples() if one.folder.name == "offsets-expired")
+    costs = {one.root_causes[0].cause: one.impact for one in report_of(sample.folder).incidents}
+    assert (costs["shutdown"].unread_partition_ms or 0) > 60_000
+    assert costs["offsets-expired"].unread_partition_ms == 0

@@ -15,4 +15,4 @@ def test_a_consumer_that_closes_leaves_the_others_of_its_process_alone() -> None
             story.of(client).said(f"Successfully joined group with generation {joined}"),
         )
     story.line("app-1/app.log", "01:10:00.000", "App info kafka.consumer for c-2 unregistered", logger=APP_INFO)
-    assert [stop.actor.name for stop in story.timeline().stops] == ["c-2"]
+    assert [stop.participant.name for stop in story.timeline().stops] == ["c-2"]

@@ -12,6 +12,6 @@ def test_a_thread_that_expires_belongs_to_its_process_whatever_other_threads_of_
     story.by_consumer(2, 7, "01:10:00.000", "(Re-)joining group")
     story.broker("01:11:00.000", story.words.failed(gone))
     story.by_consumer(2, 1, "01:11:01.000", "Attempt to heartbeat failed since group is rebalancing")
-    actor = story.timeline().cast.of_member(gone)
-    assert actor is not None
-    assert actor.kind == "instance"
+    participant = story.timeline().participants.of_member(gone)
+    assert participant is not None
+    assert participant.kind == "instance"

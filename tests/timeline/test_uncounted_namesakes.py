@@ -23,19 +23,19 @@ def comes(logs: Logs, seconds: float, number: int, generation: int, took: float)
     logs.coordinator(seconds + took, STABLE.format(generation))
 
 
-def actors(*, took: float) -> list[list[str]]:
+def participants(*, took: float) -> list[list[str]]:
     logs = Logs()
     comes(logs, 0, 1, 1, 3)
     comes(logs, 60, 2, 2, took)
-    return sorted(sorted(a.member_ids) for a in logs.timeline().actors())
+    return sorted(sorted(a.member_ids) for a in logs.timeline().members())
 
 
 def test_two_ids_of_one_client_that_are_in_after_a_short_barrier_are_two_processes() -> None:
-    assert actors(took=1) == [[worker(1)], [worker(2)]]
+    assert participants(took=1) == [[worker(1)], [worker(2)]]
 
 
 def test_a_barrier_that_stood_open_for_a_session_may_have_lost_the_first_without_a_word() -> None:
-    assert actors(took=30) == [[worker(1), worker(2)]]
+    assert participants(took=30) == [[worker(1), worker(2)]]
 
 
 def test_a_third_process_of_the_same_name_is_a_scale_out() -> None:

@@ -28,7 +28,7 @@ def workers(seen: Side) -> Story:
 @pytest.mark.parametrize("seen", ["both", "clients"])
 def test_the_worker_that_expired_is_the_one_that_did_not_rejoin(seen: Side) -> None:
     (departure,) = workers(seen).timeline().departures
-    assert departure.actor.name == "worker-3"
+    assert departure.participant.name == "worker-3"
 
 
 def test_a_worker_that_dies_while_it_waits_for_the_others_is_missed_in_the_generation_after() -> None:
@@ -41,7 +41,7 @@ def test_a_worker_that_dies_while_it_waits_for_the_others_is_missed_in_the_gener
                 joined = f"{said}Successfully joined group with generation {generation}"
                 story.line(f"{worker}/connect.log", f"{at}.510", joined)
     (departure,) = story.timeline().departures
-    assert departure.actor.name == "worker-3"
+    assert departure.participant.name == "worker-3"
 
 
 def test_a_worker_that_comes_back_by_itself_stood_still_for_it_has_no_poll_loop() -> None:

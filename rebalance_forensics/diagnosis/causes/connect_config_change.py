@@ -2,73 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import distinct_events, runs, span
+from rebalance_forensics.diagnosis.advice.deployments import submit_together
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
+from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import connector_changes
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Advice, Culprit
+from rebalance_forensics.diagnosis.model import Culprit
 from rebalance_forensics.diagnosis.sign import Present, stated
-from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import ConnectorConfigChanged
-from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Fact, Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import CONFIG_BEFORE_MS, CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS
-
-F = TypeVar("F", Rebalance, Request)
 
 CONFIG_CHANGED = stated("connector-config-changed", present="a worker logged the change just before it rejoined")
+
 STORM = 10
 """A change costs a rebalance for the connector and one for its tasks: five changes within minutes are no plan."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Configuration updates that workers saw just before they rejoined."""
-    if timeline.kind != "connect":
-        return
-    changes = [e for e in timeline.of(ConnectorConfigChanged) if _asks_for_rebalance(e)]
-    for run in runs(changes, time_of, ONE_CONFIG_CHANGE_MS):
-        rebalances = _right_after(run, timeline.rebalances)
-        if rebalances:
-            yield _hypothesis(timeline, run, rebalances)
-
-
-def _asks_for_rebalance(event: ConnectorConfigChanged) -> bool:
-    return event.change in ("created", "updated", "removed", "tasks")
-
-
-def _right_after(run: Sequence[Event], facts: InTime[F]) -> list[F]:
-    changed = InTime(map(time_of, run), at=int)
-    near = facts.between(changed[0] - CONFIG_BEFORE_MS, changed[-1] + CONFIG_NOTICED_MS)
-    return [f for f in near if changed.any_between(fact_at(f) - CONFIG_NOTICED_MS, fact_at(f) + CONFIG_BEFORE_MS)]
-
-
-def _hypothesis(
-    timeline: Timeline, run: Sequence[ConnectorConfigChanged], rebalances: Sequence[Rebalance]
-) -> Hypothesis:
-    names = sorted({e.connector for e in run if e.connector})
-    facts: list[Fact] = [r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed"]
-    return Hypothesis(
-        because=distinct_events(run),
-        culprits=tuple(Culprit(kind="connector", name=n) for n in names),
-        answers={CONFIG_CHANGED: Present(distinct_events(run))},
-        severity="warning" if len(rebalances) > STORM else "info",
-        brings=(*rebalances, *facts),
-        explains=tuple(rebalances),
-        narrative=(
-            f"Connector configuration changed ({', '.join(names) or 'tasks'}): {len(rebalances)} rebalances followed."
-        ),
-        advice=(
-            Advice(
-                action="Submit changes together, or stop the loop that rewrites configurations.",
-                why=f"{len(names)} connectors cost {len(rebalances)} rebalances here{span(run)}.",
-                cost="Connect's REST interface takes one connector a request: submit them without waiting in between.",
-            ),
-        ),
-    )
+    for changes in connector_changes(timeline):
+        number, which = len(changes.rebalances), ", ".join(changes.connectors) or "tasks"
+        yield Hypothesis(
+            because=changes.told,
+            circumstances=[e for r in changes.rebalances[:2] for e in r.events[:2]],
+            culprits=tuple(Culprit(kind="connector", name=name) for name in changes.connectors),
+            answers={CONFIG_CHANGED: Present(distinct_events(changes.told))},
+            severity="warning" if number > STORM else "info",
+            brings=(*changes.rebalances, *changes.requests),
+            explains=changes.rebalances,
+            narrative=f"Connector configuration changed ({which}): {number} rebalances followed.",
+            advice=submit_together(changes),
+        )
 
 
 CAUSE = Cause(

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.advice.brokers import raise_group_size
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import Refusal, rejections
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.join_rejections import REJECTED, rejected
-from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals.rejections import REJECTED, about_rejection
 from rebalance_forensics.timeline.group_timeline import Timeline
+
+FULL = Refusal(frozenset({"GROUP_MAX_SIZE_REACHED"}), ("GroupMaxSizeReachedException",))
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients that were turned away because the group is full."""
-    yield from rejected(
-        timeline,
-        frozenset({"GROUP_MAX_SIZE_REACHED"}),
-        ("GroupMaxSizeReachedException",),
-        "was turned away: the group already has group.max.size members.",
-        Advice(
-            action="Raise group.max.size on the brokers, or do not start more members than it allows.",
-            why=_why(timeline),
-            cost="Larger groups rebalance more slowly.",
-        ),
-    )
-
-
-def _why(timeline: Timeline) -> str:
-    """Members of a share group share partitions, so more of them than partitions have work."""
-    refused_only = "The coordinator refuses the join"
-    idle = "; a member beyond the partition count would idle anyway"
-    return f"{refused_only}{'' if timeline.protocol == 'share' else idle}."
+    for rejection in rejections(timeline, FULL):
+        yield about_rejection(
+            timeline,
+            rejection,
+            narrative="{who} was turned away: the group already has group.max.size members.",
+            advice=raise_group_size(timeline, rejection.events),
+        )
 
 
 CAUSE = Cause(

@@ -4,69 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import distinct_events, span, times, touched
+from rebalance_forensics.diagnosis.advice.assignors import share_an_assignor
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import Refusal, rejections
+from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import mixtures
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.join_rejections import REJECTED, around_rejection, rejected
-from rebalance_forensics.diagnosis.mixed_protocols import Mixture, mixtures
-from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.proposals.rejections import (
+    MIGRATION_REFUSED,
+    REJECTED,
+    about_refused_migration,
+    about_rejection,
+)
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-MIGRATION_REFUSED = stated(
-    "migration-refused", present="the coordinator refused to let members of both group protocols into the group"
-)
+NOTHING_IN_COMMON = Refusal(frozenset({"INCONSISTENT_GROUP_PROTOCOL"}), ("InconsistentGroupProtocolException",))
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients whose assignors, or whose group protocol, the group does not accept."""
-    yield from rejected(
-        timeline,
-        frozenset({"INCONSISTENT_GROUP_PROTOCOL"}),
-        ("InconsistentGroupProtocolException",),
-        "was turned away: it shares no assignor (or not the protocol type) with the members of the group.",
-        Advice(
-            action=(
-                "Give all members one common partition.assignment.strategy and migrate in two rolling restarts; mix "
-                "classic and consumer protocol members only as group.consumer.migration.policy allows."
+    for rejection in rejections(timeline, NOTHING_IN_COMMON):
+        yield about_rejection(
+            timeline,
+            rejection,
+            narrative=(
+                "{who} was turned away: it shares no assignor (or not the protocol type) with the members of the group."
             ),
-            why="The coordinator only takes members that support an assignor all others support.",
-            cost="Two rolling restarts: each costs a rebalance for every member that goes and comes.",
-        ),
-    )
-    for mixture in mixtures(timeline):
-        yield _refused_migration(timeline, mixture)
-
-
-def _refused_migration(timeline: Timeline, mixture: Mixture) -> Hypothesis:
-    facts = [f for actor in mixture.actors for f in around_rejection(timeline, actor, mixture.begin, mixture.end)]
-    culprits = culprits_of(timeline, mixture.actors) if mixture.actors else (the_group(timeline),)
-    who = ", ".join(c.name for c in culprits) if mixture.actors else "A member"
-    group = "classic" if mixture.joined_with == "consumer" else "consumer"
-    reason = f" ({mixture.reason})" if mixture.reason else ""
-    return Hypothesis(
-        because=distinct_events(mixture.lines),
-        culprits=culprits,
-        answers={MIGRATION_REFUSED: Present(mixture.lines)},
-        actors=mixture.actors,
-        severity="warning",
-        brings=(*facts, *touched(timeline, facts)),
-        narrative=(
-            f"{who} was turned away: it joins with the {mixture.joined_with} protocol, the group uses the {group} one, "
-            f"and the coordinator does not convert it{reason}."
-        ),
-        advice=(
-            Advice(
-                action=(
-                    "Allow the migration with group.consumer.migration.policy on the brokers, or start all members "
-                    "with the same group.protocol."
-                ),
-                why=f"The coordinator refused it {times(len(mixture.lines))}{span(mixture.lines)}.",
-                cost="A group that is converted takes no custom client-side assignors.",
-            ),
-        ),
-    )
+            advice=share_an_assignor(rejection.events),
+        )
+    yield from (about_refused_migration(timeline, mixture) for mixture in mixtures(timeline))
 
 
 CAUSE = Cause(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import distinct_events, seconds
+from rebalance_forensics.diagnosis.advice.brokers import keep_offsets_longer
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.culprits import the_group
+from rebalance_forensics.diagnosis.episodes.coordinator.expired_offsets import expired_offsets
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, stated
-from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import OffsetsExpired
-from rebalance_forensics.events.rebalancing import GroupDied, GroupEmptied
-from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 EXPIRED = stated("offsets-expired", present="a broker removed expired offsets while the group was empty")
@@ -21,61 +17,20 @@ EXPIRED = stated("offsets-expired", present="a broker removed expired offsets wh
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Expirations that concern this group: named, or counted while it was empty."""
-    empty = [e for e in timeline.of(GroupEmptied, GroupDied) if e.group == timeline.group]
-    told = timeline.of(OffsetsExpired)
-    if not told:
-        return
-    expired = [e for e in told if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
-    if not expired:
-        return
-    dead = [e for e in empty if (e.at or 0) <= (expired[0].at or 0)]
-    yield Hypothesis(
-        because=distinct_events([*expired, *dead[-2:]]),
-        culprits=(the_group(timeline, timeline.actors()),),
-        answers={EXPIRED: Present(tuple(expired))},
-        severity="warning",
-        onset=expired[0].at,
-        narrative=(
-            "Committed offsets of the empty group expired: when its members come back they start at auto.offset.reset."
-        ),
-        advice=(
-            Advice(
-                action="Raise offsets.retention.minutes above the longest time a group may be empty.",
-                why=_why(timeline, expired, dead),
-                cost="Offsets of dead groups are kept longer.",
+    found = expired_offsets(timeline)
+    if found is not None:
+        yield Hypothesis(
+            because=(*found.expired, *found.emptied[-2:]),
+            culprits=(the_group(timeline, timeline.members()),),
+            answers={EXPIRED: Present(found.expired)},
+            severity="warning",
+            onset=found.expired[0].at,
+            narrative=(
+                "Committed offsets of the empty group expired: when its members come back they start at "
+                "auto.offset.reset."
             ),
-        ),
-    )
-
-
-def _names(timeline: Timeline, event: OffsetsExpired) -> bool:
-    return event.group == timeline.group or timeline.group in event.groups
-
-
-def _counts(timeline: Timeline, event: OffsetsExpired) -> bool:
-    """Whether it tells how many expired of groups that it does not name, this one perhaps among them."""
-    if event.group is not None or event.groups or not event.count:
-        return False
-    places = {(e.speaker.broker, e.speaker.offsets_partition) for e in timeline.said_of_it_by_brokers}
-    broker, partition = event.speaker.broker, event.speaker.offsets_partition
-    return any(b == broker and (partition is None or p is None or p == partition) for b, p in places)
-
-
-def _is_empty(timeline: Timeline, at: int) -> bool:
-    """Whether the last member has left by then, and nobody has come since; KIP-848 has no line for it."""
-    told = [time_of(e) for e in timeline.of(GroupEmptied, GroupDied).between(0, at - 1) if e.group == timeline.group]
-    reached = [g.started_at or g.completed_at or at for g in timeline.generations if g.outcome == "empty"]
-    emptied = max([*told, *(t for t in reached if t < at)], default=None)
-    return emptied is not None and not timeline.arrivals.any_between(emptied + 1, at)
-
-
-def _why(timeline: Timeline, expired: Sequence[Event], dead: Sequence[Event]) -> str:
-    told = timeline.settings.get("offsets.retention.minutes")
-    if not dead:
-        return f"The group was empty for longer than offsets.retention.minutes{f' ({told})' if told else ''}."
-    retention = f"is {told}" if told else "is in no log and was shorter than that"
-    empty = seconds(time_of(expired[0]) - time_of(dead[0]))
-    return f"The group was empty for {empty} by then; offsets.retention.minutes {retention}."
+            advice=keep_offsets_longer(timeline, found.empty_for_ms),
+        )
 
 
 CAUSE = Cause(

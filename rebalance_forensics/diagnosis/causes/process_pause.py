@@ -4,65 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import (
-    Absence,
-    rounded_up,
-    seconds,
-    session_setting,
-    session_timeout_ms,
-    session_told_ms,
-)
+from rebalance_forensics.diagnosis.advice.sessions import after_pause
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.heartbeat_loss import hypothesis_about, lines_after, losses
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import lines_after, losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
 from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.wording.narratives import sent_no_heartbeat
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every member that stopped heartbeating and went on later may have stood still."""
+    """Every member that stopped heartbeating and resumed later may have stood still."""
     for absence in losses(timeline):
-        own, told = lines_after(timeline, absence), session_told_ms(timeline)
-        back_at = absence.back_at or 0
-        back = f" and was back {seconds(back_at - absence.at)} later" if back_at >= absence.at else ""
-        session = f" ({told} ms)" if told else ""
-        yield hypothesis_about(
+        own = lines_after(timeline, absence)
+        yield about_heartbeat_loss(
             timeline,
             absence,
-            narrative=(
-                f"{{who}} sent no heartbeat for session.timeout.ms{session}, was evicted{back}; "
-                + ("its log is silent at that time, then resumes." if own else "none of its own logs tell more.")
-            ),
+            narrative=sent_no_heartbeat(timeline, absence, own),
             severity="warning",
             own=own,
-            advice=_advice(timeline, absence),
+            advice=after_pause(timeline, absence),
         )
 
 
-def _advice(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
-    session = session_timeout_ms(timeline)
-    silent = session + max((absence.back_at or 0) - absence.at, 0)
-    enough = rounded_up(silent)
-    return (
-        Advice(
-            action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
-            why=f"Nothing of it ran for about {seconds(silent)}; the session timeout allows {seconds(session)}.",
-        ),
-        Advice(
-            action=f"Raise {session_setting(timeline)} to about {enough} if such pauses are normal.",
-            why="A pause shorter than the session timeout costs no rebalance.",
-            cost=f"A dead member is then noticed after {seconds(enough)} rather than {seconds(session)}.",
-        ),
-    )
-
-
 CAUSE = Cause(
-    summary="A process stood still (GC, throttling, a suspended VM) longer than session.timeout.ms and then went on.",
+    summary="A process stood still (GC, throttling, a suspended VM) longer than session.timeout.ms and then resumed.",
     mechanism=(
-        "Nothing of the process runs, its heartbeat thread included. The coordinator expires the session "
-        "and gives its partitions away. When the process wakes up, its member id is unknown and it joins "
-        "as a new member."
+        "Nothing of the process runs, its heartbeat thread included. The coordinator expires the session and gives its "
+        "partitions away. When the process wakes up, its member id is unknown and it joins as a new member."
     ),
     shows=(
         "Heartbeat expiry on the coordinator; a gap in the client's log, then UNKNOWN_MEMBER_ID and a "
@@ -76,7 +46,7 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
-        speaks_for(heartbeats.own_log_goes_on, STRONG, absent=DECISIVE),
+        speaks_for(heartbeats.own_log_continues, STRONG, absent=DECISIVE),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_for(returns.came_back, 0, absent=DECISIVE),

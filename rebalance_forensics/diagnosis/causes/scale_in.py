@@ -4,39 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import distinct_events, runs, touched
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.departures_and_restarts import closings, shutdowns
-from rebalance_forensics.diagnosis.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
+from rebalance_forensics.diagnosis.episodes.members.scaling import removals, removals_unheard
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs import closings as closes
-from rebalance_forensics.diagnosis.signs import returns
+from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that closed in good order and did not come back, while others stayed."""
-    last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
-    gone = [
-        a
-        for a in closings(timeline)
-        if a.back_at is None and a.departures[0].id not in last and not exception_before(timeline, a)
-    ]
-    for group in runs(gone, lambda a: a.at, ONE_SCALING_MS):
-        actors = [a.actor for a in group]
-        facts = tuple(f for a in group for f in a.facts())
-        yield Hypothesis(
-            because=distinct_events(e for a in group for e in a.events()),
-            culprits=culprits_of(timeline, actors),
-            severity="info",
-            brings=(*facts, *touched(timeline, facts)),
-            explains=tuple(d for a in group for d in a.departures),
-            actors=tuple(dict.fromkeys(actors)),
-            absences=tuple(group),
-            narrative=f"{len(set(actors))} of {len(timeline.actors())} members shut down cleanly and stayed away.",
-        )
+    """Members that shut down cleanly, or may have, and did not come back, while others stayed."""
+    for group in (*removals(timeline), *([away] for away in removals_unheard(timeline))):
+        gone = f"{len({a.participant for a in group})} of {len(timeline.members())} members"
+        silent = all(a.stop is None and all(d.why in SILENT for d in a.departures) for a in group)
+        may_be = "may have been shut down: a Streams instance sends no LeaveGroup and is evicted like the dead."
+        narrative = f"{gone} {may_be if silent else 'shut down cleanly and stayed away.'}"
+        others = others_in(timeline, [a.at for a in group])
+        yield about_absences(timeline, group, circumstances=others, severity="info", narrative=narrative)
 
 
 CAUSE = Cause(
@@ -54,7 +41,9 @@ CAUSE = Cause(
         speaks_for(closes.shutdown_logged, STRONG),
         speaks_against(closes.error_before_close, DECISIVE),
         speaks_against(returns.came_back, DECISIVE),
-        speaks_for(returns.logs_go_on_long_enough, 0, absent=STRONG),
+        speaks_against(coordinator.lost_in_the_move, STRONG),
+        speaks_for(heartbeats.closes_without_leaving, WEAK),
+        speaks_for(returns.logs_continue_long_enough, 0, absent=STRONG),
     ),
     lookalikes=("member-left", "process-crash", "rolling-restart"),
     settings=("session.timeout.ms", "num.standby.replicas"),

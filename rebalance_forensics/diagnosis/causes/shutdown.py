@@ -4,40 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.culprits import the_group
-from rebalance_forensics.diagnosis.departures_and_restarts import shutdowns
+from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import closings as closes
+from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 ALL_WENT = stated("all-members-left", present="the last members left one soon after another, and the group is empty")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every time the last member goes in good order, with those that went shortly before."""
+    """Every time the last member shuts down cleanly, with those that went shortly before."""
     for group in shutdowns(timeline):
+        participants = tuple(dict.fromkeys(a.participant for a in group))
         facts = tuple(f for a in group for f in a.departures)
-        stops = tuple(a.stop for a in group if a.stop)
+        members = "member" if len(participants) == 1 else f"{len(participants)} members"
         yield Hypothesis(
-            because=distinct_events(e for a in group for e in a.events()),
-            culprits=(the_group(timeline, [a.actor for a in group]),),
+            because=tuple(e for a in group for e in a.events()),
+            culprits=(the_group(timeline, participants),),
             severity="info",
-            brings=(*facts, *stops, *touched(timeline, facts)),
+            brings=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),
             explains=facts,
-            actors=tuple(dict.fromkeys(a.actor for a in group)),
+            participants=participants,
             absences=tuple(group),
             answers={ALL_WENT: Present(tuple(e for a in group for e in a.events()[:1]))},
-            narrative=_told(len({a.actor for a in group})),
+            narrative=f"The last {members} shut down cleanly; the group is empty.",
         )
-
-
-def _told(members: int) -> str:
-    if members == 1:
-        return "The last member shut down cleanly; the group is empty."
-    return f"The last {members} members shut down cleanly; the group is empty."
 
 
 CAUSE = Cause(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
-from rebalance_forensics.diagnosis.culprits import the_group
-from rebalance_forensics.diagnosis.departures_and_restarts import startup_arrivals
+from rebalance_forensics.diagnosis.episodes.members.absences import touched
+from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.wording.culprits import the_group
+from rebalance_forensics.diagnosis.wording.durations import counted
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import LAST_JOINED_MS
 
@@ -19,21 +20,18 @@ FROM_EMPTY = stated("joined-an-empty-group", present="the group was empty, and t
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every time members arrive at an empty group, one soon after another."""
     for run in startup_arrivals(timeline):
-        actors = [a.actor for a in run]
+        participants = tuple(dict.fromkeys(a.participant for a in run))
+        rebalances = [r for r in touched(timeline, run) if r.started_at <= run[-1].at + LAST_JOINED_MS]
         yield Hypothesis(
-            because=distinct_events(e for a in run for e in a.events[:2]),
-            culprits=(the_group(timeline, actors),),
+            because=tuple(e for a in run for e in a.events[:2]),
+            culprits=(the_group(timeline, participants),),
             severity="info",
-            brings=(*run, *(r for r in touched(timeline, run) if r.started_at <= run[-1].at + LAST_JOINED_MS)),
+            brings=(*run, *rebalances),
             explains=tuple(run),
-            actors=tuple(dict.fromkeys(actors)),
+            participants=participants,
             answers={FROM_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
-            narrative=f"Group started: {_counted(len(set(actors)))} joined.",
+            narrative=f"Group started: {counted(len(participants), 'member')} joined.",
         )
-
-
-def _counted(number: int) -> str:
-    return "one member" if number == 1 else f"{number} members"
 
 
 CAUSE = Cause(

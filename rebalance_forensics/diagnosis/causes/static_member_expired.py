@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import Absence, rounded_up, seconds, session_timeout_ms, session_told_ms
+from rebalance_forensics.diagnosis.advice.sessions import after_static_expiry
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.heartbeat_loss import hypothesis_about, last_line, losses
+from rebalance_forensics.diagnosis.episodes.members.circumstances import named_as_static
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
+from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs import heartbeats
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -17,38 +19,20 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every static member that stopped heartbeating may have been down for longer than its session."""
     told = session_told_ms(timeline)
+    session = f"session.timeout.ms{f' ({told} ms)' if told else ''}"
     for absence in losses(timeline):
-        found = hypothesis_about(
+        found = about_heartbeat_loss(
             timeline,
             absence,
-            narrative=(
-                f"Static member {{who}} stayed away longer than session.timeout.ms{f' ({told} ms)' if told else ''} "
-                "and was removed."
-            ),
+            narrative=f"Static member {{who}} stayed away longer than {session} and was removed.",
             severity="warning",
             own=last_line(timeline, absence),
-            advice=(_advice(absence, session_timeout_ms(timeline)),),
+            circumstances=named_as_static(timeline, absence),
+            advice=after_static_expiry(timeline, absence),
             as_instance=True,
         )
         if isinstance(heartbeats.static_member.answer(timeline, found.subject()), Present):
             yield found
-
-
-def _advice(away: Absence, session: int) -> Advice:
-    """How long it was down counts from its own last words, else from its last heartbeat."""
-    down_at = away.stop.at if away.stop is not None else away.at - session
-    down = away.back_at - down_at if away.back_at is not None else None
-    late = f"it took {seconds(down)}" if down is not None else "it was not back when the logs end"
-    wait = seconds(down) if down is not None else "longer"
-    enough = f"to about {rounded_up(down)}" if down is not None else "above the time that a restart takes"
-    return Advice(
-        action=f"Raise session.timeout.ms {enough}.",
-        why=f"It had {seconds(session)} to come back, and {late}.",
-        cost=(
-            f"The partitions of a member that is really gone then wait {wait} for a reader "
-            "(group.max.session.timeout.ms bounds it)."
-        ),
-    )
 
 
 CAUSE = Cause(
@@ -69,13 +53,10 @@ CAUSE = Cause(
         speaks_for(heartbeats.no_leave_sent, 0, absent=DECISIVE),
         speaks_for(heartbeats.shut_down, STRONG),
         speaks_for(heartbeats.new_process, STRONG),
-        speaks_against(heartbeats.own_log_goes_on, STRONG, absent=STRONG),
+        speaks_against(heartbeats.own_log_continues, STRONG, absent=STRONG),
         speaks_against(heartbeats.disconnects, STRONG),
     ),
-    brings=(
-        "process-crash",
-        "rebalance-straggler",
-    ),
+    brings=("process-crash", "rebalance-straggler"),
     lookalikes=("process-pause", "network-partition", "static-member-restart"),
     settings=("group.instance.id", "session.timeout.ms", "group.max.session.timeout.ms"),
     kips=("KIP-345",),

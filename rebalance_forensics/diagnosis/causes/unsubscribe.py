@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.absences import absences, distinct_events, touched
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.culprits import culprits_of
-from rebalance_forensics.diagnosis.departures_and_restarts import ended_with_its_process
+from rebalance_forensics.diagnosis.episodes.members.absences import absences
+from rebalance_forensics.diagnosis.episodes.members.departures import ended_with_its_process
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs import departures
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -16,21 +16,10 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members whose leave reason is that they unsubscribed."""
     for away in absences(timeline, ("unsubscribed",)):
-        if ended_with_its_process(away):
-            continue
-        facts = away.facts()
-        name = culprits_of(timeline, [away.actor])[0].name
-        yield Hypothesis(
-            because=distinct_events(away.events()),
-            culprits=culprits_of(timeline, [away.actor]),
-            severity="info",
-            brings=(*facts, *touched(timeline, facts)),
-            explains=tuple(away.departures),
-            actors=(away.actor,),
-            absences=(away,),
-            narrative=f"{name} unsubscribed from all topics and left the group"
-            + (", and subscribed again later." if away.back_at is not None else "."),
-        )
+        if not ended_with_its_process(away):
+            again = ", and subscribed again later" if away.back_at is not None else ""
+            narrative = f"{{who}} unsubscribed from all topics and left the group{again}."
+            yield about_absences(timeline, [away], severity="info", narrative=narrative)
 
 
 CAUSE = Cause(

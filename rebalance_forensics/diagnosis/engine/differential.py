@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, Row
+from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, confidences
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.weighing import Weighed, answered, worth
-from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow, WouldDecide
-from rebalance_forensics.diagnosis.proof import evidence_of
-from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Need, Present, Unobservable
+from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow
+from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Present, Unobservable
+from rebalance_forensics.diagnosis.wording.proof import evidence_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 MOST_ASKED = 20
@@ -117,53 +116,6 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
             looked_in=_searched(answer),
         )
         for (name, kind), (row, answer, weighs) in rows.items()
-    )
-
-
-def would_decide(
-    timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival]
-) -> tuple[WouldDecide, ...]:
-    """The logs whose absence leaves the verdict open, each once, with the causes that it parts."""
-    candidates: dict[str, Answers] = {verdict.cause: verdict.answers}
-    candidates |= {rival.cause: rival.weighed[0].answers for rival in rivals}
-    for name in causes[verdict.cause].lookalikes if verdict.cause in causes else ():
-        answers = answered(timeline, causes[name], verdict.hypothesis.subject())
-        if name not in candidates and not any(worth(row, told) <= -DECISIVE for row, told in answers):
-            candidates[name] = answers
-    asked: dict[tuple[str, str | None], tuple[list[Need], set[str]]] = {}
-    for name, answers in candidates.items():
-        for need in _needed(answers):
-            if _is_at_hand(timeline, need):
-                continue
-            needs, parted = asked.setdefault((need.what, need.who), ([], set()))
-            needs.append(need)
-            parted.add(name)
-    return tuple(_decides(needs, parted | {verdict.cause}, tuple(candidates)) for needs, parted in asked.values())
-
-
-def _is_at_hand(timeline: Timeline, need: Need) -> bool:
-    """Whether the log is there already, as long and as detailed as it is asked for."""
-    actor = next((a for a in timeline.cast.actors if a.name == need.who), None) if need.who else None
-    if actor is None or need.begin is None or need.end is None:
-        return False
-    return bool(covering(timeline.coverage.of(actor), need.begin, need.end))
-
-
-def _needed(answers: Answers) -> Iterator[Need]:
-    for row, answer in answers:
-        if isinstance(answer, Unobservable) and row.weight >= STRONG:
-            yield from answer.needs
-
-
-def _decides(needs: Sequence[Need], parted: set[str], order: Sequence[str]) -> WouldDecide:
-    begins = [need.begin for need in needs if need.begin is not None]
-    ends = [need.end for need in needs if need.end is not None]
-    return WouldDecide(
-        needs=needs[0].what,
-        who=needs[0].who,
-        started_at=min(begins, default=None),
-        ended_at=max(ends, default=None),
-        between=tuple(name for name in order if name in parted),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rebalance_forensics.diagnosis.engine.weighing import Weighed
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.session_timeouts import number_of
-from rebalance_forensics.timeline.windows import ONE_BLOW_MS, QUIET_MS
+from rebalance_forensics.timeline.windows import NO_TIMEOUT_MS, ONE_BLOW_MS, QUIET_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +47,7 @@ def quiet_ms(timeline: Timeline) -> int:
         for key in ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms")
         if (number := number_of(timeline.settings.get(key, ""))) is not None
     ]
-    return max(QUIET_MS, 3 * max((t for t in timeouts if t < 3_600_000), default=0))
+    return max(QUIET_MS, 3 * max((t for t in timeouts if t < NO_TIMEOUT_MS), default=0))
 
 
 def _one_blow(draft: Draft, one: Weighed) -> bool:

@@ -8,35 +8,69 @@ from collections.abc import Mapping, Sequence
 from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.model import UnreadSpan
+from rebalance_forensics.timeline.ownership import Ownership, ownership_of
 from rebalance_forensics.timeline.windows import AFTERMATH_MS
 
 
-def impact_of(timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]) -> Impact:
-    """Spans and pauses that overlap the incident; each counts whole or not at all."""
+def impact_of(
+    timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance], unread: Sequence[UnreadSpan]
+) -> Impact:
+    """Pauses that overlap the incident, and the spans without a reader that are its own; each counts whole."""
     until = ended + AFTERMATH_MS
     pauses = timeline.pauses.touching(started, until)
+    told = bool(pauses) or _tells_of_pauses(timeline, started, until)
     owners = ownership_of(timeline)
     by_partition: dict[str, int] = defaultdict(int)
-    begin = started
-    for span in owners.unread_between(started, until):
-        over = span.ended_at if span.ended_at is not None else owners.until
-        by_partition[span.partition] += over - span.started_at
-        begin = min(begin, span.started_at)
-    known = owners.partitions
+    for span in unread:
+        by_partition[span.partition] += _until(span, owners) - span.started_at
+    known = _is_known(owners, started, until, by_partition)
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
+    whole = owners.whole_between(started, until)
     return Impact(
         unread_partition_ms=sum(by_partition.values()) if known else None,
         unread_partitions=_concerned(by_partition) if known else None,
-        known_partitions=len(known) or None,
+        known_partitions=len(owners.partitions) if known and whole else None,
+        unread_at_least=(not whole or bool(owners.unknown.touching(started, until))) if known else None,
         longest_unread_ms=by_partition[longest] if longest is not None else 0 if known else None,
         longest_unread_partition=longest,
-        stopped_ms=owners.stopped_ms(begin, until),
-        pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses),
-        members=len({p.client_id or p.member_id for p in pauses}),
-        partitions=len({x for p in pauses for x in p.partitions}),
+        stopped_ms=_stopped(owners, started, until, unread, by_partition) if known and whole else None,
+        pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses) if told else None,
+        members=len({p.client_id or p.member_id for p in pauses}) if told else None,
+        partitions=len({x for p in pauses for x in p.partitions}) if told else None,
         rebalances=len(rebalances),
     )
+
+
+def _is_known(owners: Ownership, started: int, until: int, by_partition: Mapping[str, int]) -> bool:
+    """Whether the logs tell anything of it: no span is no cost only where the owners of all partitions are known."""
+    if by_partition:
+        return True
+    if not owners.known_between(started, until) or owners.unknown.touching(started, until):
+        return False
+    return owners.whole_between(started, until) or owners.presumed_whole
+
+
+def _until(span: UnreadSpan, owners: Ownership) -> int:
+    return span.ended_at if span.ended_at is not None else owners.until
+
+
+def _stopped(
+    owners: Ownership, started: int, until: int, unread: Sequence[UnreadSpan], by_partition: Mapping[str, int]
+) -> int | None:
+    """For how long nobody in the group read anything, while the incident or its own spans lasted."""
+    if not unread:
+        return 0
+    begin = min(started, *(span.started_at for span in unread))
+    stopped = owners.stopped_ms(begin, max(until, *(_until(span, owners) for span in unread)))
+    # Another incident may have stopped the group in between.
+    return None if stopped is None else min(stopped, max(by_partition.values()))
+
+
+def _tells_of_pauses(timeline: Timeline, started: int, until: int) -> bool:
+    """Whether some client's log would have shown a pause: only the member says that it gave partitions up."""
+    logs = (log for one in timeline.participants.everybody for log in timeline.coverage.of(one))
+    return any(log.detailed and log.begin <= until and log.end >= started for log in logs)
 
 
 def _concerned(by_partition: Mapping[str, int]) -> int:
@@ -45,7 +79,24 @@ def _concerned(by_partition: Mapping[str, int]) -> int:
     return sum(2 * ms >= longest for ms in by_partition.values())
 
 
-def leaves_unread(timeline: Timeline, started: int, ended: int) -> bool:
-    """Whether partitions that nobody read in the incident have no reader when the logs end: then it is not over."""
-    spans = ownership_of(timeline).unread_between(started, ended + AFTERMATH_MS)
-    return any(span.ended_at is None and span.why != "stopped" and span.started_at >= started for span in spans)
+def left_unread(unread: Sequence[UnreadSpan]) -> bool:
+    """Whether some of its partitions have no reader when the logs end: then it is not over."""
+    return any(span.ended_at is None for span in unread)
+
+
+def stopped_for_good(timeline: Timeline, unread: Sequence[UnreadSpan]) -> bool:
+    """Whether nobody in the group reads anything when the logs end, and this is why."""
+    owners = ownership_of(timeline)
+    open_ones = {span.partition for span in unread if span.ended_at is None}
+    return bool(open_ones) and open_ones == owners.partitions and owners.whole_between(owners.until, owners.until)
+
+
+def stopped_by_rebalancing_ms(timeline: Timeline, unread: Sequence[UnreadSpan]) -> int:
+    """For how long the group was stopped other than by members that were shut down cleanly."""
+    owners = ownership_of(timeline)
+    held = [span for span in unread if span.why not in ("stopped", "unassigned")]
+    if not held:
+        return 0
+    begin, end = min(span.started_at for span in held), max(_until(span, owners) for span in held)
+    longest = max(_until(span, owners) - span.started_at for span in held)
+    return min(owners.stopped_ms(begin, end) or 0, longest)

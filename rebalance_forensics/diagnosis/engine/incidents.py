@@ -9,16 +9,24 @@ from dataclasses import replace
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
-from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table, would_decide
+from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table
 from rebalance_forensics.diagnosis.engine.drafts import Draft
-from rebalance_forensics.diagnosis.engine.impact import impact_of, leaves_unread
+from rebalance_forensics.diagnosis.engine.impact import (
+    impact_of,
+    left_unread,
+    stopped_by_rebalancing_ms,
+    stopped_for_good,
+)
 from rebalance_forensics.diagnosis.engine.root_causes import root_cause, summary_of
+from rebalance_forensics.diagnosis.engine.wanted_logs import would_decide
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
-from rebalance_forensics.diagnosis.what_if import alternatives
+from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.model import UnreadSpan
+from rebalance_forensics.timeline.windows import LONG_STOP_MS, STILL_OPEN_MS
 
 SURE = 0.9
 """From here on an incident asks for no further log."""
@@ -31,20 +39,22 @@ def incident_of(
     outcome: Outcome,
     draft: Draft,
     mine: Sequence[tuple[Rebalance, str]],
+    unread: Sequence[UnreadSpan],
 ) -> Incident:
-    """The public picture of one draft; `mine` are its rebalances with their triggers."""
+    """The public picture of one draft; `mine` are its rebalances with their triggers, `unread` what it left unread."""
     told = [w.hypothesis for w in draft.findings]
-    started, ended = draft.started_at, max([draft.last_at, *(r.ended_at() for r, _ in mine)])
+    started, ended = draft.started_at, ended_at(draft, mine)
     confidence, rivals = rivals_of(draft.findings, outcome)
-    severity = _severity(told, confidence)
-    left_unread = severity != "info" and leaves_unread(timeline, started, ended)
-    ongoing = any(h.ongoing for h in told) or left_unread or _still_going(timeline, draft, mine)
+    severity = _severity(timeline, told, confidence, unread)
+    not_over = severity != "info" and left_unread(unread)
+    ongoing = any(h.ongoing for h in told) or not_over or _still_going(timeline, draft, mine)
     verdict = root_cause(timeline, draft.cause, draft.findings, confidence)
     generations = tuple(sorted({r.generation for r, _ in mine if r.generation is not None}))
     followups = {r.followup for r, t in mine if r.followup == t} | {f for h in told for f in h.followups}
     if any(e.delay_ms for e in timeline.of(WorkerAssigned).between(started, ended)):
         followups.add("connect-delayed")
     first = draft.findings[0]
+    impact = impact_of(timeline, started, ended, [r for r, _ in mine], unread)
     return Incident(
         id=_id(timeline, generations, verdict),
         group=timeline.group,
@@ -60,21 +70,38 @@ def incident_of(
         signs=sign_table(first, rivals, outcome.contradicted.get(first, ())),
         followups=tuple(sorted(f for f in followups if f)),
         generations=generations,
-        impact=impact_of(timeline, started, ended, [r for r, _ in mine]),
-        what_if=alternatives(timeline, started, ended, (draft.cause,), [r for r, _ in mine]),
+        impact=impact,
+        what_if=alternatives(timeline, started, ended, impact, [r for r, _ in mine]),
         occurrences=len(draft.findings),
     )
 
 
-def _severity(told: Sequence[Hypothesis], confidence: float) -> Severity:
-    """The worst of its hypotheses; a guess is not critical."""
+def ended_at(draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> int:
+    """Its last known effect, the rebalances that it brought included."""
+    return max([draft.last_at, *(r.ended_at() for r, _ in mine)])
+
+
+def _severity(
+    timeline: Timeline, told: Sequence[Hypothesis], confidence: float, unread: Sequence[UnreadSpan]
+) -> Severity:
+    """The worst of its hypotheses, and what it cost: a fault that stopped the group for good is critical.
+
+    A plan that kept the whole group from reading for long, other than by shutting it down, is felt like a fault. A
+    guess is not critical.
+    """
     worst = max((h.severity for h in told), key=lambda s: _WEIGHT[s])
+    if worst == "info" and stopped_by_rebalancing_ms(timeline, unread) >= LONG_STOP_MS:
+        worst = "warning"
+    if worst == "warning" and stopped_for_good(timeline, unread):
+        worst = "critical"
     return "warning" if worst == "critical" and confidence <= GUESS else worst
 
 
 def _still_going(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> bool:
     open_one = bool(mine) and mine[-1][0].completed_at is None and mine[-1][0].stabilized_at is None
-    return open_one and timeline.protocol == "classic" and timeline.last - draft.last_at < 30_000 and len(mine) > 1
+    return (
+        open_one and timeline.protocol == "classic" and timeline.last - draft.last_at < STILL_OPEN_MS and len(mine) > 1
+    )
 
 
 def _id(timeline: Timeline, generations: Sequence[int], cause: RootCause) -> str:

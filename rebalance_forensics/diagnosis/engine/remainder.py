@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rebalance_forensics.diagnosis.absences import seconds, session_timeout_ms, span
 from rebalance_forensics.diagnosis.cause import Cause
-from rebalance_forensics.diagnosis.culprits import culprit_of
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weighing import Weighed, answered
+from rebalance_forensics.diagnosis.episodes.members.waiting_members import Waiting, expired_sessions, waiting_members
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
-from rebalance_forensics.diagnosis.waiting_members import Waiting, expired_sessions, waiting_members
+from rebalance_forensics.diagnosis.wording.culprits import culprit_of
+from rebalance_forensics.diagnosis.wording.durations import seconds, span
 from rebalance_forensics.events.rebalancing import RebalanceStarted
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -64,7 +65,7 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
         culprits=(),
         severity=severity,
         explains=tuple(rebalances),
-        actors=tuple(timeline.actors()),
+        participants=tuple(timeline.members()),
         narrative=(
             f"{began} and no reason {'for that one ' if first.followup else ''}was logged: no departure, no "
             "arrival, no changed subscription or metadata, no coordinator move and no reason of a client was "
@@ -95,13 +96,13 @@ def _kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesi
     if not out:
         return
     longest = max(w.end - w.begin for w in out)
-    culprits = tuple(culprit_of(w.actor) for w in out)
+    culprits = tuple(culprit_of(w.participant) for w in out)
     who = culprits[0].name if len(out) == 1 else f"{len(out)} members"
     yield Hypothesis(
         because=tuple(e for w in out for e in w.asked[:3]),
         culprits=culprits,
         severity="warning",
-        actors=tuple(w.actor for w in out),
+        participants=tuple(w.participant for w in out),
         onset=min(w.begin for w in out),
         until=max(w.end for w in out),
         narrative=(
@@ -126,21 +127,21 @@ def _amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:
 def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Sessions that expired by the member's own word while nothing that was found says why."""
     session = session_timeout_ms(timeline)
-    for (actor, place), events in expired_sessions(timeline).items():
+    for (participant, place), events in expired_sessions(timeline).items():
         told = [e for e in events if not _within(drafts, e.at or 0, session)]
         if not told:
             continue
-        culprit = culprit_of(actor) if actor is not None else Culprit(kind="host", name=place)
+        culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
         often = "once" if len(told) == 1 else f"{len(told)} times"
         yield Hypothesis(
             because=tuple(told),
             culprits=(culprit,),
             severity="warning",
-            actors=(actor,) if actor is not None else (),
+            participants=(participant,) if participant is not None else (),
             narrative=(
-                f"{'' if actor is not None else 'A client on '}{culprit.name} lost its session {often}{span(told)}: no "
-                "heartbeat was answered in time, and the logs do not show whether the member, the network or the "
-                "coordinator stood still."
+                f"{'' if participant is not None else 'A client on '}{culprit.name} lost its session {often}"
+                f"{span(told)}: no heartbeat was answered in time, and the logs do not show whether the member, the "
+                "network or the coordinator stood still."
             ),
         )
 

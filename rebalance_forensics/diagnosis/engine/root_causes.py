@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.culprits import ids_told, the_group
 from rebalance_forensics.diagnosis.engine.drafts import names_of
 from rebalance_forensics.diagnosis.engine.weighing import Weighed
-from rebalance_forensics.diagnosis.event_text import what_happened
 from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, RootCause
-from rebalance_forensics.diagnosis.proof import evidence_of, most_telling
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
+from rebalance_forensics.diagnosis.wording.culprits import ids_told, the_group
+from rebalance_forensics.diagnosis.wording.event_text import what_happened
+from rebalance_forensics.diagnosis.wording.proof import evidence_of, most_telling
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -21,7 +21,7 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
     """One cause of an incident, told by all of its hypotheses that belong together."""
     told = [w.hypothesis for w in findings]
     because = [e for h in told for e in h.because]
-    evidence, total = most_telling(_interleaved([h.because for h in told]))
+    evidence, total = most_telling(_interleaved([h.because for h in told]), (e for h in told for e in h.circumstances))
     return RootCause(
         cause=cause,
         confidence=confidence,
@@ -94,7 +94,7 @@ def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit,
     if groups:
         return (groups[0],)
     members = [c for c in found.values() if c.kind in ("client", "instance", "worker")]
-    if len(members) > 1 and len(members) == len(found) and len(members) >= len(timeline.actors()):
+    if len(members) > 1 and len(members) == len(found) and len(members) >= len(timeline.members()):
         group = the_group(timeline)
         return (Culprit(kind="group", name=group.name, names=tuple(sorted(c.name for c in members))),)
     return tuple(found[name] for name in sorted(found))

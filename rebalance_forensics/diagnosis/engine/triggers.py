@@ -9,6 +9,7 @@ from rebalance_forensics.diagnosis.engine.weighing import Weighed
 from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import SETTLED_MS, START_UP_BARRIER_MS
 
 Assigned = dict[str, tuple[Draft, str]]
 """Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""
@@ -47,6 +48,6 @@ def _begins_something(
 
 
 def _facts_of(rebalance: Rebalance, facts: InTime[Fact], since: int) -> list[Fact]:
-    until = (rebalance.stabilized_at or rebalance.ended_at()) + 200
-    begin = min(since, rebalance.started_at) if since else rebalance.started_at - 60_000
-    return facts.between(begin - 199, until)
+    until = (rebalance.stabilized_at or rebalance.ended_at()) + SETTLED_MS
+    begin = min(since, rebalance.started_at) if since else rebalance.started_at - START_UP_BARRIER_MS
+    return facts.between(begin - SETTLED_MS + 1, until)

@@ -9,15 +9,14 @@ from itertools import chain, pairwise
 from typing import TypeGuard
 
 from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, member_name, rounds_of
-from rebalance_forensics.diagnosis.proof import evidence_of
+from rebalance_forensics.diagnosis.wording.proof import evidence_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import JoinFailed, SyncFailed
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Burst, FailedAttempt
+from rebalance_forensics.timeline.windows import ONE_BURST_MS, SAME_REBALANCE_MS
 
-SECONDS_MS = 5_000
-SLACK_MS = 500
 ROUND_TRIP = "MEMBER_ID_REQUIRED"
 """KIP-394: every newcomer is sent back once for its id; that is no failure."""
 
@@ -51,7 +50,7 @@ def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burs
     """The same, of rounds already known."""
     runs: list[list[Round]] = []
     for each in rounds:
-        if runs and each.started_at - runs[-1][-1].ended_at() <= SECONDS_MS:
+        if runs and each.started_at - runs[-1][-1].ended_at() <= ONE_BURST_MS:
             runs[-1].append(each)
         else:
             runs.append([each])
@@ -70,7 +69,7 @@ def _is_failure(event: Event) -> TypeGuard[Failed]:
 
 def _during(times: Sequence[int], run: Sequence[Round]) -> tuple[int, int]:
     end = max(r.ended_at() for r in run)
-    return bisect_left(times, run[0].started_at - SLACK_MS), bisect_right(times, end + SLACK_MS)
+    return bisect_left(times, run[0].started_at - SAME_REBALANCE_MS), bisect_right(times, end + SAME_REBALANCE_MS)
 
 
 def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: Sequence[Failed]) -> Burst:
@@ -89,8 +88,8 @@ def _moves(timeline: Timeline) -> tuple[Moves, ...]:
     """Departures, arrivals and requests, each in order of time."""
     asked = sorted(timeline.requests, key=lambda r: r.at)
     return (
-        ([d.at for d in timeline.departures], [f"{d.actor.name} left ({d.why})" for d in timeline.departures]),
-        ([a.at for a in timeline.arrivals], [f"{a.actor.name} joined" for a in timeline.arrivals]),
+        ([d.at for d in timeline.departures], [f"{d.participant.name} left ({d.why})" for d in timeline.departures]),
+        ([a.at for a in timeline.arrivals], [f"{a.participant.name} joined" for a in timeline.arrivals]),
         ([r.at for r in asked], [f"a rejoin was requested ({r.reason or r.why})" for r in asked]),
     )
 
@@ -118,10 +117,11 @@ def _folded(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
 
 def _attempt(timeline: Timeline, event: Failed, explained: Sequence[Round]) -> FailedAttempt:
     assert event.at is not None
-    actor = timeline.cast.of_speaker(event)
+    participant = timeline.participants.of_speaker(event)
     return FailedAttempt(
         at=event.at,
-        who=event.speaker.client_id or (member_name(event.member) if event.member else actor.name if actor else None),
+        who=event.speaker.client_id
+        or (member_name(event.member) if event.member else participant.name if participant else None),
         api="SyncGroup" if isinstance(event, SyncFailed) else "JoinGroup",
         generation=event.generation,
         error=event.error,
@@ -133,7 +133,7 @@ def _attempt(timeline: Timeline, event: Failed, explained: Sequence[Round]) -> F
 def _why(event: Failed, explained: Sequence[Round]) -> str:
     if event.error == "REBALANCE_IN_PROGRESS":
         which = f" of generation {event.generation}" if event.generation and event.generation > 0 else ""
-        later = bisect_left(explained, (event.at or 0) - SLACK_MS, key=lambda r: r.started_at)
+        later = bisect_left(explained, (event.at or 0) - SAME_REBALANCE_MS, key=lambda r: r.started_at)
         began = f" ({explained[later].reason})" if later < len(explained) else ""
         return f"another rebalance had begun before the assignment{which} reached this member{began}"
     return _WHY.get(event.error or "") or event.detail or "the line gives no reason"

@@ -15,6 +15,20 @@ from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Spacing
 from rebalance_forensics.timeline.session_timeouts import number_of
+from rebalance_forensics.timeline.windows import (
+    CONNECT_REBALANCE_MS,
+    HEARTBEAT_MS,
+    INITIAL_DELAY_MS,
+    ON_TIME_MS,
+    ONE_BURST_MS,
+    POLL_INTERVAL_MS,
+    PROBING_INTERVAL_MS,
+    REQUEST_TIMEOUT_MS,
+    SCHEDULED_DELAY_MS,
+    SESSION_BEFORE_3_0_MS,
+    SESSION_MS,
+    SHORTEST_RHYTHM_MS,
+)
 
 PROBING = "probing.rebalance.interval.ms"
 SCHEDULED = "scheduled.rebalance.max.delay.ms"
@@ -26,24 +40,18 @@ REQUEST = "request.timeout.ms"
 HEARTBEAT = "heartbeat.interval.ms"
 
 DEFAULTS = {
-    PROBING: 600_000,
-    SCHEDULED: 300_000,
-    POLL: 300_000,
-    REBALANCE: 60_000,
-    SESSION: 45_000,
-    INITIAL: 3_000,
-    REQUEST: 30_000,
-    HEARTBEAT: 3_000,
+    PROBING: PROBING_INTERVAL_MS,
+    SCHEDULED: SCHEDULED_DELAY_MS,
+    POLL: POLL_INTERVAL_MS,
+    REBALANCE: CONNECT_REBALANCE_MS,
+    SESSION: SESSION_MS,
+    INITIAL: INITIAL_DELAY_MS,
+    REQUEST: REQUEST_TIMEOUT_MS,
+    HEARTBEAT: HEARTBEAT_MS,
 }
-"""Kafka's own, since 3.0; until 2.8 session.timeout.ms was 10 s. Connect's rebalance timeout is 60 s."""
-SESSION_BEFORE_3_0 = 10_000
-EXACT_MS = 1_000
-"""Timers of the coordinator and of clients fire within this time of their setting."""
+"""What Kafka's own clients and brokers have unless set."""
 EXACT_SHARE = 0.03
-SHORTEST_EVEN_MS = 2_000
-"""Rebalances closer than this are no rhythm."""
-BURST_MS = 5_000
-"""Gaps up to this lie inside a burst: a follow-up comes right after the rebalance that asked for it."""
+"""Timers of long settings fire within this share of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,7 @@ class _Clock:
 
     def formed(self, during: Round) -> bool:
         """Whether the group was empty when that rebalance began."""
-        index = bisect_left(self.formed_at, during.started_at - EXACT_MS)
+        index = bisect_left(self.formed_at, during.started_at - ON_TIME_MS)
         return index < len(self.formed_at) and self.formed_at[index] <= during.ended_at()
 
     def values(self, setting: str) -> list[tuple[int, bool]]:
@@ -75,12 +83,12 @@ class _Clock:
         if setting in self.observed:
             return [(value, True) for value in sorted(self.observed[setting])]
         found = [(DEFAULTS[setting], False)]
-        return [*found, (SESSION_BEFORE_3_0, False)] if setting == SESSION else found
+        return [*found, (SESSION_BEFORE_3_0_MS, False)] if setting == SESSION else found
 
     def fits(self, setting: str, elapsed: int, late_ms: int = 0) -> tuple[int, bool] | None:
         """The value if `elapsed` is as long, or up to `late_ms` longer."""
         for value, configured in self.values(setting):
-            slack = max(EXACT_MS, round(value * EXACT_SHARE))
+            slack = max(ON_TIME_MS, round(value * EXACT_SHARE))
             if value and value - slack <= elapsed <= value + slack + late_ms:
                 return value, configured
         return None
@@ -141,8 +149,8 @@ def _evenly(gaps: Sequence[int]) -> list[bool]:
     found = []
     for index, gap in enumerate(gaps):
         beside = {*gaps[max(index - 1, 0) : index], *gaps[index + 1 : index + 2], before[index], after[index]}
-        near = max(EXACT_MS, round(gap * EXACT_SHARE))
-        found.append(gap >= SHORTEST_EVEN_MS and any(o is not None and abs(o - gap) <= near for o in beside))
+        near = max(ON_TIME_MS, round(gap * EXACT_SHARE))
+        found.append(gap >= SHORTEST_RHYTHM_MS and any(o is not None and abs(o - gap) <= near for o in beside))
     return found
 
 
@@ -152,7 +160,7 @@ def _last_long(gaps: Sequence[int]) -> list[int | None]:
     last: int | None = None
     for gap in gaps:
         found.append(last)
-        last = gap if gap > BURST_MS else last
+        last = gap if gap > ONE_BURST_MS else last
     return found
 
 
@@ -181,8 +189,8 @@ def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
 
 def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
     # Who goes later than that did not begin the rebalance, so the gap before it is not theirs.
-    for departure in clock.departures(before.started_at, after.started_at + EXACT_MS):
-        who = departure.actor.name
+    for departure in clock.departures(before.started_at, after.started_at + ON_TIME_MS):
+        who = departure.participant.name
         if departure.why == "poll-timeout":
             yield from _poll_timeout(bare, before, departure, clock)
         elif departure.why in ("session-expired", "expelled"):
@@ -197,13 +205,15 @@ def _poll_timeout(bare: Spacing, before: Round, departure: Departure, clock: _Cl
     for mark in _marks(before):
         fit = clock.fits(POLL, departure.at - mark)
         if fit is not None:
-            why = f"{departure.actor.name} did not call poll() since it got its assignment of the rebalance before"
+            why = (
+                f"{departure.participant.name} did not call poll() since it got its assignment of the rebalance before"
+            )
             yield _told(bare, POLL, fit, why)
 
 
 def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
     """The rebalance before stood open for a whole timeout, and the next began as soon as it closed."""
-    if before.stabilized_at is None or after.started_at - before.stabilized_at > EXACT_MS:
+    if before.stabilized_at is None or after.started_at - before.stabilized_at > ON_TIME_MS:
         return
     stood_open = before.stabilized_at - before.started_at
     connect = clock.timeline.kind == "connect"
@@ -217,8 +227,8 @@ def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Ite
     for setting in _of_kind(clock.timeline):
         for mark in _marks(before):
             fit = clock.fits(setting, after.started_at - mark)
-            if fit is not None and fit[0] >= SHORTEST_EVEN_MS:
-                yield _told(bare, setting, fit, "the rhythm equals the setting; no line says more")
+            if fit is not None and fit[0] >= SHORTEST_RHYTHM_MS:
+                yield _told(bare, setting, fit, "the rhythm equals the setting; the logs show no more")
 
 
 def _of_kind(timeline: Timeline) -> tuple[str, ...]:

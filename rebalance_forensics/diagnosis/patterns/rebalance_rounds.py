@@ -14,9 +14,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.model import Generation
-
-SLACK_MS = 1_000
-"""The leader lists who takes part between its JoinGroup answer and its SyncGroup; clocks differ a little."""
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +35,6 @@ class Round:
     def ended_at(self) -> int:
         """The last known instant of it."""
         return max(self.completed_at or 0, self.stabilized_at or 0, self.started_at)
-
-    def last_mark(self) -> int:
-        """When members began to work with what they got, as far as known."""
-        return self.completed_at or self.stabilized_at or self.started_at
 
 
 def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
@@ -84,8 +78,8 @@ def _generation_of(rebalance: Rebalance, generations: dict[int, list[Generation]
 
 
 def _list_of(rebalance: Rebalance, times: Sequence[int], used: set[int]) -> int | None:
-    begin = (rebalance.stabilized_at or rebalance.started_at) - SLACK_MS
-    end = rebalance.ended_at() + SLACK_MS
+    begin = (rebalance.stabilized_at or rebalance.started_at) - CLOCK_SLACK_MS
+    end = rebalance.ended_at() + CLOCK_SLACK_MS
     index = bisect_left(times, begin)
     while index < len(times) and times[index] <= end:
         if index not in used:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeGuard
 
-from rebalance_forensics.diagnosis.partition_of_group import OFFSETS_PARTITIONS, offsets_partition
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import OFFSETS_PARTITIONS, offsets_partition
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.actors import place_name
 from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.session_timeouts import number_of
 
 Value = str | int | bool | None
@@ -28,7 +28,7 @@ class Step:
     `who` compares its party with that of the step before, or of the first one. `same`, `differs` and `overlap` compare
     fields. `count` asks for so many of them within `count_ms`, with so many `distinct` values. `without` are events
     that must not lie in between; with `never` the step is the absence of such events until `after_ms` is over, while
-    the log goes on.
+    the log continues.
     """
 
     events: tuple[str, ...]
@@ -65,7 +65,7 @@ class Witness:
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
         self.last = timeline.last
-        self._by_member = {m: a for a in timeline.cast.actors for m in a.member_ids}
+        self._by_member = {m: a for a in timeline.participants.everybody for m in a.member_ids}
         said_by_brokers = (time_of(e) for e in timeline.own if e.speaker.role == "broker")
         self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.around[-1:])], default=0)
 
@@ -82,10 +82,10 @@ class Witness:
         return max(self.timeline.own.until.get(place, 0), self.timeline.around.until.get(place, 0)) >= until
 
     def parties(self, event: Event) -> frozenset[int]:
-        """The actors an event is about: its speaker, or the members a coordinator names."""
-        speaker = self.timeline.cast.of_speaker(event)
-        actors = [speaker] if speaker is not None else [self._by_member.get(m) for m in members_in(event)]
-        return frozenset(id(a) for a in actors if a is not None)
+        """The participants an event is about: its speaker, or the members a coordinator names."""
+        speaker = self.timeline.participants.of_speaker(event)
+        participants = [speaker] if speaker is not None else [self._by_member.get(m) for m in members_in(event)]
+        return frozenset(id(a) for a in participants if a is not None)
 
     def special(self, word: str) -> frozenset[Value]:
         """What `$group`, `$subscribed` and `$offsets_partition` stand for here."""

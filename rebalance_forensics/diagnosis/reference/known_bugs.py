@@ -15,11 +15,10 @@ from rebalance_forensics.diagnosis.reference.bug_signatures import Signature, St
 from rebalance_forensics.diagnosis.reference.releases import Affected, Release, Side, any_in, parse_release, releases_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import SIGNATURE_NEAR_MS
 
 Component = Literal["broker", "client", "streams", "connect"]
 FILE = Path(__file__).with_suffix(".yaml")
-NEAR_MS = 120_000
-"""A signature belongs to a finding when it ends within two minutes of its evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
     if not times:
         return ()
     releases, witness = timeline.remembered(releases_of), timeline.remembered(Witness)
-    near = (min(times) - NEAR_MS, max(times) + NEAR_MS)
+    near = (min(times) - SIGNATURE_NEAR_MS, max(times) + SIGNATURE_NEAR_MS)
     found = []
     for bug in suspects:
         seen = find(bug.signature, witness, near) if bug.signature is not None else ()

@@ -13,7 +13,7 @@ from rebalance_forensics.events.membership import LeaveSent
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.actors import Actor, place_name
+from rebalance_forensics.timeline.identity.participants import Participant, place_name
 
 Release = tuple[int, ...]
 Side = Literal["broker", "client"]
@@ -121,22 +121,22 @@ def _holds(ranges: Sequence[Affected], told: Told) -> bool:
     return any(r.holds(told) for r in ranges)
 
 
-def latest_release(timeline: Timeline) -> dict[Actor, Release]:
-    """The latest release that was reported where an actor lives."""
-    found: dict[Actor, Release] = {}
+def latest_release(timeline: Timeline) -> dict[Participant, Release]:
+    """The latest release that was reported where a participant lives."""
+    found: dict[Participant, Release] = {}
     for event in timeline.of(VersionReported):
-        here = timeline.cast.at_place(event)
+        here = timeline.participants.at_place(event)
         spread = release_range(event.version) if here else None
         if spread is not None:
-            found |= {actor: max(spread[1][:2], found.get(actor, ())) for actor in here}
+            found |= {participant: max(spread[1][:2], found.get(participant, ())) for participant in here}
     return found
 
 
-def logs_its_leaving(timeline: Timeline, actor: Actor) -> bool:
+def logs_its_leaving(timeline: Timeline, participant: Participant) -> bool:
     """Whether the client logs its LeaveGroup at INFO: from 2.1 on, which other lines tell where no version stands."""
-    if not actor.has_log or not any(log.detailed for log in timeline.coverage.of(actor)):
+    if not participant.has_log or not any(log.detailed for log in timeline.coverage.of(participant)):
         return False
-    told = timeline.remembered(latest_release).get(actor)
+    told = timeline.remembered(latest_release).get(participant)
     if told is not None:
         return told >= (2, 1)
     if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.base import Event
@@ -12,7 +12,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import LAST_JOIN_MS, SAME_REBALANCE_MS
 
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
@@ -68,22 +68,22 @@ def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
 def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
     """Whether those who were waited for were kept from joining: whoever asks for its coordinator in vain does poll."""
     barriers, lines, needs = _barriers(subject), list[Event](), list[Need]()
-    if not barriers or not subject.actors:
+    if not barriers or not subject.participants:
         return Unobservable()
     begin, end = min(r.started_at for r in barriers), max(map(barrier_end, barriers))
-    for actor in subject.actors:
-        told = _in_vain(timeline, actor, begin, end)
+    for participant in subject.participants:
+        told = _in_vain(timeline, participant, begin, end)
         lines += told[:MOST_LINES]
-        logs = covering(timeline.coverage.of(actor), begin, end)
+        logs = covering(timeline.coverage.of(participant), begin, end)
         if not told and logs:
             return Absent(looked(logs, begin, end))
-        needs += [] if told else [client_log(actor, begin, end)]
+        needs += [] if told else [client_log(participant, begin, end)]
     return Present(tuple(lines)) if lines else Unobservable(tuple(needs))
 
 
-def _in_vain(timeline: Timeline, actor: Actor, begin: int, end: int) -> list[Event]:
+def _in_vain(timeline: Timeline, participant: Participant, begin: int, end: int) -> list[Event]:
     """Its lines about the coordinator, if they fill half of the barrier or more, or answer its JoinGroup."""
-    said = timeline.said_by(actor, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(begin, end)
+    said = timeline.said_by(participant, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(begin, end)
     asked = [e for e in said if isinstance(e, JoinFailed | SyncFailed)]
     refused: list[Event] = [e for e in asked if e.error in _UNREACHABLE]
     lost = [e for e in said if isinstance(e, CoordinatorLost)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.absences import SILENT, Absence, session_timeout_ms
-from rebalance_forensics.diagnosis.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import own_log
 from rebalance_forensics.events.base import Event
@@ -31,7 +32,7 @@ def closed(timeline: Timeline, subject: Subject) -> Answer:
 
 def _evicted(absence: Absence) -> bool:
     """A Streams instance and a static member that close send no LeaveGroup and are evicted like the dead."""
-    quiet = absence.actor.kind == "instance" or bool(absence.actor.instance_ids)
+    quiet = absence.participant.kind == "instance" or bool(absence.participant.instance_ids)
     return not quiet and any(d.why == "session-expired" for d in absence.departures)
 
 
@@ -62,7 +63,7 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
         return Present(tuple(lines))
     heard: list[HeardLog] = []
     for absence in subject.absences:
-        logs = [log for log in timeline.coverage.of(absence.actor) if log.begin <= absence.at]
+        logs = [log for log in timeline.coverage.of(absence.participant) if log.begin <= absence.at]
         if not logs:
             return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
         heard += logs

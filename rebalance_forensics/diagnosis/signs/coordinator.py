@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.absences import Absence, session_told_ms
-from rebalance_forensics.diagnosis.offsets_outages import outages
-from rebalance_forensics.diagnosis.setting_spans import offsets_write_ms
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign
-from rebalance_forensics.diagnosis.signs.needs import coordinator_log
-from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import load_that_restarted
+from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import outages
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.group_settings import offsets_write_ms, session_timeout_ms, session_told_ms
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign, stated
+from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import HAND_OVER_MS, SESSION_END_MS
+from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
 MOST_LINES = 4
+
+LOADED = stated("group-loaded-elsewhere", present="another broker loaded the group, or the same one after a restart")
+LOST_BY_MOST = stated(
+    "coordinator-lost-by-most", present="most members with a log lost the same coordinator within seconds"
+)
 
 
 @sign(
@@ -36,27 +38,13 @@ def lost_in_the_move(timeline: Timeline, subject: Subject) -> Answer:
 
 def _lost(timeline: Timeline, absence: Absence) -> Answer:
     expired = [d for d in absence.departures if d.why == "session-expired"]
-    if not expired or session_told_ms(timeline) is None:
+    if not expired:
         return Unobservable((coordinator_log(absence.at, absence.at),))
+    if session_told_ms(timeline) is None:
+        return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     loads = [load for d in expired if (load := load_that_restarted(timeline, d)) is not None]
     told = tuple(e for d in expired for e in d.events)
     return Present((*loads, *told)) if len(loads) == len(expired) else Absent(lines=told)
-
-
-def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded | None:
-    """The loading of the group that restarted the session whose end this departure is."""
-    session = session_told_ms(timeline)
-    if departure.why != "session-expired" or session is None:
-        return None
-    begin = departure.at - session
-    loads = timeline.remembered(_loads).between(begin - SESSION_END_MS, begin + SESSION_END_MS)
-    speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
-    return next((load for load in loads if load.speaker.broker in speakers), None)
-
-
-def _loads(timeline: Timeline) -> InTime[GroupLoaded]:
-    """Every time that a broker loaded the group."""
-    return InTime((e for e in timeline.of(GroupLoaded) if e.group == timeline.group), time_of)
 
 
 @sign(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.absences import Absence, session_timeout_ms
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import (
     Absent,
@@ -20,6 +21,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS
 
 
 @sign(
@@ -34,10 +36,10 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     needs: list[Need] = []
     looked_in: list[LookedIn] = []
     for absence in subject.absences:
-        begin, end = absence.at - 2_000, absence.at + 2_000
+        begin, end = absence.at - LEAVE_LOGGED_MS, absence.at + LEAVE_LOGGED_MS
         # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO.
-        told_it = logs_its_leaving(timeline, absence.actor)
-        logs = covering(timeline.coverage.of(absence.actor), begin, end) if told_it else ()
+        told_it = logs_its_leaving(timeline, absence.participant)
+        logs = covering(timeline.coverage.of(absence.participant), begin, end) if told_it else ()
         looked_in += looked(logs, begin, end)
         if not logs:
             needs.append(own_log(absence, session_timeout_ms(timeline)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import islice
 
-from rebalance_forensics.diagnosis.absences import SILENT, Absence, session_timeout_ms
-from rebalance_forensics.diagnosis.heartbeat_loss import is_static, long_enough_ms
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, may_close_unheard
+from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import (
     Absent,
@@ -21,7 +22,10 @@ from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import MemberFailed
+from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.rebalancing import (
+    HeartbeatFailed,
+    JoinFailed,
     JoinSucceeded,
     SyncFailed,
     SyncSucceeded,
@@ -29,11 +33,15 @@ from rebalance_forensics.events.rebalancing import (
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.actors import own_member_id
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
-from rebalance_forensics.timeline.windows import BURST_MS, REQUEST_TIMEOUT_MS, WAKING_MS
+from rebalance_forensics.timeline.identity.participants import own_member_id
+from rebalance_forensics.timeline.replay.lost_membership import is_first_join, was_refused
+from rebalance_forensics.timeline.windows import BURST_MS, REQUEST_TIMEOUT_MS, SAME_REBALANCE_MS, WAKING_MS
 
 OWN_LINES = 4
+COORDINATOR_NODES = 2**30
+"""A client counts the connections to its coordinators down from Integer.MAX_VALUE (AbstractCoordinator): such a node
+is one of the brokers under another number."""
 
 
 def lines_of(absence: Absence) -> tuple[Event, ...]:
@@ -54,23 +62,30 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
             return Unobservable((coordinator_log(absence.at, absence.at),))
         if any(d.why not in SILENT for d in absence.departures):
             return Absent(lines=told)
-        if all(d.why == "vanished" for d in absence.departures) and not logs_its_leaving(timeline, absence.actor):
+        if all(d.why == "vanished" for d in absence.departures) and not logs_its_leaving(timeline, absence.participant):
             return Unobservable((coordinator_log(absence.at, absence.at),))
     return Present(tuple(e for a in subject.absences for e in lines_of(a))) if subject.absences else Unobservable()
 
 
-@sign(present="its own log goes on, written by the same process", absent="its own log ends there while others go on")
-def own_log_goes_on(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the process that was given up wrote on."""
-    return asked_of_each(subject, lambda absence: _goes_on(timeline, absence))
+@sign(
+    present="its own log continues, written by the same process",
+    absent="its own log ends there while others continue",
+)
+def own_log_continues(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the process that was given up kept writing."""
+    return asked_of_each(subject, lambda absence: _log_continues(timeline, absence))
 
 
-def _goes_on(timeline: Timeline, absence: Absence) -> Answer:
+def _log_continues(timeline: Timeline, absence: Absence) -> Answer:
     if absence.start is not None or absence.stop is not None:
         return Unobservable()
-    actor, end = absence.actor, timeline.coverage.ends(absence.actor)
-    alive = tuple(islice(timeline.said_by(actor, Event).onwards(absence.at + 1), OWN_LINES)) if actor.has_log else ()
-    if alive and not covering(timeline.coverage.of(actor), absence.at - 1, time_of(alive[0])):
+    participant, end = absence.participant, timeline.coverage.ends(absence.participant)
+    alive = (
+        tuple(islice(timeline.said_by(participant, Event).onwards(absence.at + 1), OWN_LINES))
+        if participant.has_log
+        else ()
+    )
+    if alive and not covering(timeline.coverage.of(participant), absence.at - 1, time_of(alive[0])):
         # A log that begins later, or holds warnings only, does not show whether the process was started anew.
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     if alive:
@@ -79,9 +94,39 @@ def _goes_on(timeline: Timeline, absence: Absence) -> Answer:
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     if end > absence.at + WAKING_MS:
         return Present()
+    if any(departure.why == "poll-timeout" for departure in absence.departures):
+        # It was running when it left, and a loop that never ends logs nothing more.
+        return Unobservable()
     if absence.back_at is not None or timeline.coverage.end - absence.at < long_enough_ms(timeline):
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
-    return Absent(looked(timeline.coverage.of(actor), absence.at - session_timeout_ms(timeline), absence.at))
+    return Absent(looked(timeline.coverage.of(participant), absence.at - session_timeout_ms(timeline), absence.at))
+
+
+@sign(present="it logged itself that its session was over, so it was running", absent="")
+def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
+    """Who dies says nothing of its session, and no request of its own is refused because the coordinator forgot it."""
+    told = [
+        e
+        for a in subject.absences
+        if a.start is None
+        for e in lines_of(a)
+        if isinstance(e, CoordinatorLost | HeartbeatFailed) or was_refused(e) or _unknown_at_join(e)
+    ]
+    own = tuple(e for e in told if timeline.participants.of_speaker(e) in subject.participants)
+    return Present(own[:OWN_LINES]) if own else Unobservable()
+
+
+def _unknown_at_join(event: Event) -> bool:
+    """A process that was started anew has no member id that the coordinator could not know."""
+    return isinstance(event, JoinFailed) and event.error == "UNKNOWN_MEMBER_ID" and not is_first_join(event)
+
+
+@sign(present="it learned so from a commit, at the end of its work on records", absent="")
+def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
+    """A heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first to be refused."""
+    del timeline
+    told = [e for a in subject.absences for e in lines_of(a)[:1]]
+    return Present(tuple(told)) if told and all(isinstance(e, OffsetCommitFailed) for e in told) else Unobservable()
 
 
 @sign(present="it used its old member id again, which only the same process knows", absent="")
@@ -90,7 +135,7 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
     for absence in subject.absences:
         gone = {d.member for d in absence.departures if d.member}
         until = (absence.back_at or absence.at) + session_timeout_ms(timeline)
-        said = timeline.said_by(absence.actor, Event).between(absence.at + 1, until)
+        said = timeline.said_by(absence.participant, Event).between(absence.at + 1, until)
         told = tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
         # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
         told += tuple(
@@ -101,7 +146,7 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable()
 
 
-@sign(present="a new process of it started", absent="no new process started: its log goes on without a start")
+@sign(present="a new process of it started", absent="no new process started: its log continues without a start")
 def new_process(timeline: Timeline, subject: Subject) -> Answer:
     """Whether what came back was started anew."""
     return asked_of_each(subject, lambda absence: anew(timeline, absence))
@@ -111,8 +156,12 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
     """Whether one absence ended with a new process."""
     if absence.start is not None:
         return Present(tuple(absence.start.events[:2]))
-    known = _goes_on(timeline, absence)
-    if isinstance(known, Present) and known.lines and any(g.detailed for g in timeline.coverage.of(absence.actor)):
+    known = _log_continues(timeline, absence)
+    if (
+        isinstance(known, Present)
+        and known.lines
+        and any(g.detailed for g in timeline.coverage.of(absence.participant))
+    ):
         return Absent(lines=known.lines)
     gone = {d.member for d in absence.departures if is_bare_member_id(d.member or "")}
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
@@ -132,7 +181,7 @@ def _closed(timeline: Timeline, absence: Absence) -> Answer:
     if absence.stop is not None:
         return Present(tuple(absence.stop.events[:3]))
     begin = absence.at - session_timeout_ms(timeline)
-    logs = [log for log in timeline.coverage.of(absence.actor) if log.detailed and log.begin <= begin]
+    logs = [log for log in timeline.coverage.of(absence.participant) if log.detailed and log.begin <= begin]
     return Absent(looked(logs, begin, absence.at)) if logs else Unobservable((own_log(absence, absence.at - begin),))
 
 
@@ -149,16 +198,24 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
     told = troubled(timeline, absence)
     if told:
         return Present(tuple(told[:6]))
+    failed = [e for e in lines_of(absence) if isinstance(e, CoordinatorLost) and _not_reached(e)]
+    if failed:
+        return Present(tuple(failed))
     session = session_timeout_ms(timeline)
     until = absence.back_at if absence.back_at is not None else absence.at + WAKING_MS
-    logs = covering(timeline.coverage.of(absence.actor), absence.at - session, until)
+    logs = covering(timeline.coverage.of(absence.participant), absence.at - session, until)
     # A classic client that is cut off gives up its coordinator when its own session is over; later ones say nothing
     # until a request times out.
     needed = session if timeline.protocol in ("classic", "unknown") else REQUEST_TIMEOUT_MS
-    alive = isinstance(_goes_on(timeline, absence), Present)
+    alive = isinstance(_log_continues(timeline, absence), Present)
     if logs and alive and until - (absence.at - session) >= needed:
         return Absent(looked(logs, absence.at - session, until))
     return Unobservable((own_log(absence, session),))
+
+
+def _not_reached(event: CoordinatorLost) -> bool:
+    """Whether the last that a client had from its coordinator was no answer at all."""
+    return "transport failure" in (event.cause or "") or "Timed out" in (event.cause or "")
 
 
 def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
@@ -167,18 +224,19 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
         return []
     until = absence.back_at if absence.back_at is not None else timeline.last
     begin = absence.at - session_timeout_ms(timeline) - WAKING_MS // 2
-    found = timeline.said_by(absence.actor, NodeDisconnected, CoordinatorLost).between(begin, until + 500)
+    said = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost)
+    found = said.between(begin, until + SAME_REBALANCE_MS)
     if found and until - time_of(found[0]) > WAKING_MS and time_of(found[-1]) - time_of(found[0]) > BURST_MS:
         return found
     since = begin if any(isinstance(e, MemberFailed) for e in lines_of(absence)) else _last_joined(timeline, absence)
-    lost = timeline.said_by(absence.actor, CoordinatorLost).between(since, until - WAKING_MS - 1)
-    again = timeline.said_by(absence.actor, CoordinatorFound)
+    lost = timeline.said_by(absence.participant, CoordinatorLost).between(since, until - WAKING_MS - 1)
+    again = timeline.said_by(absence.participant, CoordinatorFound)
     return [e for e in lost if not again.any_between(time_of(e), time_of(e) + WAKING_MS)]
 
 
 def _last_joined(timeline: Timeline, absence: Absence) -> int:
     """Without the coordinator's log the silence began at any time after the last generation it joined."""
-    joined = timeline.said_by(absence.actor, JoinSucceeded, SyncSucceeded).last(absence.at - 1)
+    joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded).last(absence.at - 1)
     return (joined.at if joined is not None else None) or absence.at
 
 
@@ -188,12 +246,13 @@ def _last_joined(timeline: Timeline, absence: Absence) -> int:
 )
 def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     """Whether more than one client's word stands behind a lost connection: a frozen broker looks the same to one."""
-    actors = set(subject.actors)
-    others = any(a.has_log for a in timeline.actors() if a not in actors)
+    participants = set(subject.participants)
+    others = any(a.has_log for a in timeline.members() if a not in participants)
     told = [e for absence in subject.absences for e in troubled(timeline, absence)]
     if not told:
         return Unobservable()
-    nodes = {e.node for e in told if isinstance(e, NodeDisconnected) and e.node is not None and e.node < 2**30}
+    nodes = {e.node for e in told if isinstance(e, NodeDisconnected) and e.node is not None}
+    nodes = {node for node in nodes if node < COORDINATOR_NODES}
     if timeline.has_coordinator_log or others or len(nodes) > 1:
         return Present()
     return Unobservable((coordinator_log(subject.begin, subject.end),))
@@ -206,8 +265,8 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
         if timeline.has_coordinator_log or not all(d.why == "expelled" for d in absence.departures):
             continue
         session = session_timeout_ms(timeline)
-        joined = timeline.said_by(absence.actor, JoinSucceeded, SyncSucceeded)
-        said = timeline.said_by(absence.actor, Event)
+        joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded)
+        said = timeline.said_by(absence.participant, Event)
         told = joined.between(absence.at - session, absence.at - 1)
         told = told or said.between(absence.at - 6 * session // 10, absence.at - session // 4)
         if told:
@@ -230,32 +289,32 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
         ):
             return Unobservable()
         until = absence.back_at if absence.back_at is not None else absence.at
-        told = timeline.said_by(absence.actor, CoordinatorLost).between(absence.at - 2_000, until + 500)
+        begin = absence.at - WAKING_MS // 2
+        told = timeline.said_by(absence.participant, CoordinatorLost).between(begin, until + SAME_REBALANCE_MS)
         if told:
             return Present(tuple(told[:2]))
-        logs = covering(timeline.coverage.of(absence.actor), absence.at - 2_000, until)
+        logs = covering(timeline.coverage.of(absence.participant), begin, until)
         if not logs:
             return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     if not subject.absences:
         return Unobservable()
-    return Absent(looked(timeline.coverage.of(subject.absences[0].actor), subject.begin, subject.end))
+    return Absent(looked(timeline.coverage.of(subject.absences[0].participant), subject.begin, subject.end))
 
 
 @sign(present="it is a static member (group.instance.id)", absent="it has no group.instance.id")
 def static_member(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members have instance ids, as far as lines tell."""
-    if not subject.actors:
+    if not subject.participants:
         return Unobservable()
     if subject.absences and all(is_static(timeline, a) for a in subject.absences):
         return Present(tuple(e for a in subject.absences for e in lines_of(a)))
-    return Absent() if any(a.has_log for a in subject.actors) else Unobservable()
+    return Absent() if any(a.has_log for a in subject.participants) else Unobservable()
 
 
 @sign(present="a Streams instance closes without a LeaveGroup, so a clean stop looks the same", absent="")
 def closes_without_leaving(timeline: Timeline, subject: Subject) -> Answer:
     """Without its own log, an instance that was stopped and one that died cannot be told apart."""
-    del timeline
-    silent = [a for a in subject.actors if a.kind == "instance" and not a.has_log]
+    silent = any(may_close_unheard(timeline, one) for one in subject.participants)
     return Present() if silent else Absent()
 
 
@@ -292,8 +351,8 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     """A client before 2.1 logs no LeaveGroup; without its coordinator's log a slow loop looks like silence."""
     for absence in subject.absences:
         unheard = all(d.why == "vanished" for d in absence.departures)
-        polls = absence.actor.kind != "worker"  # nobody calls poll() on a Connect worker's membership
-        alive = isinstance(_goes_on(timeline, absence), Present)
-        if not (unheard and polls and alive) or logs_its_leaving(timeline, absence.actor):
+        polls = absence.participant.kind != "worker"  # nobody calls poll() on a Connect worker's membership
+        alive = isinstance(_log_continues(timeline, absence), Present)
+        if not (unheard and polls and alive) or logs_its_leaving(timeline, absence.participant):
             return Absent()
     return Present() if subject.absences else Unobservable()

@@ -53,11 +53,11 @@ def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
         return Present(tuple(requests))
     places: list[LookedIn] = []
     needs: list[Need] = []
-    for actor in subject.actors:
-        logs = covering(timeline.coverage.of(actor), begin, end)
+    for participant in subject.participants:
+        logs = covering(timeline.coverage.of(participant), begin, end)
         places += looked(logs, begin, end)
         if not logs:
-            needs.append(client_log(actor, begin, end))
+            needs.append(client_log(participant, begin, end))
     if needs or not places:
         return Unobservable(tuple(needs[:MOST_NEEDED]))
     return Absent(tuple(places))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.absences import distinct_events, touched
-from rebalance_forensics.diagnosis.new_partitions import growths
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
+from rebalance_forensics.diagnosis.episodes.topics.new_partitions import growths
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    resubscriptions,
+    topics_changed_before,
+    wordless_rejoins,
+)
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -16,13 +21,12 @@ from rebalance_forensics.diagnosis.sign import (
     sign,
 )
 from rebalance_forensics.diagnosis.signs.needs import client_log
-from rebalance_forensics.diagnosis.subscriptions import resubscriptions, topics_changed_before, wordless_rejoins
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import ASKED_AT_ONCE_MS, METADATA_AGE_MS, RESUBSCRIBED_MS
 
 
@@ -72,25 +76,25 @@ def subscription_logged(timeline: Timeline, subject: Subject) -> Answer:
         return Unobservable()
     lines: list[Event] = []
     for request in requests:
-        lines += _resubscribed(timeline, request.actor, request.at)
+        lines += _resubscribed(timeline, request.participant, request.at)
     if lines:
         return Present(tuple(lines))
     needs: list[Need] = []
     places: list[LookedIn] = []
     for request in requests:
         begin, end = request.at - RESUBSCRIBED_MS, request.at
-        logs = covering(timeline.coverage.of(request.actor), begin, end)
+        logs = covering(timeline.coverage.of(request.participant), begin, end)
         places += looked(logs, begin, end)
-        if not logs and request.actor is not None:
-            needs.append(client_log(request.actor, begin, end))
+        if not logs and request.participant is not None:
+            needs.append(client_log(request.participant, begin, end))
     return Unobservable(tuple(needs)) if needs or not places else Absent(tuple(places))
 
 
-def _resubscribed(timeline: Timeline, actor: Actor | None, at: int) -> list[Event]:
+def _resubscribed(timeline: Timeline, participant: Participant | None, at: int) -> list[Event]:
     return [
         event
         for who, event in resubscriptions(timeline)
-        if who is actor and at - RESUBSCRIBED_MS <= time_of(event) <= at + ASKED_AT_ONCE_MS
+        if who is participant and at - RESUBSCRIBED_MS <= time_of(event) <= at + ASKED_AT_ONCE_MS
     ]
 
 
@@ -101,7 +105,7 @@ def took_the_lead(timeline: Timeline, subject: Subject) -> Answer:
         rebalance = timeline.rebalances.first(request.at - ASKED_AT_ONCE_MS)
         number = rebalance.generation if rebalance is not None else None
         now, before = _leader(timeline, number), _leader(timeline, number - 1 if number is not None else None)
-        if now is not None and before is not None and now is request.actor and before is not request.actor:
+        if now is not None and before is not None and now is request.participant and before is not request.participant:
             return Present(tuple(request.events))
     return Unobservable()
 
@@ -114,20 +118,20 @@ def follower_rejoined(timeline: Timeline, subject: Subject) -> Answer:
         rebalance = timeline.rebalances.first(request.at - ASKED_AT_ONCE_MS)
         number = rebalance.generation if rebalance is not None else None
         before = _leader(timeline, number - 1 if number is not None else None)
-        if before is not None and request.actor is not None and before is not request.actor:
+        if before is not None and request.participant is not None and before is not request.participant:
             return Present(tuple(request.events))
     return Unobservable()
 
 
-def _leader(timeline: Timeline, generation: int | None) -> Actor | None:
+def _leader(timeline: Timeline, generation: int | None) -> Participant | None:
     if generation is None:
         return None
     return timeline.remembered(_leaders).get(generation)
 
 
-def _leaders(timeline: Timeline) -> dict[int, Actor | None]:
+def _leaders(timeline: Timeline) -> dict[int, Participant | None]:
     told = ((g.generation, g.leader) for g in timeline.generations)
-    return {number: timeline.cast.of_member(leader) if leader else None for number, leader in told}
+    return {number: timeline.participants.of_member(leader) if leader else None for number, leader in told}
 
 
 @sign(present="a member rejoined and no log at hand hints at the reason", absent="")

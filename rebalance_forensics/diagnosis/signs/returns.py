@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from rebalance_forensics.diagnosis.absences import Absence
-from rebalance_forensics.diagnosis.heartbeat_loss import long_enough_ms, patience_ms
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.group_settings import long_enough_ms, patience_ms
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -40,7 +40,7 @@ def _back(timeline: Timeline, absence: Absence) -> Answer:
         events = [e for a in absence.arrivals for e in a.events[:1]]
         return Present((*(absence.start.events[:1] if absence.start else ()), *events))
     until = absence.at + patience_ms(timeline)
-    logs = covering((*timeline.coverage.brokers, *timeline.coverage.of(absence.actor)), absence.at, until)
+    logs = covering((*timeline.coverage.brokers, *timeline.coverage.of(absence.participant)), absence.at, until)
     if not logs:
         return Unobservable((later_logs(absence.at, until),))
     return Absent(looked(logs, absence.at, timeline.coverage.end))
@@ -59,7 +59,7 @@ def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
     for absence in subject.absences:
         since = max(d.at for d in absence.departures) + SAME_REBALANCE_MS
         later = timeline.remembered(_wordless).first(since)
-        if absence.back_at is None and absence.start is None and not absence.actor.has_log and later is not None:
+        if absence.back_at is None and absence.start is None and not absence.participant.has_log and later is not None:
             return Present(tuple(later.events[:1]))
     return Absent()
 
@@ -95,10 +95,10 @@ def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
 
 
 @sign(
-    present="the logs go on long enough after it to show a return",
+    present="the logs continue long enough after it to show a return",
     absent="the logs end too soon after it to show a return",
 )
-def logs_go_on_long_enough(timeline: Timeline, subject: Subject) -> Answer:
+def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a return could have been seen at all."""
     for absence in subject.absences:
         unseen = absence.back_at is None and absence.start is None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from rebalance_forensics.pipeline.tables.dealing import Days
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval
 from rebalance_forensics.pipeline.tables.ledger import Entry
+from rebalance_forensics.pipeline.tables.rows import millis
 from rebalance_forensics.pipeline.tables.scanning import Spans
 
 Reach = Iterable[tuple[int, int]]
@@ -20,7 +21,7 @@ def changed_spans(
     found: set[tuple[int, int]] = set()
     for path, days in spans.items():
         last = replaced[path].cells["last"] if path in grown else None
-        kept_until = _ms(last) // DAY_MS if last else -1 << 60
+        kept_until = millis(last) // DAY_MS if last else -1 << 60
         found.update((a, b) for day, (a, b) in days.items() if int(day) >= kept_until)
     for path, entry in replaced.items():
         if path not in grown:
@@ -36,11 +37,15 @@ def chosen_days(
     changed: Reach,
     held: Iterable[int],
     *,
+    heard: Reach = (),
     again: Collection[int] = (),
     lookback_ms: int,
     lookahead_ms: int,
 ) -> Days:
-    """All dates with something to do; `held` are the dates of the events that are known, `again` some to redo."""
+    """All dates with something to do; `held` are the dates of the events that are known, `again` some to redo.
+
+    Where only what is `heard` has changed, events are investigated anew beside which another silence stands now.
+    """
     coverage = before.with_(interval)
     changed = list(changed)
     touched = {at // DAY_MS for span in changed for at in span}
@@ -55,7 +60,12 @@ def chosen_days(
         for first, last in changed
         for day in range((first - lookahead_ms) // DAY_MS, (last + lookback_ms) // DAY_MS + 1)
     }
-    investigated = {day for day in gained.union(near, again) if coverage.touches(day)}
+    beside = {
+        day
+        for day in seen
+        if any(a < (day + 1) * DAY_MS + lookahead_ms and b >= day * DAY_MS - lookback_ms for a, b in heard)
+    }
+    investigated = {day for day in gained.union(near, beside, again) if coverage.touches(day)}
     return Days(
         written=tuple(sorted(touched | gained | investigated)),
         investigated=frozenset(investigated),
@@ -68,13 +78,6 @@ def chosen_days(
 def _by_day(entry: Entry) -> Reach:
     if entry.cells["first"] is None or entry.cells["last"] is None:
         return
-    first, last = _ms(entry.cells["first"]), _ms(entry.cells["last"])
+    first, last = millis(entry.cells["first"]), millis(entry.cells["last"])
     for day in range(first // DAY_MS, last // DAY_MS + 1):
         yield max(first, day * DAY_MS), min(last, (day + 1) * DAY_MS - 1)
-
-
-def _ms(at: object) -> int:
-    """A time of a table row as epoch ms."""
-    stamp = getattr(at, "timestamp", None)
-    assert stamp is not None
-    return int(stamp() * 1000)

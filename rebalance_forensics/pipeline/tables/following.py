@@ -77,7 +77,7 @@ def _last_line_end(file: Listed) -> int:
 
 
 def parts_between(start: Offset, end: Offset, *, again: bool) -> Iterator[Part]:
-    """What was added; `again`: with the end of what was there, for its last record may go on. Who shrank is new."""
+    """What was added; `again`: with the end of what was there, for its last record may continue. Who shrank is new."""
     before: Mapping[str, int] = json.loads(start["files"])
     after: Mapping[str, int] = json.loads(end["files"])
     for path, size in after.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, groupby
@@ -20,6 +19,7 @@ from rebalance_forensics.pipeline.rows import dumps
 from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.tables.dealing import Days
+from rebalance_forensics.pipeline.tables.hearing import Heard
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.rows import Cells, generation_row, pause_row
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING
@@ -52,6 +52,7 @@ class Investigation:
     """Everything an investigating task needs."""
 
     days: Days
+    heard: Heard
     store: Store
     work: str
     run: str
@@ -62,23 +63,36 @@ class Investigation:
 class _Shared:
     """The events without a group, of the date at hand."""
 
+    heard: Heard
     place: tuple[int, int] | None = None
     """Shard and date."""
-    events: dict[str, Surroundings] = field(default_factory=lambda: defaultdict(Surroundings))
+    events: dict[str, Surroundings] = field(default_factory=dict)
+    """By cluster."""
 
     def turn_to(self, place: tuple[int, int]) -> bool:
         """Forget those of another date; whether it was another."""
         turned = self.place != place
         if turned:
-            self.place, self.events = place, defaultdict(Surroundings)
+            self.place, self.events = place, {}
         return turned
+
+    def of(self, cluster: str) -> Surroundings:
+        """Those of a cluster that the investigation of a group wants; with none, how far logs were read remains."""
+        if cluster not in self.events:
+            self.take(cluster, ())
+        return self.events[cluster]
+
+    def take(self, cluster: str, events: Iterable[Event]) -> None:
+        """Note all of a cluster's."""
+        assert self.place is not None
+        self.events[cluster] = Surroundings(events, self.heard.get(self.place[1], {}))
 
 
 def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -> Iterator[pa.RecordBatch]:
     """Sorted events of whole shards in, waiting files written; cases with incidents go to the driver."""
     # Spark may try a task twice, even at the same time: each attempt writes files of its own.
     attempt = f"{what.run}-{uuid4().hex[:8]}"
-    shared, writer = _Shared(), PartWriter(what.store, what.work, attempt)
+    shared, writer = _Shared(what.heard), PartWriter(what.store, what.work, attempt)
     rows = chain.from_iterable(map(_rows, batches))
     for (shard, day, kind, cluster, _), together in groupby(
         rows, attrgetter("shard", "day", "kind", "cluster", "group")
@@ -92,11 +106,11 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
             continue
         if kind == Kind.SHARED:
             try:
-                shared.events[cluster] = Surroundings(map(_event, known))
+                shared.take(cluster, map(_event, known))
             except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
                 yield told_batch([_failure(known[0], error)])
         else:
-            yield told_batch(_investigated(known, shared.events[cluster], what, writer))
+            yield told_batch(_investigated(known, shared.of(cluster), what, writer))
     writer.finish()
     yield told_batch([("file", file) for file in writer.finished])
 

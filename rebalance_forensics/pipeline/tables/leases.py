@@ -18,6 +18,8 @@ from rebalance_forensics.process.identity import Process
 
 SKEW_MS = 300_000
 """So far the clocks of two machines may be apart."""
+_left_behind: set[str] = set()
+"""States of leases that this process holds no more, but could not write so."""
 _TAKEN = "another job has taken its lease over"
 
 
@@ -29,6 +31,9 @@ class Slot(Protocol):
 
     def swap(self, tag: str | None, text: str) -> str | None:
         """Put another text in place of the state with this tag; its tag, or None where somebody was faster."""
+
+    def free(self, tag: str, text: str) -> bool:
+        """Write over one's own state for good, also on a full disk; whether it was one's own still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,8 @@ class Watch:
         """Whether its holder is dead or let it run out; clocks are trusted only where they are far apart."""
         unchanged_ms = self._clock.steady_ms() - self._seen_ms
         by_the_clock = record.ends_ms and self._clock.wall_ms() >= record.ends_ms + SKEW_MS
-        return bool(unchanged_ms >= record.lasts_ms or by_the_clock or self._gone(holder))
+        over = unchanged_ms >= record.lasts_ms or by_the_clock or record.change in _left_behind
+        return bool(over or self._gone(holder))
 
     def take(self, holder: Process) -> Lease | Record:
         """The lease, or who holds it."""
@@ -168,11 +174,20 @@ class Lease:
                     raise LeaseLost(f"its lease could not be renewed ({error})") from error
 
     def release(self) -> None:
-        """Let the next one have it."""
+        """Let the next one have it; where that cannot be written, at least the next one of this process."""
         with self._lock:
-            now = self._clock.wall_ms()
-            self._swap(Record(holder=None, since_ms=now, ends_ms=now, lasts_ms=self.lasts_ms))
+            if self._lost:
+                raise LeaseLost(_TAKEN)
             self._lost = True
+            now = self._clock.wall_ms()
+            free = Record(holder=None, since_ms=now, ends_ms=now, lasts_ms=self.lasts_ms)
+            try:
+                freed = self._slot.free(self._tag, free.text())
+            except OSError:
+                _left_behind.add(self._record.change)
+                raise
+            if not freed:
+                raise LeaseLost(_TAKEN)
 
     def _swap(self, record: Record) -> None:
         if self._lost:

@@ -13,6 +13,7 @@ from rebalance_forensics.pipeline.tables.rows import Cells, hashed
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
 from rebalance_forensics.pipeline.tables.sights import Sight, read_as, shown, sight_of
 from rebalance_forensics.pipeline.tables.stores import Store, batches_of
+from rebalance_forensics.sources.budgets import Allowance, Limits
 from rebalance_forensics.sources.profile import FileProfile
 
 
@@ -35,8 +36,8 @@ class Entry:
         return str(self.cells["file_id"])
 
     def was_read_at(self, etag: str) -> bool:
-        """Whether this is how it was when it was read, all of it."""
-        return not self.cells["errors"] and bool(self.cells["etag"] == etag)
+        """Whether this is how it was when it was read, as much of it as can be."""
+        return bool(self.cells["etag"] == etag)
 
 
 _Beginning = tuple[str, int, str | None]
@@ -55,8 +56,10 @@ class Identity:
 class Changes:
     """What a listing means beside the ledger."""
 
+    current: Mapping[str, Entry] = field(default_factory=dict)
+    """By path: of the files that are as they were."""
     fresh: dict[str, Identity] = field(default_factory=dict)
-    """By path: the files to scan."""
+    """By path: the files to scan, among them what is to be read otherwise than it was."""
     replaced: dict[str, Entry] = field(default_factory=dict)
     """By path of the file that is scanned: the entry of its former state."""
     again: frozenset[str] = frozenset()
@@ -75,7 +78,7 @@ class Kinship:
     current: dict[str, Entry] = field(default_factory=dict)
     """By path: read as the file is now."""
     former: dict[str, list[Entry]] = field(default_factory=dict)
-    """By path: of a file's former states, the likeliest to go on from first."""
+    """By path: of a file's former states, the likeliest to continue from first."""
     gone: list[Entry] = field(default_factory=list)
     """Of files that are there no more."""
 
@@ -93,27 +96,36 @@ def read_ledger(store: Store, scope: str) -> list[Entry]:
 
 
 def known_sights(
-    listed: Iterable[Listed], ledger: Iterable[Entry], since_ms: int | None = None
+    listed: Iterable[Listed], ledger: Iterable[Entry], limits: Limits, since_ms: int | None = None
 ) -> dict[str, list[Sight]]:
     """By path, the logs in files that were read as they are now; told by name, size and age, without opening them.
 
-    Only of files whose inode changed since the last run's listing some blocks are looked at.
+    Only of files whose inode changed since the last run's listing some blocks are looked at. One that could not be read
+    to its end is opened again where more may be unpacked now.
     """
     read: dict[str, list[Entry]] = defaultdict(list)
     for entry in ledger:
         read[entry.path.partition("!/")[0]].append(entry)
-    return {file.path: sights for file in listed if (sights := _known(read.get(file.path, ()), file, since_ms))}
+    return {file.path: sights for file in listed if (sights := _known(read.get(file.path, ()), file, limits, since_ms))}
 
 
-def _known(entries: Collection[Entry], file: Listed, since_ms: int | None) -> list[Sight]:
+def _known(entries: Collection[Entry], file: Listed, limits: Limits, since_ms: int | None) -> list[Sight]:
     """What is known of a file, or of all members of an archive; nothing where any of it has to be opened again."""
-    if any(e.cells["head"] is None or (e.cells["errors"] and e.cells["etag"] == file.etag) for e in entries):
+    if any(entry.cells["head"] is None or entry.cells["etag"] is None for entry in entries):
         return []
-    sights = [sight_of(entry.cells, file.location) for entry in entries if entry.was_read_at(file.etag)]
+    current = [entry for entry in entries if entry.was_read_at(file.etag)]
+    sights = [sight_of(entry.cells, file.location) for entry in current]
     known = [sight for sight in sights if sight is not None]
     if len(known) < len(sights) or not known or is_another(file, known[0].fingerprint, since_ms):
         return []
-    return known
+    allowance, spoiled = limits.allowance(file.size), any(entry.cells["errors"] for entry in current)
+    return [] if spoiled and any(_was_allowed_less(sight, allowance) for sight in known) else known
+
+
+def _was_allowed_less(sight: Sight, now: Allowance) -> bool:
+    """Whether less could be unpacked of a file when it was opened."""
+    then = sight.file.allowance
+    return then is not None and (then.unpacked, then.seconds) < (now.unpacked, now.seconds)
 
 
 def kinship(sights: Mapping[str, Sight], ledger: Iterable[Entry]) -> Kinship:
@@ -152,7 +164,7 @@ def changes(
     kin: Kinship, sights: Mapping[str, Sight], profiles: Mapping[str, FileProfile], again: Collection[str] = ()
 ) -> Changes:
     """Which files are to be scanned: new ones, those that changed, and those that are read otherwise by now."""
-    found = Changes(again=frozenset(again))
+    found = Changes(current=kin.current, again=frozenset(again))
     for path, identity in sorted(kin.identities.items()):
         entry, former = kin.current.get(path), kin.former.get(path, [])
         sight, how = sights[path], read_as(profiles[path], sights[path].look)
@@ -203,8 +215,10 @@ def _identities(sights: Mapping[str, Sight]) -> dict[str, Identity]:
 def _is_current(entry: Entry, sight: Sight) -> bool:
     """Whether a file was read as it is now; one of its size and time may be another."""
     before, now = entry.cells.get("fingerprint"), sight.fingerprint
-    same = before is None or now is None or before == now
-    return same and entry.was_read_at(sight.etag)
+    if not entry.was_read_at(sight.etag) or (before is not None and now is not None and before != now):
+        return False
+    then = sight_of(entry.cells) if entry.cells["errors"] and sight.file.allowance else None
+    return then is None or sight.file.allowance is None or not _was_allowed_less(then, sight.file.allowance)
 
 
 def _is_former(entry: Entry, sight: Sight, current: Entry | None) -> bool:
@@ -214,6 +228,9 @@ def _is_former(entry: Entry, sight: Sight, current: Entry | None) -> bool:
     """
     if current is not None:
         return bool(entry.cells["head_bytes"] and entry.cells["bytes"] <= current.cells["bytes"])
+    if entry.cells["head_bytes"] == entry.cells["bytes"]:
+        # All that it held stands here too; where it ended within its first time, that was read as another.
+        return True
     before = sight_of(entry.cells)
     times = {each.look.dates.begin for each in (before, sight) if each is not None} - {None}
     return len(times) < 2

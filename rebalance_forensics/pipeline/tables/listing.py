@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from rebalance_forensics.pipeline.planning import is_there, printable
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.layout import WORK
 from rebalance_forensics.pipeline.tables.stores import Store, StoreError, checked_store, first_line, is_remote
+from rebalance_forensics.sources.directories import files_below
 from rebalance_forensics.sources.file_kinds import special
 
 
@@ -125,7 +126,13 @@ def _add_local(listing: Listing, root: Path, name: str) -> None:
     if not root.is_dir():
         _add_file(listing, root, name or root.name)
         return
-    for path in _files_below(root, listing):
+
+    def unlisted(error: OSError) -> None:
+        name = printable(str(error.filename))
+        listing.fail(name, str(error.filename), f"{name} cannot be listed ({error.strerror}); check its permissions")
+
+    # Pipes, devices, and links that lead nowhere are named by `_add_file`.
+    for path in files_below(root, unlisted):
         _add_file(listing, path, "/".join(filter(None, (name, path.relative_to(root).as_posix()))))
 
 
@@ -145,25 +152,6 @@ def _add_file(listing: Listing, path: Path, name: str) -> None:
     listing.files.append(
         Listed(path=name, location=str(path), size=status.st_size, mtime_ms=mtime_ms, changed_ms=changed_ms)
     )
-
-
-def _files_below(root: Path, listing: Listing) -> Iterator[Path]:
-    """What is no directory in a tree; a directory that several links lead to is walked once."""
-
-    def complain(error: OSError) -> None:
-        name = printable(str(error.filename))
-        listing.fail(name, str(error.filename), f"{name} cannot be listed ({error.strerror}); check its permissions")
-
-    seen: set[str] = set()
-    for directory, below, names in os.walk(root, onerror=complain, followlinks=True):
-        real = os.path.realpath(directory)
-        if real in seen:
-            below.clear()
-            continue
-        seen.add(real)
-        below.sort()
-        # Pipes, devices, and links that lead nowhere are named by `_add_file`.
-        yield from (Path(directory, name) for name in sorted(names))
 
 
 def refuse_missing_inputs(given: Sequence[str]) -> None:

@@ -28,6 +28,7 @@ from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.records import EpochMs, LogRecord, Origin
 from rebalance_forensics.sources.reading import SplitCounts, parse_line
+from rebalance_forensics.timeline.coverage import LogSpan
 
 REQUIRED = ("time", "message")
 OPTIONAL = ("host", "file", "cluster", "level", "logger", "thread", "line", "offset")
@@ -107,6 +108,13 @@ def _count(batch: pa.RecordBatch, table: LogTable, counts: Mapping[str, _Count])
     for hour in np.unique(hours):
         within = hours == hour
         counts[table.hour(int(hour) * HOUR_MS)].see(times[within], sizes[within])
+    named = pa.table([pa.array(hours), pa.array(times), batch["host"], batch["file"]], ["hour", "at", "host", "file"])
+    for row in named.group_by(["hour", "host", "file"]).aggregate([("at", "min"), ("at", "max")]).to_pylist():
+        place = _path(table, row["host"], row["file"])
+        span = LogSpan(
+            path=place, host=row["host"] or None, opening=row["at_min"], closing=row["at_max"], start=row["at_min"]
+        )
+        counts[table.hour(row["hour"] * HOUR_MS)].heard.append(span)
 
 
 def _events(
@@ -122,7 +130,7 @@ def _events(
         count = counts[table.hour(at)]
         try:
             event = _event(row, at, table, reading, catalog, count)
-        except Exception as error:  # noqa: BLE001 - whatever it was, it is told of the hour, and the other rows are read
+        except Exception as error:  # noqa: BLE001 - whatever it was, the hour is named, and the other rows are read
             count.spoiled.spoil(row["offset"] if row["offset"] is not None else 0, error)
             continue
         if event is not None:
@@ -147,9 +155,8 @@ def _event(
 def _record(row: Mapping[str, Any], at: EpochMs, table: LogTable) -> LogRecord:
     """A row as a record: its message may be the logger's own text, or the whole line as some layout wrote it."""
     parsed = parse_line(row["message"] or "")
-    parts = (table.label, row["host"], (row["file"] or "").lstrip("/"))
     place = Origin(
-        path="/".join(filter(None, parts)),
+        path=_path(table, row["host"], row["file"]),
         byte_offset=row["offset"] if row["offset"] is not None else _key_of(row),
         line=row["line"] or 0,
     )
@@ -163,6 +170,10 @@ def _record(row: Mapping[str, Any], at: EpochMs, table: LogTable) -> LogRecord:
         thread=row["thread"] or parsed.thread,
         host=row["host"] or parsed.host,
     )
+
+
+def _path(table: LogTable, host: str | None, file: str | None) -> str:
+    return "/".join(filter(None, (table.label, host, (file or "").lstrip("/"))))
 
 
 def _key_of(row: Mapping[str, Any]) -> int:
@@ -181,6 +192,7 @@ class _Count:
     unmatched_kafka: int = 0
     first: EpochMs | None = None
     last: EpochMs | None = None
+    heard: list[LogSpan] = field(default_factory=list)
     spoiled: SplitCounts = field(default_factory=SplitCounts)
 
     def see(self, times: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
@@ -194,5 +206,5 @@ class _Count:
         return SplitStats(
             path=hour, index=0, start=0, bytes=self.bytes, lines=self.rows, records=self.rows, unparsed=0,
             matched=self.matched, unmatched_kafka=self.unmatched_kafka, first=self.first, last=self.last,
-            errors=self.spoiled.sentences(),
+            heard=tuple(self.heard), errors=self.spoiled.sentences(), try_again=self.spoiled.try_again,
         )  # fmt: skip

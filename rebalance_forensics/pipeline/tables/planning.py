@@ -79,7 +79,7 @@ def plan_scan(
 
 
 def _settled(file: InputFile, profile: FileProfile, found: Changes, reading: Reading) -> Settled | None:
-    """Where to go on: only in the same file under the same name, read in the same way."""
+    """Where to continue: only in the same file under the same name, read in the same way."""
     former = found.replaced.get(file.path)
     if (
         former is None

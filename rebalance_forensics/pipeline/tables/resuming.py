@@ -1,28 +1,29 @@
 """Logs that grow: up to where one is read for good, and what was counted until there.
 
-A record may go on behind what was there when it was read, so the last part of a log is read again when it has grown;
+A record may continue behind what was there when it was read, so the last part of a log is read again when it has grown;
 everything before that stays as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from typing import Any
 
 from rebalance_forensics import __version__
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.stats import SplitStats
-from rebalance_forensics.pipeline.tables.rows import moment
+from rebalance_forensics.pipeline.tables.rows import millis, moment
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.timeline.coverage import LogSpan
 
 UNSETTLED_BYTES = 1 << 20
 """No record is longer."""
 _COUNTS = ("bytes", "lines", "records", "unparsed", "matched", "unmatched_kafka")
+_TIMES = ("first", "last", "opening", "closing")
 _BESIDE = {
     "layouts",
     "late",
@@ -36,7 +37,7 @@ _BESIDE = {
     "kafka_version",
     "near_ms",
 }
-"""What of a profile tells how a file goes on, how to read fast or goes with its age: no settled event shows it."""
+"""What of a profile says how a file continues, how to read fast, or depends on its age: no settled event shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ def splits_of(file: InputFile, profile: FileProfile, start: int, split_bytes: in
 
 
 def digest_of(file: InputFile, profile: FileProfile, reading: Reading) -> str:
-    """How a file is read: what was read another way is no beginning to go on from."""
+    """How a file is read: what was read another way is no point to continue from."""
     own = [getattr(profile, field.name) for field in fields(profile) if field.name not in _BESIDE]
     told = repr((__version__, own, reading.patterns, reading.cluster_of(file.path)))
     return sha256(told.encode(errors="replace")).hexdigest()[:16]
@@ -91,6 +92,8 @@ def settled_cells(file: InputFile, profile: FileProfile, stats: Sequence[SplitSt
         **counts,
         "first": moment(first),
         "last": moment(last),
+        "opening": moment(next((split.opening for split in before if split.opening is not None), None)),
+        "closing": moment(next((split.closing for split in reversed(before) if split.closing is not None), None)),
         "kafka_version": next((split.kafka_version for split in before if split.kafka_version), None),
         "read_as": digest_of(file, profile, reading),
     }
@@ -109,13 +112,12 @@ def settled_of(path: str, cells: Mapping[str, Any]) -> Settled | None:
     told = cells.get("settled")
     if not told or not told["until"] or cells["errors"]:
         return None
+    times: dict[str, Any] = {name: told[name] and millis(told[name]) for name in _TIMES}
     stats = SplitStats(
         path=path, index=0, start=0, **{name: told[name] for name in _COUNTS},
-        first=_ms(told["first"]), last=_ms(told["last"]), kafka_version=told["kafka_version"],
+        **times, kafka_version=told["kafka_version"],
     )  # fmt: skip
+    if stats.opening is not None and stats.closing is not None:
+        span = LogSpan(path=path, host=cells["host"], opening=stats.opening, closing=stats.closing)
+        stats = replace(stats, heard=(span,))
     return Settled(until=told["until"], stats=stats, read_as=told["read_as"])
-
-
-def _ms(at: object) -> int | None:
-    assert at is None or isinstance(at, datetime)
-    return None if at is None else int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, WouldDecide
+from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.wording import narrative
 from rebalance_forensics.timeline.model import Evidence, Generation, GroupHistory, Pause
 
@@ -28,6 +29,11 @@ def micros(at: int | None) -> int | None:
 def moment(at: int | None) -> datetime | None:
     """The same as the ledger's rows have it when they are read back."""
     return None if at is None else datetime.fromtimestamp(at / 1000, UTC)
+
+
+def millis(at: datetime) -> EpochMs:
+    """And back, to epoch ms."""
+    return EpochMs(round(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000))
 
 
 def generation_row(history: GroupHistory, one: Generation) -> Cells:
@@ -81,6 +87,11 @@ def incident_row(one: Incident) -> Cells:
         "culprits": [culprit.name for culprit in cause.culprits],
         "followups": list(one.followups),
         "generations": list(one.generations),
+        "unread_partition_ms": one.impact.unread_partition_ms,
+        "unread_at_least": one.impact.unread_at_least,
+        "longest_unread_ms": one.impact.longest_unread_ms,
+        "longest_unread_partition": one.impact.longest_unread_partition,
+        "stopped_ms": one.impact.stopped_ms,
         "pause_ms": one.impact.pause_ms,
         "members": one.impact.members,
         "partitions": one.impact.partitions,

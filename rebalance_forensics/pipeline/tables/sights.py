@@ -23,7 +23,7 @@ from rebalance_forensics.sources.timing import with_year
 from rebalance_forensics.sources.zones import ZoneRules
 
 _BESIDE = frozenset({"continues_in", "defects", "kafka_version", "late", "near_ms"})
-"""What of a profile shows in no event: what goes on in other files is told by `followed_by`."""
+"""What of a profile shows in no event: what continues in other files is in `followed_by`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def sight_of(cells: Mapping[str, Any], location: str = "") -> Sight | None:
         ),
         look=_CODEC.read(Look, told["look"]),
         heads={cells["head_bytes"]: cells["head"]},
-        etag=cells["etag"],
+        etag=cells["etag"] or "",
         fingerprint=cells["fingerprint"],
         release=told["release"],
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.wording import UNNAMED_CLUSTERS
@@ -55,7 +56,9 @@ def _of_history(history: GroupHistory) -> Iterator[Named]:
         yield from _given((generation.leader, "member"))
     for pause in history.pauses:
         yield from _given((pause.client_id, "client"), (pause.member_id, "member"))
-        yield from ((found.group(1), "topic") for found in map(PARTITION.fullmatch, pause.partitions) if found)
+    held = [*(one.partitions for one in history.pauses), *(one.partitions for one in history.read)]
+    partitions = {*chain.from_iterable(held), *(span.partition for span in history.unread)}
+    yield from ((found.group(1), "topic") for found in map(PARTITION.fullmatch, sorted(partitions)) if found)
     for one_round in history.reading.participants:
         yield from ((name, "client") for name in (*(one_round.members or ()), *one_round.missing) if name)
         yield from _given((one_round.leader, "client"))

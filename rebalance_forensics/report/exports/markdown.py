@@ -14,6 +14,7 @@ from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.ranking import faults, unexplained
 from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.wording import (
+    alternative,
     count,
     culprits,
     group_of,
@@ -72,6 +73,10 @@ def _incident(incident: Incident) -> Iterator[str]:
     if incident.ruled_out:
         yield from ("## Ruled out", "")
         yield from (f"- **{_safe(other.cause)}**: {_safe(ruled_out(other, incident))}" for other in incident.ruled_out)
+        yield ""
+    if incident.what_if:
+        yield from ("## What if", "")
+        yield from (f"- {_safe(alternative(other))}" for other in incident.what_if)
         yield ""
     yield from _signs(incident)
     for title, blank in BLANKS:

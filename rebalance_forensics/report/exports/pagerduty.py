@@ -46,6 +46,8 @@ def _payload(incident: Incident) -> Document:
             "culprit": line_of(culprits(cause), TEXT),
             "confidence": round(cause.confidence, 4),
             "impact": impact(incident.impact),
+            "unread_partition_ms": incident.impact.unread_partition_ms,
+            "stopped_ms": incident.impact.stopped_ms,
             "since": since(incident),
             "advice": [line_of(prose(advice.action), TEXT) for advice in cause.advice],
             "proof": [_proof(line) for line in cause.evidence[:PROOF_SHOWN]],

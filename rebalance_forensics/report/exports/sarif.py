@@ -12,7 +12,7 @@ from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import iso
-from rebalance_forensics.report.wording import culprits, narrative
+from rebalance_forensics.report.wording import culprits, impact, narrative
 from rebalance_forensics.timeline.model import Evidence
 
 SUFFIX = ".sarif"
@@ -66,6 +66,9 @@ def _result(incident: Incident, cause: RootCause, causes: Sequence[str]) -> Docu
             "startedAt": iso(incident.started_at),
             "endedAt": iso(incident.ended_at),
             "ongoing": incident.ongoing,
+            "unreadPartitionMs": incident.impact.unread_partition_ms,
+            "longestUnreadMs": incident.impact.longest_unread_ms,
+            "stoppedMs": incident.impact.stopped_ms,
         },
     }
 
@@ -73,7 +76,8 @@ def _result(incident: Incident, cause: RootCause, causes: Sequence[str]) -> Docu
 def _message(incident: Incident, cause: RootCause) -> str:
     advice = f" What to do: {cause.advice[0].action}" if cause.advice else ""
     told = incident.summary if cause is incident.root_causes[0] else f"Or {chance(cause)}: {narrative(cause)}"
-    return line_of(prose(f"{told} Culprit: {culprits(cause)}.{advice}"), SNIPPET_CHARACTERS)
+    cost = f" Impact: {impact(incident.impact)}." if cause is incident.root_causes[0] else ""
+    return line_of(prose(f"{told} Culprit: {culprits(cause)}.{cost}{advice}"), SNIPPET_CHARACTERS)
 
 
 def _location(line: Evidence) -> dict[str, Json]:

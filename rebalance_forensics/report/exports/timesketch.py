@@ -12,6 +12,7 @@ from rebalance_forensics.report.lanes import lanes_of
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import iso
+from rebalance_forensics.report.wording import impact
 from rebalance_forensics.timeline.model import GroupHistory, Mark
 
 SUFFIX = ".jsonl"
@@ -55,7 +56,7 @@ def _group(history: GroupHistory) -> Iterator[Document]:
         who = pause.client_id or pause.member_id or "unnamed member"
         yield _row(pause.started_at, "Pause started", f"{who} stands still: {pause.kind}", history)
         if pause.ended_at is not None:
-            yield _row(pause.ended_at, "Pause ended", f"{who} goes on", history)
+            yield _row(pause.ended_at, "Pause ended", f"{who} resumes", history)
 
 
 def _marks(history: GroupHistory) -> Iterator[Document]:
@@ -83,5 +84,6 @@ def _incident(incident: Incident) -> Document:
         "cause": cause.cause,
         "confidence": round(cause.confidence, 4),
         "severity": incident.severity,
+        "impact": impact(incident.impact),
         "tag": ["incident", cause.cause],
     }

@@ -17,6 +17,9 @@ STEPS = (
 )
 """The last are for logs some of whose times have lost their digits: no log goes beyond the year 9999."""
 
+LENGTHS = {"minutes": 5, "seconds": 8, "clock": 12}
+"""How much of a time of day each way of writing it shows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
@@ -25,6 +28,8 @@ class Tick:
     percent: float
     at: int
     label: str
+    shape: str
+    """In which of the page's ways a time is written."""
 
 
 def ticks(start: int, end: int) -> tuple[Tick, ...]:
@@ -33,13 +38,17 @@ def ticks(start: int, end: int) -> tuple[Tick, ...]:
     step = next((step for step in STEPS if step * TICKS >= length), STEPS[-1])
     first = -(-start // step) * step
     return tuple(
-        Tick(percent=round((at - start) / length * 100, 3), at=at, label=_label(at, step))
+        Tick(percent=round((at - start) / length * 100, 3), at=at, label=_label(at, shape), shape=shape)
         for at in range(first, end + 1, step)
+        for shape in (_shape(at, step),)
     )
 
 
-def _label(at: int, step: int) -> str:
+def _shape(at: int, step: int) -> str:
     if step >= DAY or (at % DAY == 0 and step >= HOUR):
-        return day(at) or ""
-    text = time_of_day(at)
-    return text if step < SECOND else text[:8] if step < MINUTE else text[:5]
+        return "day"
+    return "clock" if step < SECOND else "seconds" if step < MINUTE else "minutes"
+
+
+def _label(at: int, shape: str) -> str:
+    return (day(at) or "") if shape == "day" else time_of_day(at)[: LENGTHS[shape]]

@@ -13,6 +13,7 @@ from rebalance_forensics.timeline.model import Evidence
 LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 5_000, 1_500, 1_500_000
 MARKS, SPANS, ROWS = 12_000, 12_000, 4_000
 LANES, LANES_A_PICTURE, FEWEST_LANES, FEWEST, RESERVED = 3_000, 80, 12, 150, 60
+PARTITION_ROWS, PARTITION_ROWS_A_PICTURE, FEWEST_PARTITION_ROWS = 1_200, 40, 8
 PASSAGES, PASSAGES_A_PART, FEWEST_PASSAGES = 1_200, 60, 6
 MARKS_A_PICTURE, SPANS_A_PICTURE, ROWS_A_TABLE, TERMS = 6_000, 6_000, 1_500, 40
 INCIDENTS, GROUPS, OVERVIEW_ROWS = 40, 40, 400
@@ -71,6 +72,11 @@ class Budget:
     spans: Pool = field(default_factory=lambda: Pool(SPANS, SPANS_A_PICTURE))
     events: Pool = field(default_factory=lambda: Pool(EVENTS, EVENTS_A_TABLE, fewest=0))
     lanes: Pool = field(default_factory=lambda: Pool(LANES, LANES_A_PICTURE, FEWEST_LANES, FEWEST_LANES))
+    partition_rows: Pool = field(
+        default_factory=lambda: Pool(
+            PARTITION_ROWS, PARTITION_ROWS_A_PICTURE, FEWEST_PARTITION_ROWS, FEWEST_PARTITION_ROWS
+        )
+    )
     passages: Pool = field(default_factory=lambda: Pool(PASSAGES, PASSAGES_A_PART, FEWEST_PASSAGES))
     """Sentences on how rebalances read; a group that rebalances all day has thousands."""
     rows: int = ROWS

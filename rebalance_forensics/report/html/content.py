@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.budget import GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
-from rebalance_forensics.report.html.moments import clocks_of
+from rebalance_forensics.report.html.overview import Overview, overview_of
 from rebalance_forensics.report.html.scenes import Key, Scenes
 from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.html.tables import GroupTables, tables_of
@@ -37,8 +36,6 @@ class GroupPage:
     picture: Picture | None
     tables: GroupTables
     readings: tuple[tuple[str, tuple[Passage, ...]], ...]
-    clocks: Mapping[str, EpochMs | None]
-    """The times of day in the readings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +44,16 @@ class Content:
 
     numbered: tuple[Incident, ...]
     overview: tuple[Incident, ...]
+    axis: Overview | None
+    """All incidents by time."""
     faults: tuple[IncidentPage, ...]
     unexplained: tuple[IncidentPage, ...]
     planned: tuple[IncidentPage, ...]
     groups: tuple[GroupPage, ...]
     pictures: tuple[Picture, ...]
     told: frozenset[str]
+    targets: frozenset[str]
+    """The ids of elements that tell of an incident."""
     causes: tuple[str, ...]
     budget: Budget
     left_out: tuple[str, ...]
@@ -79,12 +80,15 @@ def content_of(report: Report) -> Content:
     return Content(
         numbered=numbered,
         overview=numbered[:OVERVIEW_ROWS],
+        axis=overview_of(numbered, {page.incident.id for page in incidents}, max(scenes.ends.values(), default=0)),
         faults=tuple(page for page in incidents if page.incident.severity != "info"),
         unexplained=tuple(page for page in benign if is_unexplained(page.incident)),
         planned=tuple(page for page in benign if not is_unexplained(page.incident)),
         groups=tuple(groups),
         pictures=tuple(picture for picture in drawn if picture is not None),
         told=frozenset(page.incident.id for page in incidents),
+        targets=frozenset(f"incident-{page.incident.id}" for page in incidents)
+        | {f"listed-{one.id}" for one in numbered[len(incidents) : OVERVIEW_ROWS]},
         causes=tuple(sorted({one.root_causes[0].cause for one in numbered})),
         budget=budget,
         left_out=tuple(budget.sentences()),
@@ -110,7 +114,6 @@ def _group(number: int, history: GroupHistory, scenes: Scenes) -> GroupPage:
         picture=scenes.of_group(number, history),
         tables=tables_of(history, scenes.budget),
         readings=tuple(_shown(title, passages, scenes.budget) for title, passages in readings_of(history).parts()),
-        clocks=clocks_of(history.reading),
     )
 
 

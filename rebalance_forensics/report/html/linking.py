@@ -34,6 +34,10 @@ class Links:
         """Find the incident a disturbance falls into; being a member is no disturbance."""
         return None if span.kind in LASTING else self._during(span.started_at, span.ended_at or span.started_at)
 
+    def of_gap(self, start: int, end: int | None) -> int | None:
+        """Find the incident that a time without a reader falls into."""
+        return self._during(start, start if end is None else end)
+
     def of_generation(self, generation: Generation) -> int | None:
         """Find the incident a generation belongs to."""
         return self.generations.get(generation.generation)

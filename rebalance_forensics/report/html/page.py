@@ -17,9 +17,10 @@ from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.island import island
 from rebalance_forensics.report.html.legend import legend
-from rebalance_forensics.report.html.moments import timed
 from rebalance_forensics.report.html.names import brief
 from rebalance_forensics.report.html.page_data import page_data
+from rebalance_forensics.report.html.ready import COLORS
+from rebalance_forensics.report.html.sentences import sentence
 from rebalance_forensics.report.html.strokes import strokes
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
@@ -78,9 +79,13 @@ def _page() -> Template:
             "clock": times.time_of_day,
             "duration": times.duration,
             "unread": wording.unread,
+            "unread_figure": wording.unread_figure,
+            "stopped": wording.stopped,
+            "besides": wording.besides,
+            "begun": wording.begun,
             "prose": prose,
             "brief": brief,
-            "timed": timed,
+            "sentence": sentence,
             "unbroken": _unbroken,
             "caveat": caveat,
             "conclusion": conclusion,
@@ -102,7 +107,7 @@ def _page() -> Template:
             "culprits": wording.culprits,
             "impact": wording.impact,
             "since": wording.since,
-            "spared": wording.spared,
+            "saved": wording.saved,
             "legend": legend,
             "strokes": strokes,
             "steps": steps_of,
@@ -111,7 +116,7 @@ def _page() -> Template:
             "names_besides": wording.names_besides,
         }
     )
-    environment.globals["sign_legend"] = differential.LEGEND
+    environment.globals.update({"sign_legend": differential.LEGEND, "OWNERS_SHOWN": COLORS})
     return environment.get_template("report.html.j2")
 
 

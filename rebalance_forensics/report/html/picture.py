@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs
@@ -11,11 +12,13 @@ from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.html.choosing import chosen_bars, chosen_lanes, chosen_marks
 from rebalance_forensics.report.html.linking import Links
+from rebalance_forensics.report.html.partition_rows import partition_bars, share_bars
 from rebalance_forensics.report.html.ready import ReadyHistory, ReadyLane
-from rebalance_forensics.report.html.shapes import LANE, WIDTH, Bar, Dot, Number, Picture, Row, Window
+from rebalance_forensics.report.html.shapes import LANE, WIDTH, Bar, Dot, Number, Owner, Picture, Row, Window
+from rebalance_forensics.report.html.unread_reasons import UNABLE
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import duration
-from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span
+from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span, UnreadSpan
 
 MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
 LABEL_CHARACTERS, REASON_CHARACTERS = 160, 60
@@ -35,7 +38,7 @@ def window_of(history: ReadyHistory, logs_end: int, incident: Incident | None = 
         return None if period is None else _at_least(*period)
     last = period[1] if period else incident.started_at
     end = last if incident.ongoing or incident.ended_at is None else incident.ended_at
-    begun = _first_sign(incident)
+    begun = min([_first_sign(incident), *(gap.started_at for gap in _unread_in(history, incident, end))])
     margin = _margin(incident.started_at, end)
     left, right = begun - margin, max(end, incident.started_at) + margin
     if period is not None and period[0] <= incident.started_at <= period[1]:
@@ -46,45 +49,81 @@ def window_of(history: ReadyHistory, logs_end: int, incident: Incident | None = 
 def draw(
     name: str, history: ReadyHistory, window: Window, links: Links, budget: Budget, incident: Incident | None = None
 ) -> Picture:
-    """Lay out the generations and the lanes of a group."""
+    """Lay out the generations, the lanes and the partitions of a group."""
     budget.pictures -= 1
     left_out: list[str] = []
     culprits = _culprit_names(incident)
-    lanes = chosen_lanes(history.lanes, window, culprits, budget, left_out)
+    chosen = chosen_lanes(history.lanes, window, culprits, budget, left_out)
+    # Whom the incident is about stands first: where there are many lanes the last ones are below the screen.
+    lanes = sorted(chosen, key=lambda ready: culprits.isdisjoint((ready.lane.name, ready.lane.owner)))
     marks = chosen_marks(lanes, window, links, budget, left_out)
-    held = [list(_generation_bars(history, window, links)), *(list(_bars(lane, window, links)) for lane in lanes)]
-    made, *bars = chosen_bars(held, budget, left_out)
-    rows: list[Row] = []
-    if held[0]:  # a lane without a single generation would only puzzle whoever reads it
-        rows.append(Row(name="generations", label="generations", kind="group", y=0, bars=_rings_on_top(made), dots=()))
-    for number, lane in enumerate(ready.lane for ready in lanes):
-        rows.append(
+    partitions = partition_bars(history, window, links, budget, left_out)
+    made, unread, *bars = chosen_bars(
+        [
+            list(_generation_bars(history, window, links)),
+            list(share_bars(history, window, links)),
+            *(list(_bars(lane, window, links)) for lane in lanes),
+            *(held for _, _, held in partitions),
+        ],
+        budget,
+        left_out,
+    )
+    rows = [
+        *_group_rows(made, unread),
+        *(
             Row(
                 name=lane.name,
                 label=_beside(lane),
                 kind=lane.kind,
-                y=LANE * len(rows),
+                y=0,
                 bars=bars[number],
                 dots=tuple(_dot(mark, window, links, budget) for mark in marks[number]),
                 marked=not culprits.isdisjoint((lane.name, lane.owner)),
+                owner=history.owners.get(lane.name),
             )
-        )
+            for number, lane in enumerate(ready.lane for ready in lanes)
+        ),
+        *(
+            Row(name=whole, label=label, kind="partition", y=0, bars=held, dots=(), layer="partitions")
+            for (label, whole, _), held in zip(partitions, bars[len(lanes) :], strict=True)
+        ),
+    ]
     return Picture(
         id=name,
         group=history.group,
         started_at=window.start,
         ended_at=window.end,
-        rows=tuple(rows),
+        rows=tuple(replace(row, y=LANE * place) for place, row in enumerate(rows)),
         ticks=ticks(window.start, window.end),
         numbers=_numbers(history, window),
         shade=None if incident is None else window.cut(incident.started_at, _end(incident)),
+        owners=_owners(history, window) if partitions else (),
         left_out=tuple(left_out),
     )
 
 
+def _group_rows(made: tuple[Bar, ...], unread: tuple[Bar, ...]) -> Iterator[Row]:
+    """Draw what concerns the whole group, whatever rows stand below it."""
+    # A lane without a single generation would only puzzle whoever reads it.
+    if made:
+        bars = _rings_on_top(made)
+        yield Row(name="generations", label="generations", kind="group", y=0, bars=bars, dots=(), layer="always")
+    if unread:
+        yield Row(name="partitions unread", label="unread", kind="share", y=0, bars=unread, dots=(), layer="always")
+
+
+def _owners(history: ReadyHistory, window: Window) -> tuple[Owner, ...]:
+    seen = {span.member for span in history.read.touching(window.start, window.end)}
+    return tuple(Owner(name=name, label=_cut(name), color=history.owners[name]) for name in sorted(seen))
+
+
 def _beside(lane: Lane) -> str:
     found = STREAM_THREAD.search(lane.name) if lane.owner is not None else None
-    name = found.group() if found else line_of(lane.name, LABEL_CHARACTERS)
+    return found.group() if found else _cut(lane.name)
+
+
+def _cut(whole: str) -> str:
+    name = line_of(whole, LABEL_CHARACTERS)
     # Names of one group differ at their end more often than at their beginning.
     return name if len(name) <= NAME_BEGINS + NAME_ENDS else f"{name[:NAME_BEGINS]}…{name[-NAME_ENDS:]}"
 
@@ -93,6 +132,13 @@ def _first_sign(incident: Incident) -> int:
     """Find when the chain of causes begins, which may be some time before the incident does."""
     links = [link.at for cause in incident.root_causes for link in cause.chain if link.at is not None]
     return min([incident.started_at, *(at for at in links if at >= incident.started_at - LONGEST_LEAD_MS)])
+
+
+def _unread_in(history: ReadyHistory, incident: Incident, end: int) -> Iterator[UnreadSpan]:
+    """A member may have stopped reading long before its group noticed."""
+    for gap in history.unread.touching(incident.started_at, end):
+        if gap.started_at >= incident.started_at - LONGEST_LEAD_MS:
+            yield gap
 
 
 def _margin(start: int, end: int) -> int:
@@ -126,7 +172,8 @@ def _dot(mark: Mark, window: Window, links: Links, budget: Budget) -> Dot:
 
 
 def _bars(ready: ReadyLane, window: Window, links: Links) -> Iterator[Bar]:
-    for span in ready.spans.touching(window.start, window.end):
+    # What a member was unable to do is drawn over what it was at that time.
+    for span in sorted(ready.spans.touching(window.start, window.end), key=lambda span: span.kind in UNABLE):
         yield _bar(span.kind, span, window, links.of_span(span))
         if span.kind == "member" and span.generation in ready.led:
             yield _bar("leading", span, window, None)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.shapes import Window
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, Span
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, ReadSpan, Span, UnreadSpan
 from rebalance_forensics.timeline.time_index import InTime, Lasting
 
-DISTURBANCES = frozenset({"paused", "away", "broken"})
+DISTURBANCES = frozenset({
+    *("paused", "away", "broken", "unread", "unread-share", "stuck", "dead", "frozen", "cut-off", "silent"),
+    "holding-up",
+})  # fmt: skip
+COLORS = 10
+"""Owners in colours of their own; more of them share."""
 Held = tuple[Generation, EpochMs | None]
 """A generation, and when the next one began."""
 
@@ -45,6 +50,11 @@ class ReadyHistory:
     period: tuple[EpochMs, EpochMs] | None
     lanes: tuple[ReadyLane, ...]
     generations: Lasting[Held]
+    read: Lasting[ReadSpan]
+    unread: Lasting[UnreadSpan]
+    partitions: frozenset[str]
+    owners: Mapping[str, int]
+    """The number of each owner's colour, in the order of names."""
 
 
 def ready(history: GroupHistory) -> ReadyHistory:
@@ -57,6 +67,11 @@ def ready(history: GroupHistory) -> ReadyHistory:
         period=period_of(history),
         lanes=tuple(_lane(lane, led) for lane in lanes),
         generations=Lasting(stable_until(history), _begun, lambda held: held[1]),
+        read=Lasting(history.read, attrgetter("started_at"), attrgetter("ended_at")),
+        unread=Lasting(history.unread, attrgetter("started_at"), attrgetter("ended_at")),
+        partitions=frozenset(name for span in history.read for name in span.partitions)
+        | {gap.partition for gap in history.unread},
+        owners={name: place % COLORS for place, name in enumerate(sorted({span.member for span in history.read}))},
     )
 
 

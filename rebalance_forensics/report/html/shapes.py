@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from rebalance_forensics.report.html.axis import Tick
 
 WIDTH, LANE = 100_000, 26
 CLOSE, CROWD = 1_000, 40
 """A mark covers a hundredth of the width; so many of these hundredths make a band."""
+
+
+Layer = Literal["always", "members", "partitions"]
+"""Which rows a picture shows: its switch chooses between the last two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +26,11 @@ class Bar:
     started_at: int
     ended_at: int | None
     label: str
-    incident: int | None
+    incident: int | None = None
+    look: str = ""
+    """What tells it apart from others of its kind: the number of an owner's colour, why nobody read."""
+    share: float = 1.0
+    """How much of the row's height it takes, of a kind whose height means something."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +58,9 @@ class Row:
     bars: tuple[Bar, ...]
     dots: tuple[Dot, ...]
     marked: bool = False
+    layer: Layer = "members"
+    owner: int | None = None
+    """The number of the colour in which the partitions of this member are drawn."""
 
     @property
     def dense(self) -> bool:
@@ -65,6 +77,15 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A member whose partitions are drawn, and the number of its colour."""
+
+    name: str
+    label: str
+    color: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """Swim lanes over a stretch of time."""
 
@@ -77,12 +98,19 @@ class Picture:
     numbers: tuple[Number, ...]
     shade: tuple[float, float] | None
     """Where the incident lies, in units."""
+    owners: tuple[Owner, ...] = ()
+    """Whose partitions are drawn, in the order of their first appearance."""
     left_out: tuple[str, ...] = ()
 
     @property
     def height(self) -> int:
-        """Height of all lanes."""
-        return LANE * len(self.rows)
+        """Height of the rows that are shown at first."""
+        return LANE * sum(row.layer != "partitions" for row in self.rows)
+
+    @property
+    def has_partitions(self) -> bool:
+        """Tell whether the logs say who read what."""
+        return any(row.layer == "partitions" for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

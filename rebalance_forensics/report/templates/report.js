@@ -42,6 +42,7 @@
     $("zone").setAttribute("aria-pressed", String(state.local));
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "local";
     $("zone-name").textContent = state.local ? `Times are local (${zone})` : "Times are UTC";
+    for (const label of all("text[data-at]")) label.textContent = written(Number(label.dataset.at), label.dataset.shape);
     for (const time of all("time")) time.textContent = written(Date.parse(time.dateTime), time.dataset.shape);
     for (const picture of pictures.values()) picture.label();
   };
@@ -101,7 +102,9 @@
         inTime: this.data.rows[number].dots.map((dot, index) => index).sort((one, other) =>
           this.data.rows[number].dots[one][1] - this.data.rows[number].dots[other][1]),
       }));
+      for (const row of this.rows) row.layer = this.names[row.number].dataset.layer;
       this.generations = this.rows.find((row) => this.names[row.number].classList.contains("group"));
+      this.layer = "members";
       this.shown = this.rows;
       this.cursor = { row: 0, dot: -1 };
       this.listen();
@@ -184,7 +187,7 @@
       const [kind, from, to, label] = row.bars[bar];
       const until = to === null ? "to the end" : `to ${written(to, "clock")}, ${length(to - from)}`;
       const leads = row.bars.find((one) => one[0] === "leading" && one[1] === from);
-      return `${row.name}\n${row === this.generations ? "" : `${kind}: `}${label}${leads ? ", leads it" : ""}\n${written(from, "clock")} ${until}`;
+      return `${row.name}\n${row.layer === "members" ? `${kind}: ` : ""}${label}${leads ? ", leads it" : ""}\n${written(from, "clock")} ${until}`;
     }
     open(found) {
       const [row, thing] = [found.row, found.dot !== undefined ? found.row.dots[found.dot] : found.row.bars[found.bar]];
@@ -199,7 +202,7 @@
         const end = thing[2] === null ? Infinity : thing[2];
         const within = (rows) => [...new Set(rows.flatMap((one) =>
           one.dots.filter(([, at]) => at >= thing[1] && at <= end).map((dot) => dot[3]).filter((line) => line !== null)))];
-        const own = row === this.generations ? [] : within([row]);
+        const own = row.layer === "members" ? within([row]) : [];
         const known = own.length ? own : within(this.rows);
         showPanel(`${row.name}: ${thing[3]}`, `${this.told(found).split("\n")[2]}.${note}${known.length ? "" : " No line of it is drawn here."}`, known);
       }
@@ -224,10 +227,14 @@
 
     filter() {
       const wanted = state.member.toLowerCase();
-      this.shown = this.rows.filter((row) => row === this.generations || row.name.toLowerCase().includes(wanted));
+      // A partition stays with whoever reads it.
+      const named = (row) => row.name.toLowerCase().includes(wanted)
+        || (row.layer === "partitions" && row.bars.some((bar) => bar[3].toLowerCase().includes(wanted)));
+      this.shown = this.rows.filter((row) => row.layer === "always" || (row.layer === this.layer && named(row)));
       for (const row of this.rows) {
         const place = this.shown.indexOf(row);
         row.node.toggleAttribute("hidden", place < 0);
+        row.node.toggleAttribute("display", false);
         row.node.style.display = place < 0 ? "none" : "";
         this.names[row.number].hidden = place < 0;
         row.node.setAttribute("transform", `translate(0 ${(place - row.number) * LANE})`);
@@ -235,6 +242,15 @@
       this.chart.setAttribute("height", this.shown.length * LANE);
       this.show(this.left, this.span);
       this.light(null);
+    }
+
+    choose(layer) {
+      this.layer = layer;
+      for (const button of all(".switch button", this.figure)) button.setAttribute("aria-pressed", String(button.dataset.do === layer));
+      for (const legend of all(".legend", this.figure)) legend.hidden = legend.dataset.layer !== layer;
+      this.cursor = { row: 0, dot: -1 };
+      this.filter();
+      $("says").textContent = `${this.shown.filter((row) => row.layer === layer).length} rows of ${layer}`;
     }
 
     listen() {
@@ -299,6 +315,7 @@
       if (name === "left") this.show(this.left - this.span / 3, this.span);
       if (name === "right") this.show(this.left + this.span / 3, this.span);
       if (name === "all") this.show(0, WIDTH);
+      if (name === "members" || name === "partitions") this.choose(name);
     }
     key(event) {
       if (event.ctrlKey || event.metaKey || event.altKey) return undefined;  // the browser's own: zoom, back
@@ -336,10 +353,11 @@
   const applyFilters = () => {
     const form = $("filters").elements;
     for (const name of ["group", "cause", "member"]) state[name] = form[name] ? form[name].value.trim() : "";
+    // A mark of the overview may stand for incidents of several groups and causes, set apart by a blank.
+    const others = (wanted, held) => wanted && held && held !== wanted && !held.split(" ").includes(wanted);
     for (const element of all("[data-cause], details.group")) {
-      const otherGroup = state.group && element.dataset.group !== state.group;
-      const otherCause = state.cause && element.dataset.cause && element.dataset.cause !== state.cause;
-      element.hidden = Boolean(otherGroup || otherCause);
+      const { group, cause } = element.dataset;
+      element.toggleAttribute("hidden", Boolean(others(state.group, group) || others(state.cause, cause)));
     }
     for (const row of all("tr[data-member]")) row.hidden = !row.dataset.member.toLowerCase().includes(state.member.toLowerCase());
     for (const picture of pictures.values()) picture.filter();
@@ -349,7 +367,7 @@
   const tellFiltered = () => {
     const left = all("article.incident, details.incident").filter((one) => !one.hidden).length;
     const seen = [...pictures.values()].filter((picture) => !state.group || picture.group === state.group);
-    const lanes = new Set(seen.flatMap((picture) => picture.shown.filter((row) => row !== picture.generations).map((row) => row.name))).size;
+    const lanes = new Set(seen.flatMap((picture) => picture.shown.filter((row) => row.layer !== "always").map((row) => row.name))).size;
     const none = !left ? "No incident of that group and cause." : state.member && !lanes ? `No lane of a member with ${state.member} in its name.` : "";
     $("none").textContent = none;
     $("none").hidden = !none;

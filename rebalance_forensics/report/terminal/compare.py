@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import RenderableType
 
@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.paper import columns, heading, labelled, printed, said
 from rebalance_forensics.report.times import duration, utc
-from rebalance_forensics.report.wording import culprits, group_of, ranges, some, thousands
+from rebalance_forensics.report.wording import culprits, group_of, ranges, some, thousands, unread
 from rebalance_forensics.timeline.model import GroupHistory
 
 Facts = dict[str, str]
@@ -33,7 +33,7 @@ def _blocks(before: Report | Incident, after: Report | Incident, names: tuple[st
     if isinstance(before, Incident) and isinstance(after, Incident):
         yield from _differences("Incident", incident_facts(before), incident_facts(after), names)
         return
-    yield from _differences("All in all", _facts(before), _facts(after), names)
+    yield from _differences("Summary", _facts(before), _facts(after), names)
     groups_before, groups_after = _groups(before), _groups(after)
     for name in sorted(groups_before.keys() | groups_after.keys()):
         if name in groups_before and name in groups_after:
@@ -79,13 +79,26 @@ def incident_facts(incident: Incident) -> Facts:
         "began": f"{utc(incident.started_at)} UTC",
         "length": "ongoing" if incident.ongoing else length or "end not seen",
         "occurrences": thousands(incident.occurrences),
-        "pauses": duration(incident.impact.pause_ms),
-        "members": thousands(incident.impact.members),
-        "partitions": thousands(incident.impact.partitions),
+        "partitions unread": unread(incident.impact),
+        "unread partition time": _known(incident.impact.unread_partition_ms, duration),
+        "whole group stopped": _known(incident.impact.stopped_ms, duration),
+        "pauses": _known(incident.impact.pause_ms, duration),
+        "members": _known(incident.impact.members, thousands),
+        "partitions that paused": _known(incident.impact.partitions, thousands),
         "rebalances": thousands(incident.impact.rebalances),
         "generations": ranges(incident.generations) or "none",
         "follow-ups": ", ".join(incident.followups) or "none",
     }
+
+
+def _known(number: int | None, told: Callable[[int], str]) -> str:
+    return "not in the logs" if number is None else told(number)
+
+
+def _added_up(numbers: Sequence[int | None]) -> int | None:
+    """All that are known; None where there are some, and none of them is known."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known or not numbers else None
 
 
 def _facts(side: Report | Incident) -> Facts:
@@ -96,7 +109,9 @@ def _facts(side: Report | Incident) -> Facts:
         "critical": thousands(sum(one.severity == "critical" for one in incidents)),
         "warning": thousands(sum(one.severity == "warning" for one in incidents)),
         "causes": ", ".join(causes) or "none",
-        "pauses": duration(sum(one.impact.pause_ms for one in incidents)),
+        "unread partition time": _known(_added_up([one.impact.unread_partition_ms for one in incidents]), duration),
+        "whole group stopped": _known(_added_up([one.impact.stopped_ms for one in incidents]), duration),
+        "pauses": _known(_added_up([one.impact.pause_ms for one in incidents]), duration),
         "rebalances": thousands(sum(one.impact.rebalances for one in incidents)),
     }
 

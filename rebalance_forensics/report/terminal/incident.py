@@ -9,7 +9,7 @@ from itertools import accumulate
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebalance_forensics.diagnosis.model import Incident, KnownBug, RootCause, WhatIf
+from rebalance_forensics.diagnosis.model import Incident, KnownBug, RootCause
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.differential import chance, deciding, likelihoods, ruled_out
 from rebalance_forensics.report.plain_text import line_of, shortened
@@ -17,6 +17,7 @@ from rebalance_forensics.report.terminal.paper import heading, indented, labelle
 from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.wording import (
+    alternative,
     count,
     culprits,
     group_of,
@@ -27,7 +28,6 @@ from rebalance_forensics.report.wording import (
     ranges,
     since,
     some,
-    spared,
     step,
     sureness,
     thousands,
@@ -210,11 +210,7 @@ def _what_if(incident: Incident) -> Iterator[RenderableType]:
     if not incident.what_if:
         return
     yield heading("What if")
-    yield indented(listed(_alternative(other) for other in incident.what_if))
-
-
-def _alternative(other: WhatIf) -> str:
-    return f"{other.alternative}{spared(other)}: {other.explanation}"
+    yield indented(listed(alternative(other) for other in incident.what_if))
 
 
 def _bug(bug: KnownBug) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.readings import Passage, in_brief, readings_of
+from rebalance_forensics.report.readings import Passage, in_brief, plain, readings_of
 from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, said
 from rebalance_forensics.timeline.model import GroupHistory
 
@@ -31,6 +31,6 @@ def read_in_full(history: GroupHistory, of: str = "") -> Iterator[RenderableType
 
 
 def _passage(passage: Passage) -> Iterator[RenderableType]:
-    yield indented(said(line_of(passage.said, SENTENCE_CHARACTERS)))
+    yield indented(said(line_of(plain(passage.said), SENTENCE_CHARACTERS)))
     if passage.details:
-        yield indented(listed(line_of(one, SENTENCE_CHARACTERS) for one in passage.details), 4)
+        yield indented(listed(line_of(plain(one), SENTENCE_CHARACTERS) for one in passage.details), 4)

@@ -1,4 +1,4 @@
-"""The incident report: first what happened, on whose account, the proof and what to do; then everything else."""
+"""The incident report: first what happened, who caused it, the proof and what to do; then everything else."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ class Line:
     """One line as far as it is peeled: what it says now, and what its envelopes said.
 
     `fields` is set while the content is a JSON object. `stream` tells lines apart that must not be joined
-    (a container's stdout and stderr). `partial` lines go on in the next of their stream. `local` is the time
-    of an envelope that names no zone.
+    (a container's stdout and stderr). `partial` lines continue in the next of their stream. `local` is the time
+    of an envelope that names no zone. A record `begins` with a line of a paste, whether a layout knows it or not.
     """
 
     text: str
@@ -29,6 +29,7 @@ class Line:
     file: str | None = None
     stream: str = ""
     partial: bool = False
+    begins: bool = False
     envelopes: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""Kubernetes' container log (CRI): time, stream, P for a line that goes on or F for a full one."""
+"""Kubernetes' container log (CRI): time, stream, P for part of a line or F for a full one."""
 
 from __future__ import annotations
 

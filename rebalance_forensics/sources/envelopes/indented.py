@@ -19,7 +19,7 @@ _SHAPE = re.compile(r"[ \t]+(?P<text>\S.*)", re.DOTALL)
 
 
 class _Indented:
-    """Only what starts a record is moved to the left: lines that go on with it are known by their blanks."""
+    """Only what starts a record is moved to the left: lines that continue it are known by their indentation."""
 
     rank = 84
     certain = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, read_clocks
-from rebalance_forensics.timeline.clocks.writing_order import with_times
+from rebalance_forensics.timeline.clocks.writing_order import in_order, with_times
 from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.event_index import Told
 
@@ -26,7 +26,9 @@ class TimedLines:
 
 
 def timed(lines: Sequence[Event], around: Surroundings) -> TimedLines:
-    """The lines by time; one that has none takes that of the line before it in its log."""
+    """The lines by time; one that has none takes that of the line before it in its log, or only its place among all."""
     clocks = read_clocks([*lines, *around.witnesses])
     filled = with_times(lines, around.by_brokers_in_logs_of(e for e in lines if e.at is None))
+    if all(event.at is None for event in filled):
+        filled = in_order(filled)
     return TimedLines(Told(on_one_clock(filled, clocks)), around.brokers(clocks), clocks)

@@ -9,7 +9,10 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import BY_ORDER_MS, EpochMs
+
+A_LINE_MS = 1_000
+"""What one line counts for where only their order is known: close enough for cause and effect to meet."""
 
 
 def as_written(events: Iterable[Event]) -> Iterator[Event]:
@@ -41,3 +44,8 @@ def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Ev
         if id(event) not in lent:
             filled.append(replace(event, at=last[place]) if event.at is None and place in last else event)
     return filled
+
+
+def in_order(events: Sequence[Event]) -> list[Event]:
+    """Lines of which none has a time, as written: the order of the lines is the time, and no duration is known."""
+    return [replace(event, at=EpochMs(BY_ORDER_MS + at * A_LINE_MS)) for at, event in enumerate(as_written(events), 1)]

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
-from rebalance_forensics.timeline.identity.actors import Cast
 from rebalance_forensics.timeline.identity.foreign_client_ids import strangers
+from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.namesakes import seats
+from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDrafts
+from rebalance_forensics.timeline.identity.participants import Participants, own_member_id, place_name
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
 from rebalance_forensics.timeline.protocols import kind_of, protocols_of, rebalance_mode_of
 
 
 @dataclass(frozen=True, slots=True)
-class Participants:
+class GroupProfile:
     """Who takes part in the group, and how they agree on who does what."""
 
     kind: GroupKind
     protocols: tuple[ProtocolTerm, ...]
     mode: RebalanceMode
-    cast: Cast
+    participants: Participants
 
     @property
     def protocol(self) -> Protocol:
@@ -29,13 +32,13 @@ class Participants:
         return protocol_at_last(self.protocols)
 
 
-def participants_of(lines: TimedLines) -> Participants:
+def profile_of(lines: TimedLines) -> GroupProfile:
     """Everybody who speaks or is spoken of in the lines of a group."""
     grouped = lines.of_the_group()
     kind = kind_of(grouped)
     protocols = protocols_of(grouped, kind)
     mode = rebalance_mode_of(lines.own, kind, protocol_at_last(protocols))
-    return Participants(kind, protocols, mode, cast_of(kind, lines.own))
+    return GroupProfile(kind, protocols, mode, build_participants(kind, lines.own))
 
 
 def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
@@ -43,16 +46,32 @@ def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
     return protocols[-1].protocol if protocols else "unknown"
 
 
-def cast_of(kind: str, events: Sequence[Event]) -> Cast:
-    """The cast of a group, from everything its own lines say; clients' logs are heard first."""
-    cast = Cast(kind)
+def build_participants(kind: str, events: Sequence[Event]) -> Participants:
+    """The participants of a group, from everything its own lines say; clients' logs are heard first."""
+    participants = ParticipantDrafts(kind)
     for event in events:
-        cast.learn(event)
-    for client_id, member_ids in seats(events, lambda client: sum(a.has_log for a in cast.called(client)) == 1):
-        cast.seat(client_id, member_ids)
-    for client_id, member_id in list(strangers(cast, events)):
-        cast.seat(client_id, [member_id])
+        participants.learn(event)
+    if not any(event.speaker.role == "broker" and event.group is not None for event in events):
+        several = _of_several(events)
+        for event in events:
+            if place_name(event) not in several:
+                participants.meet_nameless(event)
+    for client_id, member_ids in seats(events, lambda client: sum(a.has_log for a in participants.called(client)) == 1):
+        participants.seat(client_id, member_ids)
+    for client_id, member_id in list(strangers(participants, events)):
+        participants.seat(client_id, [member_id])
     for event in events:
-        cast.link(event)
-    cast.tell_apart()
-    return cast
+        participants.link(event)
+    participants.tell_apart()
+    for event in events:
+        participants.meet(event)
+    return participants.finished()
+
+
+def _of_several(events: Sequence[Event]) -> set[str]:
+    """Where the members of several clients speak in one log."""
+    names: dict[str, set[str | None]] = defaultdict(set)
+    for event in events:
+        if event.speaker.role != "broker" and (member := own_member_id(event)):
+            names[place_name(event)].add(name_in_member_id(member))
+    return {place for place, told in names.items() if len(told) > 1}

@@ -18,29 +18,33 @@ from rebalance_forensics.events.rebalancing import (
     JoinFailed,
     JoinStarted,
 )
-from rebalance_forensics.timeline.identity.actors import Actor, Cast
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.namesakes import moves
+from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDraft, ParticipantDrafts
 
 HEARTBEAT_MS = 5_000
 """The next heartbeat is answered with REBALANCE_IN_PROGRESS within this (heartbeat.interval.ms is 3 s by default)."""
 _HEARD = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
 
 Word = tuple[int, bool]
-"""When an actor heard from the coordinator, and whether that was of a rebalance."""
+"""When a participant heard from the coordinator, and whether that was of a rebalance."""
 
 
-def strangers(cast: Cast, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+def strangers(participants: ParticipantDrafts, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """Client ids and member ids that none of the logs with this client id can belong to."""
-    words: dict[Actor, list[Word]] | None = None
+    words: dict[ParticipantDraft, list[Word]] | None = None
     for at, member in _removed(events):
         client = name_in_member_id(member)
         if client is not None and streams_client(client) is not None:
             continue  # a stream thread's client id begins with its process's own id: nobody else has it
-        logged = [a for a in cast.called(client) if a.has_log] if client and cast.known_by(member) is None else []
+        logged = (
+            [a for a in participants.called(client) if a.has_log]
+            if client and participants.known_by(member) is None
+            else []
+        )
         if client and logged:
-            words = _words(cast, events) if words is None else words
-            if all(_is_still_in(words.get(actor, []), at) for actor in logged):
+            words = _words(participants, events) if words is None else words
+            if all(_is_still_in(words.get(participant, []), at) for participant in logged):
                 yield client, member
 
 
@@ -51,14 +55,18 @@ def _removed(events: Sequence[Event]) -> Iterator[tuple[int, str]]:
             yield from ((event.at, member) for came, member in moves(event) if not came)
 
 
-def _words(cast: Cast, events: Sequence[Event]) -> dict[Actor, list[Word]]:
-    found: dict[Actor, list[Word]] = defaultdict(list)
+def _words(participants: ParticipantDrafts, events: Sequence[Event]) -> dict[ParticipantDraft, list[Word]]:
+    found: dict[ParticipantDraft, list[Word]] = defaultdict(list)
     for event in events:
-        if isinstance(event, _HEARD) and event.at is not None and (actor := cast.of_speaker(event)) is not None:
+        if (
+            isinstance(event, _HEARD)
+            and event.at is not None
+            and (participant := participants.of_speaker(event)) is not None
+        ):
             told = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
-            found[actor].append((event.at, told))
+            found[participant].append((event.at, told))
     # in the order of their log: a client often joins in the millisecond in which it hears of the rebalance
-    return {actor: sorted(words, key=_when) for actor, words in found.items()}
+    return {participant: sorted(words, key=_when) for participant, words in found.items()}
 
 
 def _when(word: Word) -> int:

@@ -18,9 +18,9 @@ from rebalance_forensics.events.membership import (
 )
 from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock
-from rebalance_forensics.timeline.identity.actors import place_name
 from rebalance_forensics.timeline.identity.nameless import is_nameless, named
 from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.participants import place_name
 
 BEFORE_MS = 150
 AFTER_MS = 20

@@ -17,7 +17,7 @@ from rebalance_forensics.events.streams import StreamsStateChanged, ThreadAdded,
 from rebalance_forensics.timeline.group_attribution import streams_client_of
 
 _STREAM_CLIENT = re.compile(r"stream-client \[([^\]\s]+)\]")
-TOGETHER_MS = 5_000
+OVERLAP_MS = 5_000
 """An instance that closes may still write while the next one starts."""
 
 Spans = dict[str, tuple[int, int]]
@@ -59,5 +59,5 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
             first, last = said.get(client, (event.at, event.at))
             said[client] = min(first, event.at), max(last, event.at)
     for said in spans.values():
-        if any(min(one[1], other[1]) - other[0] > TOGETHER_MS for one, other in pairwise(sorted(said.values()))):
+        if any(min(one[1], other[1]) - other[0] > OVERLAP_MS for one, other in pairwise(sorted(said.values()))):
             yield from said

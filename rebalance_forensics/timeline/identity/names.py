@@ -10,7 +10,6 @@ _CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
 _STREAM_THREAD = re.compile(
     r"(?P<client>.+)-StreamThread-(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-(?s:.*))?"
 )
-_STREAM_SUFFIX = re.compile(r"-StreamThread-\d+.*")
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 _CONNECTOR_CLIENT = re.compile(
     r"connector-(?:consumer|producer|adminclient|dlq-producer)-(?P<connector>.+)-(?P<task>\d+)"
@@ -57,8 +56,3 @@ def connector_of(client_id: str) -> str | None:
     """The connector whose sink task uses this client id (`connector-consumer-{connector}-{task}`)."""
     found = _CONNECTOR_CLIENT.fullmatch(client_id)
     return found["connector"] if found else None
-
-
-def without_stream_thread(name: str) -> str:
-    """The name without its `-StreamThread-n…` tail."""
-    return _STREAM_SUFFIX.sub("", name)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_attribution import streams_client_of
-from rebalance_forensics.timeline.identity.actors import own_member_id
 from rebalance_forensics.timeline.identity.merged_logs import by_instance
+from rebalance_forensics.timeline.identity.participants import own_member_id
 
 _ENDING = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[-_T.]\d+)*|\.(?:log|out|txt|json|jsonl|gz|zst|xz|bz2|lz4|\d+))+\Z", re.IGNORECASE
@@ -59,7 +59,7 @@ class _Log:
 
     def follows(self, other: _Log) -> bool:
         """Whether both are pieces of one log that was rotated."""
-        return _stem(self.file) == _stem(other.file) and not self.beside(other)
+        return log_stem(self.file) == log_stem(other.file) and not self.beside(other)
 
 
 def apart(mine: Sequence[Event], beside: Sequence[Event]) -> tuple[list[Event], list[Event]]:
@@ -68,9 +68,9 @@ def apart(mine: Sequence[Event], beside: Sequence[Event]) -> tuple[list[Event], 
     places = _places(mine)
     if not places:
         return list(mine), list(beside)
-    by_stem = {(host, _stem(file)): place for (host, file), place in places.items()}
+    by_stem = {(host, log_stem(file)): place for (host, file), place in places.items()}
     for speaker in (event.speaker for event in beside):
-        if (place := by_stem.get((speaker.host, _stem(speaker.file)))) is not None:
+        if (place := by_stem.get((speaker.host, log_stem(speaker.file)))) is not None:
             places.setdefault((speaker.host, speaker.file), place)
     return [_placed(event, places) for event in mine], [_placed(event, places) for event in beside]
 
@@ -131,11 +131,12 @@ def _named(processes: Sequence[list[_Log]]) -> dict[str, list[_Log]]:
     """Each process by the part of its path that tells it from the others, from the end."""
     paths = [process[0].file.replace("!/", "/").split("/") for process in processes]
     for depth in range(1, min(map(len, paths), default=0) + 1):
-        names = [_stem(path[-depth]) for path in paths]
+        names = [log_stem(path[-depth]) for path in paths]
         if len(set(names)) == len(names):
             return dict(zip(names, processes, strict=True))
     return {process[0].file: process for process in processes}
 
 
-def _stem(path: str) -> str:
+def log_stem(path: str) -> str:
+    """A log without the dates and numbers of its rotation: the same for every piece of it."""
     return _ENDING.sub("", path)

@@ -11,9 +11,9 @@ from rebalance_forensics.timeline.identity.processes_per_host import apart
 
 
 def identified(lines: Lines, around: Surroundings) -> Lines:
-    """The same lines with the process and the client behind each, and the poll timeouts of clients it lost."""
+    """The same lines with the process and the client behind each."""
     mine, beside = apart(lines.own, lines.beside)
-    own, other = with_client_ids([*mine, *around.poll_timeouts(lines.group, mine)], beside)
+    own, other = with_client_ids(mine, beside)
     if any(is_nameless(event) for event in own):
         # When an id was given and when a client asked for it stand in different logs. This is a first look at the
         # clocks: whose the other lines are, and with them the clocks of their logs, is known only with these names.

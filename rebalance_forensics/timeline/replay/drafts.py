@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start
-from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.participants import Participant
 
 
 @dataclass(slots=True, eq=False)
 class DepartureDraft:
     """A departure as far as it is known."""
 
-    actor: Actor
+    participant: Participant
     member: str | None
     at: int
     why: DepartureWhy = "left"
@@ -27,7 +27,7 @@ class DepartureDraft:
 class ArrivalDraft:
     """An arrival as far as it is known."""
 
-    actor: Actor
+    participant: Participant
     member: str | None
     at: int
     events: list[Event] = field(default_factory=list)
@@ -55,7 +55,7 @@ def finished(
 
 def _arrival(draft: ArrivalDraft, name: str, departures: dict[DepartureDraft, str]) -> Arrival:
     return Arrival(
-        actor=draft.actor,
+        participant=draft.participant,
         member=draft.member,
         at=draft.at,
         events=tuple(draft.events),
@@ -69,7 +69,7 @@ def _arrival(draft: ArrivalDraft, name: str, departures: dict[DepartureDraft, st
 
 def _departure(draft: DepartureDraft, name: str, arrivals: dict[ArrivalDraft, Arrival]) -> Departure:
     return Departure(
-        actor=draft.actor,
+        participant=draft.participant,
         member=draft.member,
         at=draft.at,
         why=draft.why,

@@ -22,8 +22,8 @@ from rebalance_forensics.events.rebalancing import (
 )
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.identity.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
 
 
@@ -38,8 +38,8 @@ class Slot:
     computed: AssignmentComputed | None = None
     emptied: GroupEmptied | None = None
     not_stored: AssignmentNotStored | None = None
-    joined: dict[str, Actor] = field(default_factory=dict)
-    join_starts: dict[Actor, int] = field(default_factory=dict)
+    joined: dict[str, Participant] = field(default_factory=dict)
+    join_starts: dict[Participant, int] = field(default_factory=dict)
     join_times: list[int] = field(default_factory=list)
     sync_times: list[int] = field(default_factory=list)
     answered: list[Event] = field(default_factory=list)
@@ -79,12 +79,12 @@ class Slot:
 class Generations:
     """Collects slots while a group's events pass by in time order."""
 
-    def __init__(self, cast: Cast) -> None:
-        self.cast = cast
+    def __init__(self, participants: Participants) -> None:
+        self.participants = participants
         self.slots: list[Slot] = []
         self.unfinished: list[RebalanceStarted] = []
         self._by_number: dict[int, Slot] = {}
-        self._joining: dict[Actor, int] = {}
+        self._joining: dict[Participant, int] = {}
         self._failures: list[Event] = []
         self._highest = 0
         self._last_joined: dict[str | None, tuple[Slot, str | None]] = {}
@@ -125,26 +125,26 @@ class Generations:
             slot.leader = slot.leader or member
 
     def _client_said(self, event: Event, live: Collection[str]) -> None:
-        actor = self.cast.of_speaker(event)
-        if actor is None or event.at is None:
+        participant = self.participants.of_speaker(event)
+        if participant is None or event.at is None:
             return
         match event:
             case JoinStarted():
-                self._joining[actor] = event.at
+                self._joining[participant] = event.at
             case JoinSucceeded():
                 slot = self._slot(event.generation, event)
-                slot.joined[event.member or unnamed(actor, event.speaker.client_id)] = actor
+                slot.joined[event.member or unnamed(participant, event.speaker.client_id)] = participant
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.answered.append(event)
                 (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
-                if actor in self._joining:
-                    slot.join_starts[actor] = self._joining.pop(actor)
+                if participant in self._joining:
+                    slot.join_starts[participant] = self._joining.pop(participant)
                 if slot.stabilized is None:
                     slot.live = tuple(live)
                 self._reached(slot)
             case SyncSucceeded():
                 slot = self._slot(event.generation, event)
-                slot.joined.setdefault(event.member or unnamed(actor, event.speaker.client_id), actor)
+                slot.joined.setdefault(event.member or unnamed(participant, event.speaker.client_id), participant)
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.sync_times.append(event.at)
             case WorkerAssigned(generation=n, leader=leader) if n is not None:
@@ -153,9 +153,9 @@ class Generations:
                 self._failures.append(event)
 
     def _led_by_speaker(self, slot: Slot, event: Event) -> None:
-        actor = self.cast.of_speaker(event)
-        if actor is not None and slot.leader is None:
-            slot.leader = next((m for m, a in slot.joined.items() if a is actor), None)
+        participant = self.participants.of_speaker(event)
+        if participant is not None and slot.leader is None:
+            slot.leader = next((m for m, a in slot.joined.items() if a is participant), None)
 
     def _prepared(self, event: RebalanceStarted) -> None:
         if event.generation == 0 and self._highest >= 1 and not self._same_birth(event):
@@ -198,17 +198,17 @@ def _latest(live: Collection[str], count: int | None) -> tuple[str, ...]:
     return tuple(live)[-2 * count :] if count else tuple(live)[-1:]
 
 
-def members_of(slot: Slot, cast: Cast) -> tuple[Member, ...]:
+def members_of(slot: Slot, participants: Participants) -> tuple[Member, ...]:
     """Who was in the generation: the leader's map if there is one, else what the count agrees with."""
     ids = _member_ids(slot)
-    members = {_member(m, slot.joined.get(m) or cast.of_member(m), m) for m in ids}
+    members = {_member(m, slot.joined.get(m) or participants.of_member(m), m) for m in ids}
     return tuple(sorted(members | _successors(slot, members), key=lambda m: (m.client_id or "", m.member_id or "")))
 
 
 def _successors(slot: Slot, members: Collection[Member]) -> set[Member]:
     """Clients of other names that took a static member's place: they are given its assignment in this generation."""
     clients, instances = {m.client_id for m in members}, {m.instance_id for m in members if m.instance_id}
-    joined = (_member(m, actor, m) for m, actor in slot.joined.items()) if instances else ()
+    joined = (_member(m, participant, m) for m, participant in slot.joined.items()) if instances else ()
     return {m for m in joined if m.instance_id in instances and m.client_id not in clients}
 
 
@@ -232,33 +232,37 @@ def _member_ids(slot: Slot) -> set[str]:
 
 
 def _with_unnamed(live: set[str], slot: Slot) -> set[str]:
-    """Old clients log no member id: their join counts for the live id of the same actor; who did not join is out."""
+    """Old clients log no member id: their join counts for the live id of the same client; who did not join is out."""
     names = {name_in_member_id(m) for m in live}
     live = {m for m in live if not m.startswith("?") or m in slot.joined}
-    return live | {m for m, actor in slot.joined.items() if not names & (_clients(m, actor) | actor.instance_ids)}
+    return live | {
+        m for m, participant in slot.joined.items() if not names & (_clients(m, participant) | participant.instance_ids)
+    }
 
 
-def _clients(member: str, actor: Actor) -> set[str]:
+def _clients(member: str, participant: Participant) -> frozenset[str]:
     """The client ids that a member without an id may have: of an instance only that of its own thread."""
-    return {member[1:]} if member[1:] in actor.client_ids else actor.client_ids
+    return frozenset({member[1:]}) if member[1:] in participant.client_ids else participant.client_ids
 
 
-def _member(member_id: str, actor: Actor | None, key: str) -> Member:
+def _member(member_id: str, participant: Participant | None, key: str) -> Member:
     name = name_in_member_id(member_id)
     instance = client = None
-    if actor is not None:
-        if name in actor.instance_ids or (name is None and len(actor.instance_ids) == 1):
-            instance = name or next(iter(actor.instance_ids))
-            client = next(iter(sorted(actor.client_ids - {instance})), None) or next(iter(actor.client_ids), None)
-        elif name in actor.client_ids or not actor.client_ids:
+    if participant is not None:
+        if name in participant.instance_ids or (name is None and len(participant.instance_ids) == 1):
+            instance = name or next(iter(participant.instance_ids))
+            client = next(iter(sorted(participant.client_ids - {instance})), None) or next(
+                iter(participant.client_ids), None
+            )
+        elif name in participant.client_ids or not participant.client_ids:
             client = name
         elif key.startswith("?") or is_bare_member_id(member_id) or name is None:
-            client = key[1:] if key[1:] in actor.client_ids else min(actor.client_ids)
+            client = key[1:] if key[1:] in participant.client_ids else min(participant.client_ids)
         else:
             client = name
     else:
         client = name
-    host = min(actor.hosts or actor.endpoints, default=None) if actor is not None else None
+    host = min(participant.hosts or participant.endpoints, default=None) if participant is not None else None
     return Member(
         member_id=None if key.startswith("?") else member_id,
         client_id=client,
@@ -278,9 +282,11 @@ def outcome_of(slot: Slot, following: Slot | None) -> Outcome:
     return "superseded" if following is not None else "unknown"
 
 
-def generation_of(slot: Slot, before: Generation | None, following: Slot | None, cast: Cast) -> Generation:
+def generation_of(
+    slot: Slot, before: Generation | None, following: Slot | None, participants: Participants
+) -> Generation:
     """The public picture of a slot."""
-    members = members_of(slot, cast)
+    members = members_of(slot, participants)
     ids = {m.member_id for m in members if m.member_id}
     previous = {m.member_id for m in before.members if m.member_id} if before else set()
     reasons = [p.reason for p in slot.prepared if p.reason]

@@ -13,7 +13,7 @@ from rebalance_forensics.events.epochs import (
     TargetAssignmentComputed,
 )
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.identity.actors import Actor, Cast
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import Generation, Member
 from rebalance_forensics.timeline.replay.generations import Slot
 from rebalance_forensics.timeline.replay.members import Members
@@ -30,14 +30,14 @@ class EpochSlot:
     computed: Event | None = None
     first_at: int | None = None
     stable_times: list[int] = field(default_factory=list)
-    members: dict[str, Actor | None] = field(default_factory=dict)
+    members: dict[str, Participant | None] = field(default_factory=dict)
 
 
 class GroupEpochs:
     """Collects epochs while a group's events pass by in time order."""
 
-    def __init__(self, cast: Cast) -> None:
-        self.cast = cast
+    def __init__(self, participants: Participants) -> None:
+        self.participants = participants
         self.slots: dict[int, EpochSlot] = {}
 
     def hear(self, event: Event, live: Members) -> None:
@@ -52,7 +52,7 @@ class GroupEpochs:
                 slot.computed = slot.computed or event
                 slot.members.update(_taken_in(live))
             case MemberReconciled(epoch=n, member=m) if n:
-                self._slot(n, event).members.setdefault(m, self.cast.of_member(m))
+                self._slot(n, event).members.setdefault(m, self.participants.of_member(m))
             case MemberTransitioned(epoch=n) if n and n > 0:
                 self._transitioned(event, n, live)
 
@@ -60,9 +60,9 @@ class GroupEpochs:
         if event.after not in ("RECONCILING", "ACKNOWLEDGING", "STABLE"):
             return
         slot = self._slot(epoch, event)
-        actor = self.cast.of_speaker(event)
+        participant = self.participants.of_speaker(event)
         if event.member:
-            slot.members.setdefault(event.member, actor)
+            slot.members.setdefault(event.member, participant)
         if slot.bumped is None and slot.computed is None:
             slot.members.update({m: a for m, a in live.items() if not m.startswith("?")})
         if event.after == "STABLE" and event.at is not None:
@@ -90,7 +90,7 @@ class GroupEpochs:
         return [self.slots[n] for n in sorted(self.slots)]
 
 
-def _taken_in(live: Members) -> dict[str, Actor]:
+def _taken_in(live: Members) -> dict[str, Participant]:
     return {m: a for m, a in live.items() if not m.startswith("?") and m not in live.asking}
 
 

@@ -10,7 +10,7 @@ from operator import attrgetter
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, StaticReturn, numbered
-from rebalance_forensics.timeline.identity.actors import Cast
+from rebalance_forensics.timeline.identity.participants import Participants
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.replay.drafts import finished
 from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
@@ -35,10 +35,10 @@ class Replayed:
     generations: tuple[Generation, ...]
 
 
-def replayed(cast: Cast, processes: Processes, events: Sequence[Event]) -> Replayed:
+def replayed(participants: Participants, processes: Processes, events: Sequence[Event]) -> Replayed:
     """Departures, arrivals and rebalances of a group, and the generations that it reached."""
-    lives, classic, epochs = Lives(cast, processes.starts), Generations(cast), GroupEpochs(cast)
-    told = [*missed(cast, events), *taken_over(cast, processes.starts, events)]
+    lives, classic, epochs = Lives(participants, processes.starts), Generations(participants), GroupEpochs(participants)
+    told = [*missed(participants, events), *taken_over(participants, processes.starts, events)]
     absent = deque(sorted(told, key=attrgetter("joined_at")))
     for event in events:
         while absent and event.at is not None and event.at >= absent[0].joined_at:
@@ -49,8 +49,11 @@ def replayed(cast: Cast, processes: Processes, events: Sequence[Event]) -> Repla
             epochs.hear(event, lives.live)
     slots = [s for s in classic.finished() if not epochs.takes_in(s)]
     bumps = epochs.finished()
-    generations, rebalances = _generations(cast, slots, bumps), _rebalances(classic, slots, bumps, lives.rejoins)
-    for stop in closed_at_last(cast, processes.stops, events) if cast.kind == "streams" else ():
+    generations, rebalances = (
+        _generations(participants, slots, bumps),
+        _rebalances(classic, slots, bumps, lives.rejoins),
+    )
+    for stop in closed_at_last(participants, processes.stops, events) if participants.kind == "streams" else ():
         lives.close(stop)
     close_for_good(lives.departures, processes.stops)
     departures, arrivals = finished(lives.departures, lives.arrivals)
@@ -58,11 +61,13 @@ def replayed(cast: Cast, processes: Processes, events: Sequence[Event]) -> Repla
     return Replayed(departures, arrivals, returns, rebalances, generations)
 
 
-def _generations(cast: Cast, slots: Sequence[Slot], bumps: Sequence[EpochSlot]) -> tuple[Generation, ...]:
+def _generations(
+    participants: Participants, slots: Sequence[Slot], bumps: Sequence[EpochSlot]
+) -> tuple[Generation, ...]:
     classic: list[Generation] = []
     for index, slot in enumerate(slots):
         following = slots[index + 1] if index + 1 < len(slots) else None
-        classic.append(generation_of(slot, classic[-1] if classic else None, following, cast))
+        classic.append(generation_of(slot, classic[-1] if classic else None, following, participants))
     began = [(slot.first_at(), generation) for slot, generation in zip(slots, classic, strict=True)]
     began += [(slot.first_at or 0, generation) for slot, generation in zip(bumps, generations_of(bumps), strict=True)]
     return tuple(generation for _, generation in sorted(began, key=lambda b: (b[0], b[1].generation)))

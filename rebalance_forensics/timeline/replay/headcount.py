@@ -45,5 +45,5 @@ class Headcount:
         gone = sum(d.at > self._at for d in recent)
         came = sum(1 for _ in takewhile(lambda a: a.at > self._at, arrivals))
         extra = max(event.member_count - (self._size - gone + came), 0)
-        away = [d for d in reversed(recent) if d.returned is None and not d.actor.has_log]
+        away = [d for d in reversed(recent) if d.returned is None and not d.participant.has_log]
         return away[:extra]

@@ -9,7 +9,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, Subscribed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, Stop
-from rebalance_forensics.timeline.identity.actors import Actor
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 
 CLOSES_MS = 30_000
@@ -45,19 +45,19 @@ def close_for_good(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) 
     """
     gone = list(departures)
     wished = [d for d in gone if d.why == "unsubscribed"]
-    unheard = {d.actor for d in wished if not d.actor.has_log}
-    everybody = len(unheard) > 1 and unheard == {d.actor for d in gone}
-    ended: dict[Actor, list[int]] = defaultdict(list)
+    unheard = {d.participant for d in wished if not d.participant.has_log}
+    everybody = len(unheard) > 1 and unheard == {d.participant for d in gone}
+    ended: dict[Participant, list[int]] = defaultdict(list)
     for stop in stops:
-        ended[stop.actor].append(stop.at)
+        ended[stop.participant].append(stop.at)
     for departure in wished:
         back = departure.returned
         until = departure.at + CLOSES_MS if back is None else min(back.at, departure.at + CLOSES_MS)
-        stopped = any(departure.at - 1_000 <= at <= until for at in ended[departure.actor])
+        stopped = any(departure.at - 1_000 <= at <= until for at in ended[departure.participant])
         restarted = back is not None and back.start is not None and _is_process(back.start)
         # A Streams thread unsubscribes whenever it shuts down; the application has no such wish.
-        thread = departure.actor.kind == "instance"
-        if stopped or restarted or thread or (everybody and departure.actor in unheard):
+        thread = departure.participant.kind == "instance"
+        if stopped or restarted or thread or (everybody and departure.participant in unheard):
             departure.why = "closed"
 
 

@@ -1,12 +1,21 @@
-"""Errors that tell a client that it is no longer a member."""
+"""What tells a client that it is no longer a member."""
 
 from __future__ import annotations
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.rebalancing import GenerationReset, HeartbeatFailed, JoinFailed, SyncFailed
+from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
+from rebalance_forensics.events.rebalancing import (
+    GenerationReset,
+    HeartbeatFailed,
+    JoinFailed,
+    JoinRequested,
+    SyncFailed,
+)
 
-EXPELLED = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
+NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
+EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
 
 
 def was_a_member(event: Event) -> bool:
@@ -14,11 +23,36 @@ def was_a_member(event: Event) -> bool:
     match event:
         case HeartbeatFailed() | SyncFailed() | GroupHeartbeatFailed():
             return True
+        case JoinFailed(error="UNKNOWN_MEMBER_ID", generation=None):
+            # Only a JoinGroup that carries a member id is answered so (GroupCoordinator.doJoinGroup).
+            return True
         case JoinFailed(generation=n):
             return n is not None and n > 0
         case GenerationReset(api=api):
             return api is not None and "JOIN" not in api.upper()
-    return False
+    return session_is_over(event) or was_refused(event)
+
+
+def session_is_over(event: Event) -> bool:
+    """Whether the client heard nothing from its coordinator for a whole session.
+
+    librdkafka then gives up its assignment and rejoins (SESSTMOUT). kafka-python and aiokafka look for the coordinator
+    again, which has not heard from them for as long. Java's clients say what became of their membership themselves.
+    """
+    if not isinstance(event, CoordinatorLost) or event.speaker.role != "other":
+        return False
+    return event.for_ms is not None or (event.cause or "").startswith("session timed out")
+
+
+def was_refused(event: Event) -> bool:
+    """Whether a commit failed, or partitions were lost, because the coordinator does not know the member.
+
+    The answer may be to a request of an earlier life, and a commit of an old generation (ILLEGAL_GENERATION) is refused
+    though its member is in: it is evidence only where nothing else shows who was in the group.
+    """
+    if isinstance(event, JoinRequested):
+        return event.error in NOT_KNOWN and event.speaker.role == "other"  # brod names no request in its lines
+    return isinstance(event, OffsetCommitFailed | OwnershipGivenUp) and event.error in NOT_KNOWN
 
 
 def is_first_join(event: Event) -> bool:

@@ -1,4 +1,4 @@
-"""The member ids that are in, in the order in which they came, with those of an actor and of a name at hand."""
+"""The member ids that are in, in the order in which they came, with those of a participant and of a name at hand."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections import defaultdict
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import MemberJoined
-from rebalance_forensics.timeline.identity.actors import Actor
 from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.participants import Participant
 
 
-class Members(dict[str, Actor]):
-    """Member id -> actor; changed by item only."""
+class Members(dict[str, Participant]):
+    """Member id -> participant; changed by item only."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._of: dict[Actor, dict[str, None]] = defaultdict(dict)
+        self._of: dict[Participant, dict[str, None]] = defaultdict(dict)
         self._named: dict[str | None, dict[str, None]] = defaultdict(dict)
         self.asking: set[str] = set()
         """Clients of KIP-848 that are joining by their own word, while no coordinator or assignment tells so."""
@@ -29,21 +29,21 @@ class Members(dict[str, Actor]):
             case MemberTransitioned(member=str(member)) | MemberJoined(member=str(member)):
                 self.asking.discard(member)
 
-    def of(self, actor: Actor | None) -> list[str]:
-        """The ids of one actor, oldest first."""
-        return list(self._of[actor]) if actor in self._of else []
+    def of(self, participant: Participant | None) -> list[str]:
+        """The ids of one participant, oldest first."""
+        return list(self._of[participant]) if participant in self._of else []
 
     def named(self, name: str) -> list[str]:
         """The ids that begin with a client id or instance id."""
         return list(self._named[name]) if name in self._named else []
 
-    def __setitem__(self, member: str, actor: Actor) -> None:
+    def __setitem__(self, member: str, participant: Participant) -> None:
         """Take a member in."""
         before = self.get(member)
-        if before is not None and before is not actor:
+        if before is not None and before is not participant:
             del self._of[before][member]
-        super().__setitem__(member, actor)
-        self._of[actor][member] = None
+        super().__setitem__(member, participant)
+        self._of[participant][member] = None
         self._named[name_in_member_id(member)][member] = None
 
     def __delitem__(self, member: str) -> None:
@@ -52,9 +52,9 @@ class Members(dict[str, Actor]):
         del self._named[name_in_member_id(member)][member]
         super().__delitem__(member)
 
-    def drop(self, member: str) -> Actor | None:
+    def drop(self, member: str) -> Participant | None:
         """Let a member go, if it is in; say whose it was."""
-        actor = self.get(member)
-        if actor is not None:
+        participant = self.get(member)
+        if participant is not None:
             del self[member]
-        return actor
+        return participant

@@ -9,8 +9,8 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberJoined
 from rebalance_forensics.events.rebalancing import HeartbeatFailed
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
-from rebalance_forensics.timeline.identity.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
 from rebalance_forensics.timeline.replay.leaving import reason_text
 from rebalance_forensics.timeline.replay.members import Members
@@ -41,8 +41,8 @@ _RANK: tuple[DepartureWhy, ...] = (
 class Register:
     """Arrivals and departures are written in as they are told; the same one told twice is one."""
 
-    def __init__(self, cast: Cast, starts: Sequence[Start]) -> None:
-        self.cast = cast
+    def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
+        self.participants = participants
         self.live = Members()
         self.departures: dict[DepartureDraft, None] = {}
         self.arrivals: dict[ArrivalDraft, None] = {}
@@ -50,55 +50,59 @@ class Register:
         self.rejoins: list[tuple[int, int]] = []
         """From when to when a member was out that came back at once under its id."""
         self._gone: dict[str, DepartureDraft] = {}
-        self._last_departure: dict[Actor, DepartureDraft] = {}
-        self._seen: set[Actor] = set()
+        self._last_departure: dict[Participant, DepartureDraft] = {}
+        self._seen: set[Participant] = set()
         self._pending: dict[str, ArrivalDraft] = {}
         self._unnamed: dict[str, ArrivalDraft] = {}
         self._starts = InTime(starts)
         self._empty = True
 
-    def _member_of(self, actor: Actor, client_id: str | None = None) -> str | None:
-        """The last member id of an actor that is in; of an instance with many threads, that of the thread's client."""
-        mine = self.live.of(actor)
-        if actor.kind == "instance" and client_id is not None:
-            mine = [m for m in mine if self.cast.client_of(m) in (client_id, actor.name)]
+    def _member_of(self, participant: Participant, client_id: str | None = None) -> str | None:
+        """The last member id of a participant that is in; of an instance with many threads, the id of that thread."""
+        mine = self.live.of(participant)
+        if participant.kind == "instance" and client_id is not None:
+            mine = [m for m in mine if self.participants.client_of(m) in (client_id, participant.name)]
         return mine[-1] if mine else None
 
     def _is_in(self, member: str, event: Event) -> None:
-        actor = self.cast.of_member(member) if not member.startswith("?") else self.cast.of_speaker(event)
-        if actor is None:
+        participant = (
+            self.participants.of_member(member) if not member.startswith("?") else self.participants.of_speaker(event)
+        )
+        if participant is None:
             return
         if member not in self.live:
-            self._named(actor, member)
-            self._supersede(actor, member)
-            self.live[member] = actor
+            self._named(participant, member)
+            self._supersede(participant, member)
+            self.live[member] = participant
             gone = self._gone.get(member)
             if gone is not None and gone.returned is None and gone.why == "vanished":
                 del self.departures[gone]
                 del self._gone[member]
-        self._seen.add(actor)
+        self._seen.add(participant)
         self._empty = False
 
-    def _told_to_rejoin(self, actor: Actor, event: Event) -> None:
+    def _told_to_rejoin(self, participant: Participant, event: Event) -> None:
         """Only a member hears of a rebalance: where logs begin in its life, it is no newcomer."""
         if not isinstance(event, HeartbeatFailed) or event.error != "REBALANCE_IN_PROGRESS":
             return
         client = event.speaker.client_id
-        if self._member_of(actor, client) is None and actor not in self._last_departure:
-            self._is_in(event.member or unnamed(actor, client), event)
+        if self._member_of(participant, client) is None and participant not in self._last_departure:
+            self._is_in(event.member or unnamed(participant, client), event)
 
     def _arrived(self, member: str, event: Event, *, empty: bool = False, asked: Event | None = None) -> None:
         """Write in a newcomer; `asked` is its own JoinGroup, where only the answer names it."""
-        actor = self.cast.of_member(member) if not member.startswith("?") else self.cast.of_speaker(event)
-        if actor is None or event.at is None:
+        participant = (
+            self.participants.of_member(member) if not member.startswith("?") else self.participants.of_speaker(event)
+        )
+        if participant is None or event.at is None:
             return
         if member in self.live:
             recent = self._pending.get(member)
             if recent is not None:
                 self._heard_of(recent, event)
             return
-        if self._named(actor, member):
-            self.live[member] = actor
+        if self._named(participant, member):
+            self.live[member] = participant
             return
         gone = self._gone.get(member)
         if gone is not None and gone.returned is None and event.at - gone.at < 50 and gone.at > event.at:
@@ -107,19 +111,19 @@ class Register:
             self._take_back(gone, event.at)
             return
         told = [event] if asked is None else [asked, event]
-        arrival = ArrivalDraft(actor, member, told[0].at or event.at, told, first=actor not in self._seen)
+        arrival = ArrivalDraft(participant, member, told[0].at or event.at, told, first=participant not in self._seen)
         arrival.while_empty = (self._empty or empty) and not self.live
-        arrival.start = self._fresh_start(actor, event)
-        last = self._last_departure.get(actor)
+        arrival.start = self._fresh_start(participant, event)
+        last = self._last_departure.get(participant)
         if last is not None and last.returned is None:
             last.returned = arrival
             arrival.after = last
-        self._supersede(actor, member)
-        self.live[member] = actor
+        self._supersede(participant, member)
+        self.live[member] = participant
         self._pending[member] = arrival
         if member.startswith("?"):
             self._unnamed[member] = arrival
-        self._seen.add(actor)
+        self._seen.add(participant)
         self._empty = False
         self.arrivals[arrival] = None
 
@@ -131,17 +135,19 @@ class Register:
 
     def _came_back_unseen(self, gone: DepartureDraft, event: Event) -> None:
         """A member is back, though no line names it."""
-        member = unnamed(gone.actor, self.cast.client_of(gone.member or ""))
-        arrival = ArrivalDraft(gone.actor, member, event.at or 0, [event], first=False, after=gone)
+        member = unnamed(gone.participant, self.participants.client_of(gone.member or ""))
+        arrival = ArrivalDraft(gone.participant, member, event.at or 0, [event], first=False, after=gone)
         gone.returned = arrival
-        self.live[member] = gone.actor
+        self.live[member] = gone.participant
         self._unnamed[member] = arrival
         self._empty = False
         self.arrivals[arrival] = None
 
     def _departed(self, member: str, event: Event, why: DepartureWhy, *, late: bool = False) -> None:
-        actor = self.live.get(member) or (self.cast.of_member(member) if not member.startswith("?") else None)
-        if actor is None or event.at is None:
+        participant = self.live.get(member) or (
+            self.participants.of_member(member) if not member.startswith("?") else None
+        )
+        if participant is None or event.at is None:
             return
         gone = self._gone.get(member)
         if member not in self.live and gone is not None and (late or event.at - gone.at < 10 * FUSE_MS):
@@ -149,12 +155,12 @@ class Register:
             return
         if member not in self.live and late:
             return
-        if gone is None and self._is_former(actor, member):
-            self._add(self._last_departure[actor], event, why)
+        if gone is None and self._is_former(participant, member):
+            self._add(self._last_departure[participant], event, why)
             return
         if self.live.drop(member) is None:
-            self._named(actor, member)
-        departure = DepartureDraft(actor, member, event.at, why, [event])
+            self._named(participant, member)
+        departure = DepartureDraft(participant, member, event.at, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member)
 
@@ -163,29 +169,29 @@ class Register:
         gone = self._gone.get(member)
         return gone is not None and gone.why in LEFT and not member.startswith("?") and not is_bare_member_id(member)
 
-    def _is_former(self, actor: Actor, member: str) -> bool:
+    def _is_former(self, participant: Participant, member: str) -> bool:
         """A name for a life that was known by its client alone, and that ended when the process started anew."""
-        last = self._last_departure.get(actor)
+        last = self._last_departure.get(participant)
         if last is None or last.returned is not None or member in self.live:
             return False
-        return last.why == "vanished" and last.member == unnamed(actor, self.cast.client_of(member))
+        return last.why == "vanished" and last.member == unnamed(participant, self.participants.client_of(member))
 
     def _write_off(self, member: str, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
         """A member is gone, though no line names it."""
-        actor = self.live.drop(member)
-        assert actor is not None
-        self._note(DepartureDraft(actor, member, at, why, list(proof)), member)
+        participant = self.live.drop(member)
+        assert participant is not None
+        self._note(DepartureDraft(participant, member, at, why, list(proof)), member)
 
-    def _depart_unseen(self, actor: Actor, member: str | None, event: Event, why: DepartureWhy) -> None:
+    def _depart_unseen(self, participant: Participant, member: str | None, event: Event, why: DepartureWhy) -> None:
         """A member that no line has shown before is gone: the logs begin after it came."""
-        departure = DepartureDraft(actor, member, event.at or 0, why, [event])
+        departure = DepartureDraft(participant, member, event.at or 0, why, [event])
         departure.reason = reason_text(event)
-        self._note(departure, member or unnamed(actor, event.speaker.client_id))
+        self._note(departure, member or unnamed(participant, event.speaker.client_id))
 
     def _note(self, departure: DepartureDraft, member: str) -> None:
         self._gone[member] = departure
-        self._last_departure[departure.actor] = departure
-        self._seen.add(departure.actor)
+        self._last_departure[departure.participant] = departure
+        self._seen.add(departure.participant)
         self.departures[departure] = None
 
     def _add(self, departure: DepartureDraft, event: Event, why: DepartureWhy) -> None:
@@ -200,30 +206,30 @@ class Register:
         """A stream thread whose commit carries a stale epoch unsubscribes and subscribes again at once (KIP-1071)."""
         by_itself = gone.returned is None and gone.why in ("unsubscribed", "closed", "left")
         same_id = is_bare_member_id(gone.member or "")
-        return self.cast.kind == "streams" and by_itself and same_id and back_at - gone.at <= AT_ONCE_MS
+        return self.participants.kind == "streams" and by_itself and same_id and back_at - gone.at <= AT_ONCE_MS
 
     def _take_back(self, gone: DepartureDraft, back_at: int) -> None:
         """A departure that was none: the group only bumped its epoch."""
         assert gone.member is not None
         del self.departures[gone]
         del self._gone[gone.member]
-        if self._last_departure.get(gone.actor) is gone:
-            del self._last_departure[gone.actor]
-        self.live[gone.member] = gone.actor
+        if self._last_departure.get(gone.participant) is gone:
+            del self._last_departure[gone.participant]
+        self.live[gone.member] = gone.participant
         self.rejoins.append((gone.at, back_at))
 
-    def _supersede(self, actor: Actor, member: str) -> None:
+    def _supersede(self, participant: Participant, member: str) -> None:
         """A static member has one id at a time: the new one takes the old one's place without a word."""
         name = name_in_member_id(member)
-        if name is None or name not in actor.instance_ids:
+        if name is None or name not in participant.instance_ids:
             return
         for other in self.live.named(name):
             if other != member:
                 del self.live[other]
 
-    def _named(self, actor: Actor, member: str) -> bool:
+    def _named(self, participant: Participant, member: str) -> bool:
         """A member known only by its client (old clients log no id) turns out to have this id."""
-        known = next((m for m in self._stand_ins(actor, member) if m != member and m in self.live), None)
+        known = next((m for m in self._stand_ins(participant, member) if m != member and m in self.live), None)
         if known is None:
             return False
         self.live.drop(known)
@@ -234,12 +240,12 @@ class Register:
             self._pending[member] = arrival
         return True
 
-    def _stand_ins(self, actor: Actor, member: str) -> tuple[str, str]:
-        return unnamed(actor, self.cast.client_of(member)), unnamed(actor, None)
+    def _stand_ins(self, participant: Participant, member: str) -> tuple[str, str]:
+        return unnamed(participant, self.participants.client_of(member)), unnamed(participant, None)
 
-    def _fresh_start(self, actor: Actor, event: Event) -> Start | None:
-        """The last start of the actor's process that no earlier arrival used."""
-        start = self._starts.of(actor).last((event.at or 0) + 500)
-        if start is None or self.cast.kind != "consumer":
+    def _fresh_start(self, participant: Participant, event: Event) -> Start | None:
+        """The last start of the participant's process that no earlier arrival used."""
+        start = self._starts.of(participant).last((event.at or 0) + 500)
+        if start is None or self.participants.kind != "consumer":
             return start
         return None if any(a.start is start for a in islice(reversed(self.arrivals), 50)) else start

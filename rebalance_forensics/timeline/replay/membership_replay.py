@@ -36,13 +36,19 @@ from rebalance_forensics.events.rebalancing import (
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn, Stop
-from rebalance_forensics.timeline.identity.actors import Actor, Cast, unnamed
 from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leaving import sent_before, why_left
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
-from rebalance_forensics.timeline.replay.lost_membership import EXPELLED, is_first_join, was_a_member
+from rebalance_forensics.timeline.replay.lost_membership import (
+    EXPELLED,
+    is_first_join,
+    session_is_over,
+    was_a_member,
+    was_refused,
+)
 from rebalance_forensics.timeline.replay.membership import FUSE_MS, Register
 from rebalance_forensics.timeline.replay.missed_rebalances import Missed
 
@@ -54,14 +60,14 @@ BACK_SOON = -2
 class Lives(Register):
     """Replays a group's events in time order and keeps who is in."""
 
-    def __init__(self, cast: Cast, starts: Sequence[Start]) -> None:
-        super().__init__(cast, starts)
-        self._hints: dict[Actor, list[Event]] = defaultdict(list)
-        self._joining: dict[tuple[Actor, str | None], Event] = {}
+    def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
+        super().__init__(participants, starts)
+        self._hints: dict[Participant, list[Event]] = defaultdict(list)
+        self._joining: dict[tuple[Participant, str | None], Event] = {}
         self._mapped = False
-        self._known_as: dict[tuple[Actor, str | None], str] = {}
+        self._known_as: dict[tuple[Participant, str | None], str] = {}
         self._begins = {id(s.events[0]): s for s in starts}
-        self._away: dict[Actor, tuple[str, Event]] = {}
+        self._away: dict[Participant, tuple[str, Event]] = {}
         self._epoch = 0
         self._headcount = Headcount()
         self._loaded = LoadedMembers()
@@ -70,26 +76,26 @@ class Lives(Register):
         """Write off a member that did not take part, if nothing else has told that it went."""
         nameless = self._nameless(missed)
         if nameless is not None:
-            nameless.actor = missed.actor
-            self._last_departure[missed.actor] = nameless
+            nameless.participant = missed.participant
+            self._last_departure[missed.participant] = nameless
             nameless.events += missed.proof
-            self._named(missed.actor, nameless.member or "")
+            self._named(missed.participant, nameless.member or "")
             return
-        for member in self.live.of(missed.actor):
-            if missed.actor.kind != "instance" or self.cast.client_of(member) == missed.client_id:
+        for member in self.live.of(missed.participant):
+            if missed.participant.kind != "instance" or self.participants.client_of(member) == missed.client_id:
                 self._write_off(member, missed.at, missed.why, missed.proof)
 
     def _nameless(self, missed: Missed) -> DepartureDraft | None:
         """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
         for departure in islice(reversed(self.departures), 10):
-            known = departure.actor.has_log or missed.client_id not in departure.actor.client_ids
+            known = departure.participant.has_log or missed.client_id not in departure.participant.client_ids
             if not known and missed.at - FUSE_MS <= departure.at <= missed.joined_at:
                 return departure
         return None
 
     def close(self, stop: Stop) -> None:
         """A Streams instance that closes sends no LeaveGroup: it is gone, though nobody is left to tell."""
-        for member in self.live.of(stop.actor):
+        for member in self.live.of(stop.participant):
             self._write_off(member, stop.at, "closed", stop.events)
 
     def hear(self, event: Event) -> None:
@@ -132,10 +138,10 @@ class Lives(Register):
 
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
         if member is None:
-            actor = self.cast.of_instance(event.instance_id)
-            if actor is None:
+            participant = self.participants.of_instance(event.instance_id)
+            if participant is None:
                 return
-            member = f"?{actor.name}"
+            member = f"?{participant.name}"
         self._arrived(member, event, empty=event.state in ("Empty", "Dead"))
 
     def _rebalance_named(self, event: RebalanceStarted) -> None:
@@ -154,7 +160,7 @@ class Lives(Register):
     def _left(self, event: MemberLeft) -> None:
         member = event.member
         if member is None:
-            member = next(iter(self.live.of(self.cast.of_instance(event.instance_id))), None)
+            member = next(iter(self.live.of(self.participants.of_instance(event.instance_id))), None)
         if member is not None:
             self._departed(member, event, why_left(event.reason, event.why))
 
@@ -165,21 +171,19 @@ class Lives(Register):
             del self.arrivals[arrival]
 
     def _replaced(self, event: StaticMemberReplaced) -> None:
-        actor = self.cast.of_instance(event.instance_id)
-        if actor is None:
+        participant = self.participants.of_instance(event.instance_id)
+        if participant is None:
             return
         if event.old_member:
             self.live.drop(event.old_member)
-            actor.member_ids.add(event.old_member)
         if event.member:
-            actor.member_ids.add(event.member)
-            self.live[event.member] = actor
-        self._seen.add(actor)
+            self.live[event.member] = participant
+        self._seen.add(participant)
         last = self.returns[-1] if self.returns else None
-        if last is not None and last.actor is actor and (event.at or 0) - last.at < 1000:
+        if last is not None and last.participant is participant and (event.at or 0) - last.at < 1000:
             self.returns[-1] = replace(last, events=(*last.events, event))
         else:
-            self.returns.append(StaticReturn(actor, event.at or 0, (event,)))
+            self.returns.append(StaticReturn(participant, event.at or 0, (event,)))
 
     def _emptied(self, event: GroupEmptied) -> None:
         for member in list(self.live):
@@ -189,7 +193,7 @@ class Lives(Register):
     def _assigned(self, event: AssignmentComputed) -> None:
         """The leader's map is the exact membership: whoever is missing has gone, whoever is new has come."""
         told = {member for member, _ in event.assignment}
-        if not told or self.cast.kind in ("connect", "schema-registry"):
+        if not told or self.participants.kind in ("connect", "schema-registry"):
             for member in told:
                 self._pending.pop(member, None)
             return
@@ -200,7 +204,9 @@ class Lives(Register):
             if self._has_left(member):
                 continue
             if self._came_unannounced(member, event):
-                self._arrived(member, event, asked=self._asked(self.cast.of_member(member), name_in_member_id(member)))
+                self._arrived(
+                    member, event, asked=self._asked(self.participants.of_member(member), name_in_member_id(member))
+                )
             else:
                 self._is_in(member, event)
         for member in told:
@@ -209,117 +215,122 @@ class Lives(Register):
 
     def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
         """Before 2.6.1 a newcomer's own log names no id: the leader's map is the first to show it."""
-        actor = self.cast.of_member(member)
-        if actor is None or any(m in self.live for m in self._stand_ins(actor, member)):
+        participant = self.participants.of_member(member)
+        if participant is None or any(m in self.live for m in self._stand_ins(participant, member)):
             return False
-        gone = self._last_departure.get(actor)
+        gone = self._last_departure.get(participant)
         returns = gone is not None and gone.returned is None
-        return returns or self._mapped or self._fresh_start(actor, event) is not None
+        return returns or self._mapped or self._fresh_start(participant, event) is not None
 
     # ---- the clients' words
 
     def _client_said(self, event: Event) -> None:
-        actor = self.cast.of_speaker(event)
-        if actor is None or event.at is None:
+        participant = self.participants.of_speaker(event)
+        if participant is None or event.at is None:
             return
         match event:
             case JoinStarted():
-                self._joining[actor, event.speaker.client_id] = event
+                self._joining[participant, event.speaker.client_id] = event
             case JoinRequested(why="member-id-required", member=m) if m:
                 self._arrived(m, event)
             case JoinSucceeded() | SyncSucceeded():
-                self._in_generation(actor, event)
+                self._in_generation(participant, event)
             case LeaveSent():
-                self._actor_departed(actor, event.member, event, self._why_sent(actor, event))
-            case PollTimeoutExpired() if (event.member or self._member_of(actor)) not in self.live.asking:
-                self._hints[actor].append(event)
-                self._actor_departed(actor, event.member, event, "poll-timeout")
+                self._participant_departed(participant, event.member, event, self._why_sent(participant, event))
+            case PollTimeoutExpired() if (event.member or self._member_of(participant)) not in self.live.asking:
+                self._hints[participant].append(event)
+                self._participant_departed(participant, event.member, event, "poll-timeout")
             case Unsubscribed():
-                self._hints[actor].append(event)
-                self._explain_leave(actor, event)
+                self._hints[participant].append(event)
+                self._explain_leave(participant, event)
             case MemberTransitioned():
-                if not (actor.instance_ids and self._static_transitioned(actor, event)):
-                    self._transitioned(actor, event)
-                self._epoch = max(self._epoch, event.epoch or 0)
+                self._in_next_state(participant, event)
             case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
-                self._told_to_rejoin(actor, event)
+                self._told_to_rejoin(participant, event)
                 if event.error in EXPELLED and not is_first_join(event):
-                    self._expelled(actor, event)
+                    self._expelled(participant, event)
             case InstanceFenced():
-                self._actor_departed(actor, event.member, event, "fenced")
+                self._participant_departed(participant, event.member, event, "fenced")
+            case _ if session_is_over(event) or (was_refused(event) and not self._seen):
+                self._expelled(participant, event)
 
-    def _why_sent(self, actor: Actor, event: LeaveSent) -> DepartureWhy:
+    def _in_next_state(self, participant: Participant, event: MemberTransitioned) -> None:
+        if not (participant.instance_ids and self._static_transitioned(participant, event)):
+            self._transitioned(participant, event)
+        self._epoch = max(self._epoch, event.epoch or 0)
+
+    def _why_sent(self, participant: Participant, event: LeaveSent) -> DepartureWhy:
         """Before 2.4 the line names no reason; the lines before it, or the heartbeat thread that wrote it, do."""
         why = why_left(event.reason, event.why)
         if why != "left":
             return why
-        hints = self._hints_before(actor, event, HINT_MS)
+        hints = self._hints_before(participant, event, HINT_MS)
         if any(isinstance(h, PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (event.speaker.thread or ""):
             return "poll-timeout"
         return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
 
-    def _hints_before(self, actor: Actor, event: Event, reach_ms: int) -> list[Event]:
-        return [*takewhile(lambda h: (event.at or 0) - (h.at or 0) < reach_ms, reversed(self._hints[actor]))]
+    def _hints_before(self, participant: Participant, event: Event, reach_ms: int) -> list[Event]:
+        return [*takewhile(lambda h: (event.at or 0) - (h.at or 0) < reach_ms, reversed(self._hints[participant]))]
 
-    def _explain_leave(self, actor: Actor, event: Unsubscribed) -> None:
+    def _explain_leave(self, participant: Participant, event: Unsubscribed) -> None:
         """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
-        away = self._away.get(actor)
+        away = self._away.get(participant)
         if away is not None and (event.at or 0) - (away[1].at or 0) < HINT_MS:
-            del self._away[actor]
+            del self._away[participant]
             self._departed(away[0], away[1], "unsubscribed")
-        last = self._last_departure.get(actor)
+        last = self._last_departure.get(participant)
         if last is None or last.returned is not None or (event.at or 0) - last.at >= HINT_MS:
             return
         if last.why == "left" or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
 
-    def _in_generation(self, actor: Actor, event: JoinSucceeded | SyncSucceeded) -> None:
+    def _in_generation(self, participant: Participant, event: JoinSucceeded | SyncSucceeded) -> None:
         client = event.speaker.client_id
-        member = event.member or self._member_of(actor, client) or unnamed(actor, client)
+        member = event.member or self._member_of(participant, client) or unnamed(participant, client)
         self._pending.pop(member, None)
-        asked, left = self._asked(actor, client), self._last_departure.get(actor)
+        asked, left = self._asked(participant, client), self._last_departure.get(participant)
         if member in self.live or self._has_left(member) or sent_before(left, asked, event):
             return
-        known = self._known_as.get((actor, event.speaker.client_id))
-        self._known_as[actor, event.speaker.client_id] = member
-        gone = self._last_departure.get(actor)
+        known = self._known_as.get((participant, event.speaker.client_id))
+        self._known_as[participant, event.speaker.client_id] = member
+        gone = self._last_departure.get(participant)
         renewed = known is not None and known != member and not known.startswith("?")
-        if self._fresh_start(actor, event) is not None or (gone is not None and gone.returned is None) or renewed:
-            self._arrived(member, event, asked=self._asked(actor, event.speaker.client_id))
+        if self._fresh_start(participant, event) is not None or (gone is not None and gone.returned is None) or renewed:
+            self._arrived(member, event, asked=self._asked(participant, event.speaker.client_id))
         else:
             self._is_in(member, event)
 
-    def _asked(self, actor: Actor | None, client_id: str | None) -> Event | None:
+    def _asked(self, participant: Participant | None, client_id: str | None) -> Event | None:
         """The last JoinGroup of a client that its own log shows."""
-        return self._joining.get((actor, client_id)) if actor is not None else None
+        return self._joining.get((participant, client_id)) if participant is not None else None
 
-    def _static_transitioned(self, actor: Actor, event: MemberTransitioned) -> bool:
+    def _static_transitioned(self, participant: Participant, event: MemberTransitioned) -> bool:
         """A static member that closes stays a member, and comes back under a new id; True when there is no more to it.
 
         Only the epoch with which it leaves tells it from one that leaves for good.
         """
-        away, _ = self._away.get(actor, (None, event))
+        away, _ = self._away.get(participant, (None, event))
         member = event.member
         if member is None:
             return False
         match event.after:
             case "PREPARE_LEAVING":
-                return member in self.live and not self._hints_before(actor, event, FUSE_MS)
+                return member in self.live and not self._hints_before(participant, event, FUSE_MS)
             case "LEAVING" if member in self.live:
                 if event.epoch == BACK_SOON:
-                    self._away[actor] = member, event
+                    self._away[participant] = member, event
                 else:
                     self._departed(member, event, "closed")
                 return True
             case "JOINING":
                 return away in self.live and away != member
             case "RECONCILING" | "STABLE" if away is not None and away != member:
-                self._came_back(actor, away, member, event)
+                self._came_back(participant, away, member, event)
         return False
 
-    def _came_back(self, actor: Actor, before: str, member: str, event: MemberTransitioned) -> None:
+    def _came_back(self, participant: Participant, before: str, member: str, event: MemberTransitioned) -> None:
         """In time when the group is still in the epoch it was in; a removal and a new member are an epoch each."""
-        del self._away[actor]
+        del self._away[participant]
         if before not in self.live or member in self.live:
             return
         if (event.epoch or 0) > self._epoch:
@@ -327,58 +338,59 @@ class Lives(Register):
             self._arrived(member, event)
             return
         self.live.drop(before)
-        actor.member_ids.add(member)
-        self.live[member] = actor
-        self.returns.append(StaticReturn(actor, event.at or 0, (event,)))
+        self.live[member] = participant
+        self.returns.append(StaticReturn(participant, event.at or 0, (event,)))
 
-    def _transitioned(self, actor: Actor, event: MemberTransitioned) -> None:
-        member = event.member or self._member_of(actor) or unnamed(actor, event.speaker.client_id)
+    def _transitioned(self, participant: Participant, event: MemberTransitioned) -> None:
+        member = event.member or self._member_of(participant) or unnamed(participant, event.speaker.client_id)
         if event.after == "JOINING" and member not in self.live:
             self._arrived(member, event)
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
-            hints = self._hints_before(actor, event, FUSE_MS)
+            hints = self._hints_before(participant, event, FUSE_MS)
             why: DepartureWhy = "closed"
             if any(isinstance(h, PollTimeoutExpired) for h in hints):
                 why = "poll-timeout"
             elif any(isinstance(h, Unsubscribed) for h in hints):
                 why = "unsubscribed"
-            self._actor_departed(actor, event.member, event, why)
+            self._participant_departed(participant, event.member, event, why)
         elif event.after == "STALE":
-            self._actor_departed(actor, event.member, event, "poll-timeout")
+            self._participant_departed(participant, event.member, event, "poll-timeout")
         elif event.after == "FENCED":
-            self._expelled(actor, event)
+            self._expelled(participant, event)
         elif event.after in ("STABLE", "RECONCILING") and member not in self.live:
             self._is_in(member, event)
 
     def _started_anew(self, start: Start, event: Event) -> None:
         """A process that starts while its members are still in has lost them, whoever noticed."""
-        if self._starts.of(start.actor)[0].at == start.at:
+        if self._starts.of(start.participant)[0].at == start.at:
             return
-        away = self._away.get(start.actor, ("", event))[0]
-        for member in self.live.of(start.actor):
+        away = self._away.get(start.participant, ("", event))[0]
+        for member in self.live.of(start.participant):
             if member != away:
                 self._departed(member, event, "vanished")
 
-    def _expelled(self, actor: Actor, event: Event) -> None:
-        member = getattr(event, "member", None) or self._member_of(actor, event.speaker.client_id)
+    def _expelled(self, participant: Participant, event: Event) -> None:
+        member = getattr(event, "member", None) or self._member_of(participant, event.speaker.client_id)
         if member is None:
-            last = self._last_departure.get(actor)
+            last = self._last_departure.get(participant)
             if last is not None and last.returned is None:
                 last.events.append(event)
             elif last is None and was_a_member(event):
-                self._depart_unseen(actor, None, event, "expelled")
+                self._depart_unseen(participant, None, event, "expelled")
             return
-        if member not in self.live and actor not in self._seen and was_a_member(event):
-            self._depart_unseen(actor, member, event, "expelled")
+        if member not in self.live and participant not in self._seen and was_a_member(event):
+            self._depart_unseen(participant, member, event, "expelled")
         self._departed(member, event, "expelled", late=True)
 
-    def _actor_departed(self, actor: Actor, member: str | None, event: Event, why: DepartureWhy) -> None:
-        known = member or self._member_of(actor, event.speaker.client_id)
+    def _participant_departed(
+        self, participant: Participant, member: str | None, event: Event, why: DepartureWhy
+    ) -> None:
+        known = member or self._member_of(participant, event.speaker.client_id)
         if known is None:
-            last = self._last_departure.get(actor)
+            last = self._last_departure.get(participant)
             if last is not None and last.returned is None and abs((event.at or 0) - last.at) < FUSE_MS:
                 self._add(last, event, why)
-            elif actor not in self._seen:
-                self._depart_unseen(actor, None, event, why)
+            elif participant not in self._seen:
+                self._depart_unseen(participant, None, event, why)
             return
         self._departed(known, event, why)

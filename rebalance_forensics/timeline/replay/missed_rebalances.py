@@ -22,21 +22,21 @@ from rebalance_forensics.events.rebalancing import (
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.facts import DepartureWhy
-from rebalance_forensics.timeline.identity.actors import Actor, Cast
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
 
 LATE_LINE_MS = 500
 LONG_BARRIER_MS = 10_000
 """A member that never rejoins holds the join barrier open for the rebalance timeout; silently before 2.7."""
 REBIRTH_MS = 60_000
 
-_Client = tuple[Actor, str | None]
+_Client = tuple[Participant, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
     """One client that was in the generation before and took no step to be in this one, which the others joined."""
 
-    actor: Actor
+    participant: Participant
     client_id: str | None
     at: int
     joined_at: int
@@ -56,24 +56,24 @@ class _Round:
         return max((e.at or 0 for e in self.joined.values()), default=0)
 
 
-def missed(cast: Cast, events: Sequence[Event]) -> list[Missed]:
+def missed(participants: Participants, events: Sequence[Event]) -> list[Missed]:
     """Every absence of this kind, oldest first."""
     tries: dict[_Client, list[int]] = defaultdict(list)
     for event in events:
-        actor = cast.of_speaker(event) if isinstance(event, JoinStarted) else None
-        if actor is not None and event.at is not None:
-            tries[actor, event.speaker.client_id].append(event.at)
-    rounds = [r for r in _rounds(cast, events) if r.joined]
+        participant = participants.of_speaker(event) if isinstance(event, JoinStarted) else None
+        if participant is not None and event.at is not None:
+            tries[participant, event.speaker.client_id].append(event.at)
+    rounds = [r for r in _rounds(participants, events) if r.joined]
     found: list[Missed] = []
     waiting: set[_Client] = set()
     for before, after in pairwise(rounds):
         gone = list(_absent(before, after, tries, waiting))
-        waiting = (before.joined.keys() | waiting) - after.joined.keys() - {(m.actor, m.client_id) for m in gone}
+        waiting = (before.joined.keys() | waiting) - after.joined.keys() - {(m.participant, m.client_id) for m in gone}
         found += gone if not after.exact else []
-    return sorted(found, key=lambda m: (m.joined_at, m.actor.name, m.client_id or ""))
+    return sorted(found, key=lambda m: (m.joined_at, m.participant.name, m.client_id or ""))
 
 
-def _rounds(cast: Cast, events: Sequence[Event]) -> list[_Round]:
+def _rounds(participants: Participants, events: Sequence[Event]) -> list[_Round]:
     rounds: list[_Round] = []
     prepared: RebalanceStarted | None = None
     for event in events:
@@ -88,9 +88,9 @@ def _rounds(cast: Cast, events: Sequence[Event]) -> list[_Round]:
             case AssignmentComputed(generation=n) if n is not None:
                 _round(rounds, n, event).exact = True
             case JoinSucceeded(generation=n):
-                actor = cast.of_speaker(event)
-                if actor is not None and event.at is not None:
-                    _round(rounds, n, event).joined.setdefault((actor, event.speaker.client_id), event)
+                participant = participants.of_speaker(event)
+                if participant is not None and event.at is not None:
+                    _round(rounds, n, event).joined.setdefault((participant, event.speaker.client_id), event)
     return rounds
 
 

@@ -22,8 +22,8 @@ from rebalance_forensics.events.partitions import (
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.facts import Start
-from rebalance_forensics.timeline.identity.actors import Actor, Cast
 from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.replay.missed_rebalances import Missed
 
 GIVING_UP = (
@@ -38,25 +38,25 @@ BACK_SOON = -2
 """The epoch with which a static member leaves that may come back."""
 CLOSING_MS = 2_000
 
-_Client = tuple[Actor, str | None]
+_Client = tuple[Participant, str | None]
 
 
-def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> list[Missed]:
+def taken_over(participants: Participants, starts: Sequence[Start], events: Sequence[Event]) -> list[Missed]:
     """Every absence of this kind, oldest first; the barrier of classic groups tells absences by itself."""
     if not any(isinstance(e, MemberTransitioned) for e in events):
         return []
-    given_up, anew = _times(cast, events, GIVING_UP), _times(cast, events, (MemberTransitioned,))
-    _keep_while_away(cast, events, given_up)
+    given_up, anew = _times(participants, events, GIVING_UP), _times(participants, events, (MemberTransitioned,))
+    _keep_while_away(participants, events, given_up)
     for start in starts:
-        insort(anew[start.actor, None], start.at)
+        insort(anew[start.participant, None], start.at)
     held: dict[str, tuple[_Client, int]] = {}
     found = []
     for event in events:
         given = _given(event)
-        actor = cast.of_speaker(event) if given else None
-        if actor is None or event.at is None:
+        participant = participants.of_speaker(event) if given else None
+        if participant is None or event.at is None:
             continue
-        client = (actor, event.speaker.client_id)
+        client = (participant, event.speaker.client_id)
         robbed = {held[p]: p for p in reversed(given) if p in held and held[p][0] != client}
         for (other, since), partition in robbed.items():
             own, process = _hands(other), (other[0], None)
@@ -68,15 +68,15 @@ def taken_over(cast: Cast, starts: Sequence[Start], events: Sequence[Event]) -> 
     return found
 
 
-def _keep_while_away(cast: Cast, events: Sequence[Event], given_up: dict[_Client, list[int]]) -> None:
+def _keep_while_away(participants: Participants, events: Sequence[Event], given_up: dict[_Client, list[int]]) -> None:
     """A static member that closes stops reading its partitions, but they stay its own till its session expires."""
     for event in events:
         away = isinstance(event, MemberTransitioned) and event.after == "LEAVING" and event.epoch == BACK_SOON
-        actor = cast.of_speaker(event) if away else None
-        if actor is None or event.at is None:
+        participant = participants.of_speaker(event) if away else None
+        if participant is None or event.at is None:
             continue
         begin, end = event.at - CLOSING_MS, event.at + CLOSING_MS
-        for key in [k for k in given_up if k[0] is actor]:
+        for key in [k for k in given_up if k[0] is participant]:
             given_up[key] = [at for at in given_up[key] if not begin <= at <= end]
 
 
@@ -92,7 +92,9 @@ def _hands(client: _Client) -> _Client:
     return client[0], streams_thread(client[1] or "") if client[0].kind == "instance" else None
 
 
-def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) -> dict[_Client, list[int]]:
+def _times(
+    participants: Participants, events: Sequence[Event], kinds: tuple[type[Event], ...]
+) -> dict[_Client, list[int]]:
     """When each of them gave partitions back or lost them; or joined anew and had none.
 
     A member that is asked for some of its partitions says which, and keeps the others.
@@ -101,14 +103,14 @@ def _times(cast: Cast, events: Sequence[Event], kinds: tuple[type[Event], ...]) 
     for event in events:
         if event.at is None or not isinstance(event, kinds) or _is_echo(event):
             continue
-        actor = cast.of_speaker(event)
-        if actor is None or getattr(event, "after", "JOINING") not in EMPTY_HANDED:
+        participant = participants.of_speaker(event)
+        if participant is None or getattr(event, "after", "JOINING") not in EMPTY_HANDED:
             continue
-        if isinstance(event, PartitionsRevoked) and event.partitions and actor.kind != "instance":
+        if isinstance(event, PartitionsRevoked) and event.partitions and participant.kind != "instance":
             for partition in event.partitions:
-                times[actor, partition].append(event.at)
+                times[participant, partition].append(event.at)
         else:
-            times[_hands((actor, event.speaker.client_id or event.speaker.thread))].append(event.at)
+            times[_hands((participant, event.speaker.client_id or event.speaker.thread))].append(event.at)
     return times
 
 

@@ -20,8 +20,8 @@ from rebalance_forensics.events.process import (
 from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
-from rebalance_forensics.timeline.identity.actors import Actor, Cast
 from rebalance_forensics.timeline.identity.names import connector_of
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
 
 ONE_START_MS = 45_000
 """Lines of one start come within this time: a slow machine takes seconds between config dump and subscription."""
@@ -45,38 +45,46 @@ class Processes:
     stops: tuple[Stop, ...]
 
 
-def processes_of(cast: Cast, events: Sequence[Event]) -> Processes:
+def processes_of(participants: Participants, events: Sequence[Event]) -> Processes:
     """Every start and every stop, oldest first."""
-    stops = sorted(stops_of(cast, events), key=lambda s: s.at)
-    return Processes(numbered("start", starts_of(cast, events)), numbered("stop", stops))
+    stops = sorted(stops_of(participants, events), key=lambda s: s.at)
+    return Processes(numbered("start", starts_of(participants, events)), numbered("stop", stops))
 
 
-def starts_of(cast: Cast, events: Sequence[Event]) -> list[Start]:
-    """Every start of every actor with a log, oldest first."""
-    by_actor: dict[Actor, list[Event]] = defaultdict(list)
-    spoken: set[Actor | None] = set()
+def starts_of(participants: Participants, events: Sequence[Event]) -> list[Start]:
+    """Every start of every participant with a log, oldest first."""
+    by_participant: dict[Participant, list[Event]] = defaultdict(list)
+    spoken: set[Participant | None] = set()
     began: dict[Event, int] = {}
     for place, event in enumerate(events):
         if event.at is None or event.speaker.role == "broker":
             continue
-        speaker = cast.of_speaker(event) if event.group is not None else None
-        for actor in _starting(cast, event):
-            if not isinstance(event, Subscribed) or actor not in spoken:
-                by_actor[actor].append(event)
+        speaker = participants.of_speaker(event) if event.group is not None else None
+        for participant in _starting(participants, event):
+            if not isinstance(event, Subscribed) or participant not in spoken:
+                by_participant[participant].append(event)
             if isinstance(event, WorkerStarted):
-                began[event] = _began(cast, actor, events[:place], event.at)
+                began[event] = _began(participants, participant, events[:place], event.at)
         spoken.add(speaker)
-    starts = [start for actor, told in by_actor.items() for start in _starts(cast.kind, actor, told, began)]
-    return sorted(starts, key=lambda s: (s.at, s.actor.name))
+    starts = [
+        start
+        for participant, told in by_participant.items()
+        for start in _starts(participants.kind, participant, told, began)
+    ]
+    return sorted(starts, key=lambda s: (s.at, s.participant.name))
 
 
-def _began(cast: Cast, actor: Actor, before: Sequence[Event], at: int) -> int:
+def _began(participants: Participants, participant: Participant, before: Sequence[Event], at: int) -> int:
     """When the lines of a process began that end, closely following each other, with the word that it has started."""
     since = at
     for event in reversed(before):
         if event.at is None or event.speaker.role == "broker":
             continue
-        speaks = cast.of_speaker(event) is actor if event.group is not None else actor in _starting(cast, event)
+        speaks = (
+            participants.of_speaker(event) is participant
+            if event.group is not None
+            else participant in _starting(participants, event)
+        )
         if speaks and since - event.at > QUIET_MS:
             break
         if speaks:
@@ -86,12 +94,12 @@ def _began(cast: Cast, actor: Actor, before: Sequence[Event], at: int) -> int:
     return max(since, at - ONE_START_MS)
 
 
-def _starting(cast: Cast, event: Event) -> list[Actor]:
+def _starting(participants: Participants, event: Event) -> Sequence[Participant]:
     match event:
         case SettingsReported():
             settings = dict(event.settings)
-            here = cast.at_place(event)
-            if cast.kind in ("streams", "connect", "schema-registry"):
+            here = participants.at_place(event)
+            if participants.kind in ("streams", "connect", "schema-registry"):
                 return here
             client = settings.get("client.id")
             named = [a for a in here if client and client in a.client_ids]
@@ -99,20 +107,20 @@ def _starting(cast: Cast, event: Event) -> list[Actor]:
         case VersionReported() | StartTimeReported() if event.speaker.task is not None:
             return []
         case VersionReported() | StartTimeReported() | WorkerStarted():
-            here = cast.at_place(event)
+            here = participants.at_place(event)
             return here if len(here) == 1 else []
         case StreamsStateChanged(before="CREATED"):
             # Where several instances share a file, nothing else of a start names the one that starts.
-            actor = cast.of_speaker(event)
-            return [actor] if actor is not None and actor.lives_once else []
+            participant = participants.of_speaker(event)
+            return [participant] if participant is not None and participant.lives_once else []
         case Subscribed():
             # A subscription begins a process only as its first word: threads and applications subscribe again.
-            actor = cast.of_speaker(event)
-            return [actor] if actor else []
+            participant = participants.of_speaker(event)
+            return [participant] if participant else []
     return []
 
 
-def _starts(kind: str, actor: Actor, told: list[Event], began: dict[Event, int]) -> list[Start]:
+def _starts(kind: str, participant: Participant, told: list[Event], began: dict[Event, int]) -> list[Start]:
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
     signs: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
     if not signs:
@@ -128,51 +136,51 @@ def _starts(kind: str, actor: Actor, told: list[Event], began: dict[Event, int])
         if last is not None and since - (last.events[-1].at or 0) < 1500:
             starts[-1] = replace(last, events=(*last.events, sign))
         else:
-            starts.append(Start(actor, since, (sign,)))
+            starts.append(Start(participant, since, (sign,)))
     return starts
 
 
-def stops_of(cast: Cast, events: Sequence[Event]) -> list[Stop]:
-    """Every time an actor's own log says that it closes."""
-    stops: list[tuple[Actor, list[Event]]] = []
-    latest: dict[Actor, list[Event]] = {}
+def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
+    """Every time a participant's own log says that it closes."""
+    stops: list[tuple[Participant, list[Event]]] = []
+    latest: dict[Participant, list[Event]] = {}
     for event in events:
         if event.at is None or event.speaker.role == "broker" or not _is_stop(event):
             continue
-        for actor in _stopping(cast, event):
-            last = latest.get(actor)
+        for participant in _stopping(participants, event):
+            last = latest.get(participant)
             if last is not None and event.at - (last[-1].at or 0) < 5000:
                 last.append(event)
             else:
-                latest[actor] = [event]
-                stops.append((actor, latest[actor]))
-    return [Stop(actor, told[0].at or 0, tuple(told)) for actor, told in stops]
+                latest[participant] = [event]
+                stops.append((participant, latest[participant]))
+    return [Stop(participant, told[0].at or 0, tuple(told)) for participant, told in stops]
 
 
-def closed_at_last(cast: Cast, stops: Sequence[Stop], events: Sequence[Event]) -> list[Stop]:
+def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Sequence[Event]) -> list[Stop]:
     """The last stop of each Streams instance that took part in nothing afterwards."""
-    last = {stop.actor: stop for stop in stops if stop.actor.kind == "instance" and _of_the_process(stop)}
+    last = {stop.participant: stop for stop in stops if stop.participant.kind == "instance" and _of_the_process(stop)}
     for event in reversed(events) if last else ():
         if isinstance(event, JoinStarted | JoinSucceeded | SyncSucceeded | MemberTransitioned):
-            actor = cast.of_speaker(event)
-            if actor in last and (event.at or 0) > (last[actor].events[-1].at or 0):
-                del last[actor]
-    return sorted(last.values(), key=lambda s: (s.at, s.actor.name))
+            participant = participants.of_speaker(event)
+            if participant in last and (event.at or 0) > (last[participant].events[-1].at or 0):
+                del last[participant]
+    return sorted(last.values(), key=lambda s: (s.at, s.participant.name))
 
 
 def _of_the_process(stop: Stop) -> bool:
     return any(isinstance(e, StreamsStateChanged) for e in stop.events)
 
 
-def _stopping(cast: Cast, event: Event) -> list[Actor]:
+def _stopping(participants: Participants, event: Event) -> Sequence[Participant]:
     """Who stops: a process takes all its clients with it, a client that closes only itself."""
     if event.group is not None:
-        actor = cast.of_speaker(event)
-        return [actor] if actor is not None else []
-    here, client = cast.at_place(event), event.speaker.client_id
-    if isinstance(event, ConsumerClosed) and client is not None and cast.kind in ("consumer", "share"):
+        participant = participants.of_speaker(event)
+        return [participant] if participant is not None else []
+    here, client = participants.at_place(event), event.speaker.client_id
+    if isinstance(event, ConsumerClosed) and client is not None and participants.kind in ("consumer", "share"):
         return [a for a in here if client in a.client_ids]
-    # A worker closes the consumer of a sink task whenever it moves the task; it goes on itself.
+    # A worker closes the consumer of a sink task whenever it moves the task; it stays in the group itself.
     of_a_task = isinstance(event, ConsumerClosed) and client is not None and connector_of(client) is not None
     return [] if of_a_task else here
 

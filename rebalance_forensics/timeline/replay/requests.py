@@ -8,7 +8,7 @@ from dataclasses import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.facts import Request, RequestWhy, numbered
-from rebalance_forensics.timeline.identity.actors import Cast
+from rebalance_forensics.timeline.identity.participants import Participants
 
 _OWN_WISH: dict[str, RequestWhy] = {
     "metadata-changed": "metadata-changed",
@@ -31,21 +31,23 @@ _COORDINATOR: dict[str, RequestWhy] = {
 _SAME_MS = 5_000
 
 
-def requests_of(cast: Cast, events: Sequence[Event]) -> tuple[Request, ...]:
+def requests_of(participants: Participants, events: Sequence[Event]) -> tuple[Request, ...]:
     """All requests, oldest first; the coordinator's line joins the client's that it answers."""
     found: list[Request] = []
     for event in events:
         if event.at is None:
             continue
         if isinstance(event, JoinRequested) and event.why in _OWN_WISH:
-            found.append(Request(cast.of_speaker(event), event.at, _OWN_WISH[event.why], (event,), event.reason))
+            found.append(
+                Request(participants.of_speaker(event), event.at, _OWN_WISH[event.why], (event,), event.reason)
+            )
         elif isinstance(event, RebalanceStarted) and event.trigger in _COORDINATOR:
-            _answered(found, cast, event)
+            _answered(found, participants, event)
     return numbered("request", sorted(found, key=lambda r: r.at))
 
 
-def _answered(found: list[Request], cast: Cast, event: RebalanceStarted) -> None:
-    actor = cast.of_member(event.members[0]) if event.members else None
+def _answered(found: list[Request], participants: Participants, event: RebalanceStarted) -> None:
+    participant = participants.of_member(event.members[0]) if event.members else None
     why = why_in(event.client_reason) or _COORDINATOR[event.trigger or "other"]
     assert event.at is not None
     for place in range(len(found) - 1, -1, -1):
@@ -53,13 +55,13 @@ def _answered(found: list[Request], cast: Cast, event: RebalanceStarted) -> None
         if abs(event.at - request.at) > _SAME_MS:
             break
         if (
-            actor is not None
-            and request.actor is actor
+            participant is not None
+            and request.participant is participant
             and not any(isinstance(e, RebalanceStarted) for e in request.events)
         ):
             found[place] = replace(request, events=(*request.events, event))
             return
-    found.append(Request(actor, event.at, why, (event,), event.client_reason or event.reason))
+    found.append(Request(participant, event.at, why, (event,), event.client_reason or event.reason))
 
 
 def why_in(client_reason: str | None) -> RequestWhy | None:

@@ -1,0 +1,1 @@
+"""Records incidents: real Kafka, real Java consumers, a fault that is injected; see lab/README.md."""

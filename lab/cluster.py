@@ -1,0 +1,87 @@
+"""A Kafka cluster in KRaft mode on this machine: every node is broker and controller."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from lab.jars import broker_jars
+from lab.processes import JavaProcess, Processes, properties
+
+CLUSTER_ID = "bGFiLWxhYi1sYWItbGFiMQ"
+STARTS_WITHIN_S = 90
+
+
+class Cluster:
+    """Brokers of one release; `log_dir` of the run gets a folder for each."""
+
+    def __init__(self, processes: Processes, release: str, brokers: int, logs: Path, scratch: Path) -> None:
+        """Format and start the brokers; returns when all of them accept connections."""
+        self.release = release
+        self._jars = broker_jars(release)
+        ports = _free_ports(2 * brokers)
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in ports[:brokers])
+        voters = ",".join(f"{node + 1}@127.0.0.1:{port}" for node, port in enumerate(ports[brokers:]))
+        self.brokers: list[JavaProcess] = []
+        for node in range(brokers):
+            settings = _settings(node + 1, ports[node], ports[brokers + node], voters, brokers, scratch)
+            file = properties(scratch / f"broker-{node + 1}.properties", settings)
+            self._format(file, scratch)
+            log = logs / f"broker-{node + 1}" / "server.log"
+            main = ["kafka.Kafka", str(file)]
+            self.brokers.append(processes.java(self._jars, "256m", main, log, release))
+        for port in ports[:brokers]:
+            self._wait_for(port)
+
+    def _format(self, settings: Path, scratch: Path) -> None:
+        tool = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(settings)]
+        command = ["java", "-Xmx64m", "-cp", f"{self._jars}/*", *tool]
+        with (scratch / "format.log").open("ab") as log:
+            subprocess.run(command, check=True, stdout=log, stderr=log)
+
+    def _wait_for(self, port: int) -> None:
+        until = time.monotonic() + STARTS_WITHIN_S
+        while time.monotonic() < until:
+            if not all(broker.runs for broker in self.brokers):
+                raise RuntimeError("a broker ended while it started; its server.log says why")
+            with socket.socket() as client:
+                if client.connect_ex(("127.0.0.1", port)) == 0:
+                    return
+            time.sleep(0.3)
+        raise RuntimeError(f"no broker listens on port {port} after {STARTS_WITHIN_S} s")
+
+
+def _free_ports(number: int) -> list[int]:
+    held = [socket.socket() for _ in range(number)]
+    for one in held:
+        one.bind(("127.0.0.1", 0))
+    ports = [int(one.getsockname()[1]) for one in held]
+    for one in held:
+        one.close()
+    return ports
+
+
+def _settings(node: int, port: int, controller: int, voters: str, brokers: int, scratch: Path) -> dict[str, object]:
+    copies = min(brokers, 3)
+    return {
+        "node.id": node,
+        "process.roles": "broker,controller",
+        "controller.quorum.voters": voters,
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": scratch / f"data-{node}",
+        "offsets.topic.replication.factor": copies,
+        "offsets.topic.num.partitions": 5,
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": 1,
+        "auto.create.topics.enable": "false",
+        # Sessions as short as the members' own: a lab run waits for them again and again.
+        "group.consumer.session.timeout.ms": 10_000,
+        "group.consumer.min.session.timeout.ms": 10_000,
+        "group.consumer.heartbeat.interval.ms": 3_000,
+        "group.consumer.min.heartbeat.interval.ms": 3_000,
+    }

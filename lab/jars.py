@@ -1,0 +1,73 @@
+"""The jars of one Kafka release, from Maven Central, and the lab's own Java classes compiled against them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+JAVA_SOURCES = Path(__file__).parent / "java"
+LOG4J_1 = (("org.slf4j", "slf4j-reload4j", "1.7.36"),)
+LOG4J_2 = (
+    ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3"),
+    ("org.apache.logging.log4j", "log4j-core", "2.24.3"),
+    ("org.apache.logging.log4j", "log4j-1.2-api", "2.24.3"),
+)
+
+
+def cache() -> Path:
+    """Where jars stay between runs."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "rebalance-forensics-lab"
+
+
+def logs_with_log4j_2(release: str) -> bool:
+    """Kafka logs through Log4j 2 from 4.0 on (KIP-653), through reload4j before."""
+    return int(release.split(".", 1)[0]) >= 4
+
+
+def broker_jars(release: str) -> Path:
+    """The folder with everything a broker of that release needs."""
+    return _resolved(f"broker-{release}", ("org.apache.kafka", "kafka_2.13", release), release)
+
+
+def client_jars(release: str) -> Path:
+    """The folder with the Java client of that release and the lab's consumer and producer."""
+    folder = _resolved(f"client-{release}", ("org.apache.kafka", "kafka-clients", release), release)
+    classes = folder / "classes"
+    newest = max(source.stat().st_mtime for source in JAVA_SOURCES.glob("*.java"))
+    if not classes.exists() or classes.stat().st_mtime < newest:
+        shutil.rmtree(classes, ignore_errors=True)
+        sources = [str(source) for source in sorted(JAVA_SOURCES.glob("*.java"))]
+        command = ["javac", "--release", "11", "-nowarn", "-cp", f"{folder}/*", "-d", str(classes), *sources]
+        subprocess.run(command, check=True)
+    return folder
+
+
+def _resolved(name: str, artifact: tuple[str, str, str], release: str) -> Path:
+    folder = cache() / name
+    if (folder / "complete").exists():
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    logging = LOG4J_2 if logs_with_log4j_2(release) else LOG4J_1
+    (folder / "pom.xml").write_text(_pom((artifact, *logging)))
+    copy = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
+    subprocess.run(["mvn", "-q", "-B", "-f", str(folder / "pom.xml"), *copy], check=True)
+    (folder / "complete").touch()
+    return folder
+
+
+def _pom(artifacts: tuple[tuple[str, str, str], ...]) -> str:
+    needed = "".join(
+        f"<dependency><groupId>{escape(group)}</groupId><artifactId>{escape(name)}</artifactId>"
+        f"<version>{escape(version)}</version></dependency>"
+        for group, name, version in artifacts
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>lab</groupId><artifactId>jars</artifactId><version>1</version>"
+        f"<dependencies>{needed}</dependencies></project>\n"
+    )

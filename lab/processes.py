@@ -1,0 +1,107 @@
+"""Java processes that end with the run, whatever ends it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lab.jars import logs_with_log4j_2
+
+SMALL_MACHINE = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k", "-Duser.timezone=UTC")
+_LOG4J_1 = """log4j.rootLogger=INFO, stdout
+log4j.appender.stdout=org.apache.log4j.ConsoleAppender
+log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
+log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+_LOG4J_2 = """status=error
+appender.stdout.type=Console
+appender.stdout.name=stdout
+appender.stdout.layout.type=PatternLayout
+appender.stdout.layout.pattern=[%d] %p %m (%c)%n
+rootLogger.level=info
+rootLogger.appenderRef.stdout.ref=stdout
+"""
+
+
+class JavaProcess:
+    """One JVM whose standard output is a log."""
+
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        """Start it; on Linux the kernel kills it when the lab itself is killed."""
+        guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as out:
+            self._process = subprocess.Popen(
+                [*guard, *command], stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+            )
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, as `kill` does."""
+        if self.runs:
+            os.kill(self._process.pid, number)
+
+    def tell(self, line: str) -> None:
+        """Write a line to its standard input."""
+        if self._process.stdin is not None:
+            self._process.stdin.write(f"{line}\n".encode())
+            self._process.stdin.flush()
+
+    def stop(self, within: float = 20) -> None:
+        """Shut it down cleanly; kill it when that takes too long."""
+        self.signal(signal.SIGTERM)
+        self.signal(signal.SIGCONT)
+        try:
+            self._process.wait(within)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it at once, without a chance to leave its group."""
+        self.signal(signal.SIGKILL)
+        self._process.wait()
+
+
+class Processes:
+    """Every process of a run."""
+
+    def __init__(self) -> None:
+        self._started: list[JavaProcess] = []
+
+    def close(self) -> None:
+        """End them all, the last one first."""
+        for process in reversed(self._started):
+            process.kill()
+
+    def java(self, jars: Path, heap: str, main: Sequence[str], log: Path, release: str) -> JavaProcess:
+        """Start a JVM with all jars of a folder, logging as Kafka's own scripts configure it."""
+        settings = logging_settings(jars, release)
+        version = "log4j2.configurationFile" if logs_with_log4j_2(release) else "log4j.configuration"
+        path = f"{jars}/classes:{jars}/*"
+        command = ["java", f"-Xmx{heap}", *SMALL_MACHINE, f"-D{version}={settings.as_uri()}", "-cp", path, *main]
+        process = JavaProcess(command, log)
+        self._started.append(process)
+        return process
+
+
+def logging_settings(jars: Path, release: str) -> Path:
+    """The file that makes a process log lines as `[2026-11-21 01:56:59,676] INFO message (class)`."""
+    second = logs_with_log4j_2(release)
+    path = jars / ("log4j2.properties" if second else "log4j.properties")
+    path.write_text(_LOG4J_2 if second else _LOG4J_1)
+    return path
+
+
+def properties(path: Path, settings: Mapping[str, object]) -> Path:
+    """A .properties file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    return path

@@ -1,0 +1,93 @@
+"""What a run leaves behind: logs, truth.json and listener.jsonl."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from lab.members import ASSIGNORS, Group
+
+FaultKind = Literal["kill-process", "pause-process", "stall-polling-thread", "restart-process", "start-process"]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What was done to whom, and when (epoch ms); `ms` is how long it lasted, where it lasts."""
+
+    ts: int
+    kind: FaultKind
+    target: str
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What a diagnosis of the logs has to find: a cause of docs/adding-a-root-cause.md, and who made it happen."""
+
+    cause: str
+    culprit: str | list[str]
+
+
+def now() -> int:
+    """Epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def listened(scratch: Path) -> list[Row]:
+    """What every member's rebalance listener saw, in the order of time; a line still being written is left out."""
+    rows = []
+    for file in sorted(scratch.glob("*.listener.jsonl")):
+        rows += [json.loads(line) for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    return sorted(rows, key=lambda row: int(row["ts"]))
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """One line of JSON each."""
+    path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
+
+
+def truth_of(
+    scenario: str, group: Group, broker: str, brokers: int, faults: list[Fault], expected: Expected, ended: int
+) -> dict[str, object]:
+    """The contents of truth.json."""
+    members = range(1, 1 + max(group.members, *(_number(fault.target) for fault in faults)))
+    hosts: dict[str, object] = {
+        f"broker-{n}": {"kind": "broker", "layout": "kafka", "tz": "UTC"} for n in range(1, 1 + brokers)
+    }
+    for number in members:
+        hosts[f"node-{number}"] = {
+            "kind": "consumer",
+            "layout": "kafka",
+            "tz": "UTC",
+            "kafka": group.release,
+            "client_id": group.client_id(number),
+            "group": group.name,
+        }
+    return {
+        "scenario": scenario,
+        "kafka_broker": broker,
+        "kafka_client": group.release,
+        "groups": {
+            group.name: {
+                "kind": "consumer",
+                "assignor": ASSIGNORS[group.protocol].rpartition(".")[2] if group.protocol in ASSIGNORS else None,
+                "static": group.protocol == "static",
+                "new_protocol": group.protocol == "kip-848",
+                "topic": group.topic,
+                "batch_ms": group.batch_ms,
+            }
+        },
+        "faults": [{k: v for k, v in asdict(fault).items() if v is not None} for fault in faults],
+        "hosts": hosts,
+        "expected": {"group": group.name, **asdict(expected)},
+        "window": {"from": faults[0].ts, "to": ended},
+    }
+
+
+def _number(target: str) -> int:
+    return int(target.rpartition("-")[2])

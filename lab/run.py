@@ -1,0 +1,143 @@
+"""One run of the lab: a cluster, a group, a fault, and what was seen of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.cluster import Cluster
+from lab.jars import client_jars
+from lab.members import Group, Members
+from lab.processes import Processes
+from lab.recording import Expected, Fault, FaultKind, Row, listened, now, truth_of, write_rows
+
+GROUP_FORMS_WITHIN_S = 120
+RECORDS_A_SECOND = 20
+
+
+@dataclass(slots=True)
+class Run:
+    """A group that runs, for a scenario to disturb. Times are seconds from the moment it was steady."""
+
+    group: Group
+    members: Members
+    scratch: Path
+    began: float = field(default_factory=time.monotonic)
+    faults: list[Fault] = field(default_factory=list)
+
+    def at(self, seconds: float) -> None:
+        """Wait until that many seconds have passed since the group was steady."""
+        time.sleep(max(0.0, self.began + seconds - time.monotonic()))
+
+    def kill(self, number: int) -> None:
+        """`kill -9`: the process is gone, and nobody told the group."""
+        self._note("kill-process", number)
+        self.members.running[number].kill()
+
+    def pause(self, number: int, seconds: float) -> None:
+        """SIGSTOP and, later, SIGCONT: what a long collection or a throttled container looks like."""
+        self._note("pause-process", number, seconds)
+        self.members.running[number].signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        self.members.running[number].signal(signal.SIGCONT)
+
+    def stall(self, number: int, seconds: float) -> None:
+        """Keep its polling thread busy; heartbeats are sent all the while."""
+        self._note("stall-polling-thread", number, seconds)
+        self.members.running[number].tell(f"stall {round(seconds * 1000)}")
+
+    def restart(self, number: int) -> None:
+        """Shut it down cleanly and start it again at once."""
+        self._note("restart-process", number)
+        self.members.running[number].stop()
+        self.members.start(number)
+
+    def add(self, number: int) -> None:
+        """Start a member that was not there before."""
+        self._note("start-process", number)
+        self.members.start(number)
+
+    def _note(self, kind: FaultKind, number: int, seconds: float | None = None) -> None:
+        ms = None if seconds is None else round(seconds * 1000)
+        self.faults.append(Fault(ts=now(), kind=kind, target=self.group.client_id(number), ms=ms))
+
+
+Steps = Callable[[Run], Expected]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A fault and what it shows. `steps` disturbs the group and returns what a diagnosis has to find."""
+
+    about: str
+    steps: Steps
+
+
+def record(name: str, scenario: Scenario, group: Group, broker: str, out: Path, *, brokers: int = 1) -> Path:
+    """Run a scenario and leave logs/, truth.json and listener.jsonl in a folder."""
+    shutil.rmtree(out, ignore_errors=True)
+    logs = out / "logs"
+    with tempfile.TemporaryDirectory(prefix="rebalance-lab-") as folder, closing(Processes()) as processes:
+        scratch = Path(folder)
+        cluster = Cluster(processes, broker, brokers, logs, scratch)
+        _supply(processes, cluster, group, min(brokers, 3), scratch)
+        members = Members(processes, group, cluster.bootstrap, logs, scratch)
+        for number in range(1, 1 + group.members):
+            members.start(number)
+        _wait_until_steady(group, scratch)
+        run = Run(group, members, scratch)
+        expected = scenario.steps(run)
+        ended = now()
+        truth = truth_of(name, group, broker, brokers, run.faults, expected, ended)
+        (out / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
+        for number in sorted(members.running):
+            members.running[number].signal(signal.SIGKILL)
+        write_rows(out / "listener.jsonl", [row for row in listened(scratch) if row["ts"] <= ended])
+    return out
+
+
+def _supply(processes: Processes, cluster: Cluster, group: Group, copies: int, scratch: Path) -> None:
+    numbers = [str(group.partitions), str(copies), str(RECORDS_A_SECOND)]
+    main = ["LabProducer", cluster.bootstrap, group.topic, *numbers]
+    log = scratch / "producer.log"
+    producer = processes.java(client_jars(group.release), "64m", main, log, group.release)
+    until = time.monotonic() + GROUP_FORMS_WITHIN_S
+    while "topic created" not in log.read_text():
+        if not producer.runs or time.monotonic() > until:
+            raise RuntimeError(f"the topic could not be created: {log.read_text()[-500:]}")
+        time.sleep(0.3)
+
+
+def _wait_until_steady(group: Group, scratch: Path) -> None:
+    """Everybody has a share of the partitions, and nothing has moved for four batches (at least five seconds)."""
+    quiet_ms = max(4 * group.batch_ms, 5_000)
+    until = time.monotonic() + GROUP_FORMS_WITHIN_S
+    while time.monotonic() < until:
+        rows = listened(scratch)
+        owned = owned_by(rows)
+        shares = [len(owned.get(group.client_id(n), ())) for n in range(1, 1 + group.members)]
+        if sum(shares) == group.partitions and min(shares) > 0 and now() - rows[-1]["ts"] > quiet_ms:
+            return
+        time.sleep(0.5)
+    raise RuntimeError(f"the group was not steady after {GROUP_FORMS_WITHIN_S} s: {owned_by(listened(scratch))}")
+
+
+def owned_by(rows: list[Row]) -> dict[str, set[str]]:
+    """What each client owns after these rows; an eager member's assignment replaces what it gave up before."""
+    owned: dict[str, set[str]] = {}
+    for row in rows:
+        mine = owned.setdefault(row["client"], set())
+        if row["event"] == "assigned":
+            mine |= {*row["partitions"]}
+        elif row["event"] in ("revoked", "lost"):
+            mine -= {*row["partitions"]}
+        else:
+            mine.clear()
+    return owned

@@ -1,0 +1,15 @@
+"""One process stands still for longer than its session, and comes back."""
+
+from lab.recording import Expected
+from lab.run import Run, Scenario
+
+
+def steps(run: Run) -> Expected:
+    """SIGSTOP for 20 s: twice the session timeout."""
+    run.at(5)
+    run.pause(2, 20)
+    run.at(45)
+    return Expected(cause="process-pause", culprit=run.group.client_id(2))
+
+
+SCENARIO = Scenario(about="one member stopped for 20 s (SIGSTOP)", steps=steps)

@@ -1,0 +1,73 @@
+"""Messages in lines that no layout knows: where one may begin, where it may end, and what is only talk about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rebalance_forensics.catalog.matcher import Match
+
+_LOOKED_AT = 2_000
+_MOST_BEGINNINGS = 40
+_OWN_WORDS = 24
+"""Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence."""
+_BEGINS = re.compile(
+    r"""(?:[:|>)\]}"'`;,\u00bb\u2502\t-]|\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b)\s{0,40}(?=[\w(\[])"""
+)
+_LOGGER = re.compile(r"\s\((?:[\w$-]{1,60}\.){0,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)(?:\s\[[^\[\]]{0,80}\])?\s?\Z")
+_CUT_LOGGER = re.compile(r"\s\([a-z]{0,12}(?:\.[\w$]{0,80}){0,20}\Z")
+_CLOSING = " \t\"'`|\u2502,;*_"
+_CUT = re.compile(
+    r"\s?(?:\u2026|\.{3,9}|\[(?:\u2026|\.{2,9})\]|\((?:\u2026|\.{3,9})\)|<(?:\u2026|snip|cut|truncated)>)"
+)
+
+
+def found_in(text: str, match: Callable[[str], Match | None]) -> Match | None:
+    """The first message that begins somewhere in a text and ends with it."""
+    for start in beginnings(text):
+        for message in _ends(text[start:]):
+            found = match(message)
+            if found is not None and is_kafkas(found, amid=start > 0):
+                return found
+    return None
+
+
+def is_kafkas(found: Match, *, amid: bool = False) -> bool:
+    """Whether a message is surely one and not a few words that happen to read like it.
+
+    Amid other words, as in a sentence that quotes it, it must also name its group.
+    """
+    return found.dressed or (found.weight >= _OWN_WORDS and (not amid or found.group is not None))
+
+
+def beginnings(text: str) -> Iterator[int]:
+    """Where a message may begin: at the front, behind a level or a mark, never behind a mere word."""
+    yield 0
+    for number, match in enumerate(_BEGINS.finditer(text, 0, _LOOKED_AT)):
+        if number >= _MOST_BEGINNINGS:
+            return
+        yield match.end()
+
+
+def before_the_cut(text: str) -> tuple[str, bool] | None:
+    """What stands before the first thing left out; a message is whole if only its logger was cut."""
+    cut = _CUT.search(text)
+    if cut is None:
+        return None
+    left = text[: cut.start()]
+    message = _CUT_LOGGER.sub("", left)
+    return message, message != left
+
+
+def _ends(text: str) -> Iterator[str]:
+    """The text, and without what may stand behind a message."""
+    yield text
+    bare = _LOGGER.sub("", text)
+    if bare != text:
+        yield bare
+    if (closed := bare.rstrip(_CLOSING)) != bare:
+        yield closed
+        if (inner := _LOGGER.sub("", closed)) != closed:
+            yield inner

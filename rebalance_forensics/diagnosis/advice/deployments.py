@@ -1,0 +1,92 @@
+"""Advice on how members are started, stopped, named and scaled."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.members.fences import Fence
+from rebalance_forensics.diagnosis.episodes.members.flapping import Flapping
+from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk
+from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import ConnectorChanges
+from rebalance_forensics.diagnosis.group_settings import session_in_words, session_timeout_ms
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds, span, times
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+
+def static_membership(timeline: Timeline, walk: RestartWalk) -> tuple[Advice, ...]:
+    """Restarts one after another: a static member that is back in time costs no rebalance."""
+    session = session_in_words(timeline)
+    cost = f"A member that is really gone is noticed only after session.timeout.ms ({session})."
+    if walk.new_names:
+        stable = Advice(
+            action=(
+                "Let each new process take over the group.instance.id of an old one (a StatefulSet's pod name), "
+                "and start it only when the old one is gone."
+            ),
+            why=f"Under new names every member costs a join and a leave: here {len(walk.restarts)} of each.",
+            cost=cost,
+        )
+        return (stable,)
+    why = _enough(timeline, walk.longest_down_ms)
+    return (Advice(action="Give each member a group.instance.id (static membership).", why=why, cost=cost),)
+
+
+def _enough(timeline: Timeline, down: int) -> str:
+    session = session_in_words(timeline)
+    if down <= session_timeout_ms(timeline):
+        return (
+            f"The longest restart took {seconds(down)}: within session.timeout.ms ({session}) a static member "
+            "costs no rebalance."
+        )
+    return (
+        f"A static member that is back within session.timeout.ms ({session}) costs no rebalance; the longest "
+        f"restart took {seconds(down)}, so raise it to about {rounded_up(down)}."
+    )
+
+
+def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
+    """Members that are added and removed again and again."""
+    told = (e for away in flapping.absences for e in away.events())
+    calm = Advice(
+        action="Widen the autoscaler's thresholds or its stabilization window.",
+        why=f"{len(flapping.absences)} removals{span(told)} cost two rebalances each.",
+        cost="Scaling reacts more slowly.",
+    )
+    return (calm,)
+
+
+def unique_instance_ids(fence: Fence) -> tuple[Advice, ...]:
+    """Two processes with one group.instance.id."""
+    why = (
+        "Under KIP-848 a second member with the same id is turned away (UNRELEASED_INSTANCE_ID)"
+        if fence.refused
+        else "A second member with the same id takes the first one's place and fences it"
+    )
+    unique = Advice(
+        action=f"Give every process its own group.instance.id; that of {fence.name} is configured twice.",
+        why=f"{why}: {times(len(fence.events))}{span(fence.events)}.",
+        cost="Under its new id the member joins as another one: one rebalance.",
+    )
+    return (unique,)
+
+
+def separate_group_ids(intruders: int, moves: int) -> tuple[Advice, ...]:
+    """Two applications in one group."""
+    separate = Advice(
+        action="Give each application its own group.id.",
+        why=(
+            f"Every start, stop or slow loop of one application rebalances the other: here "
+            f"{intruders} members of the other came or rejoined {times(moves)}."
+        ),
+        cost="Under a new group.id it begins at auto.offset.reset unless its committed offsets are copied.",
+    )
+    return (separate,)
+
+
+def submit_together(changes: ConnectorChanges) -> tuple[Advice, ...]:
+    """Connector configurations that change one by one."""
+    together = Advice(
+        action="Submit changes together, or stop the loop that rewrites configurations.",
+        why=f"{len(changes.connectors)} connectors cost {len(changes.rebalances)} rebalances here{span(changes.told)}.",
+        cost="Connect's REST interface takes one connector a request: submit them without waiting in between.",
+    )
+    return (together,)

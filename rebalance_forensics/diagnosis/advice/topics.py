@@ -1,0 +1,62 @@
+"""Advice on topics that are missing, changed or gone."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.topics.topic_changes import TopicChange
+from rebalance_forensics.diagnosis.episodes.topics.unready_topics import Unready
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
+
+
+def change_in_one_go(change: TopicChange) -> tuple[Advice, ...]:
+    """Topics that were created or extended one by one."""
+    count = len(change.topics)
+    changed = f"{count} topics" if count > 1 else "One topic" if count else "What changed"
+    made = "one rebalance" if change.rebalances == 1 else f"{change.rebalances} rebalances"
+    once = Advice(
+        action="Create topics and add partitions in one go, outside busy hours.",
+        why=(
+            "Every change that a leader notices is a rebalance of the whole group: "
+            f"{changed} made {made}{change.during}."
+        ),
+        cost="What is new waits for the next round of changes.",
+    )
+    return (once,)
+
+
+def restore_topics(names: str) -> tuple[Advice, ...]:
+    """Topics that vanished under members, which cannot commit what they read of them."""
+    restore = Advice(
+        action=f"Create {names} again, or take it out of the application and restart.",
+        why="A commit for a topic that is gone is repeated until a timeout; the whole group waits for it.",
+        cost="What was in the topic stays lost.",
+    )
+    return (restore,)
+
+
+def restore_source_topics(names: str, told_for_ms: int) -> tuple[Advice, ...]:
+    """Source topics that vanished under a KIP-1071 application."""
+    restore = Advice(
+        action=f"Create {names} again, or take it out of the topology and restart.",
+        why=f"The members were told that it is missing for {seconds(told_for_ms)}.",
+    )
+    return (restore,)
+
+
+def make_topics_ready(unready: Unready) -> tuple[Advice, ...]:
+    """Topics that a KIP-1071 application waits for."""
+    remedy = "Create the topics" if unready.missing else "Give the topics the partitions that the topology expects"
+    ready = Advice(
+        action=f"{remedy} ({', '.join(unready.topics)}); the members then resume by themselves.",
+        why=f"The coordinator said so {times(len(unready.told))}{span(unready.told)}.",
+    )
+    return (ready,)
+
+
+def create_source_topics(which: str) -> tuple[Advice, ...]:
+    """Source topics without which a Streams application stops."""
+    create = Advice(
+        action=f"Create the missing source topics ({which}), then start the application again.",
+        why="Streams creates its internal topics by itself, source topics never; no instance comes back alone.",
+    )
+    return (create,)

@@ -1,0 +1,1 @@
+"""What only shows when the groups of a cluster are seen together."""

@@ -1,0 +1,67 @@
+"""Which groups hang on which broker: the leader of a group's partition of `__consumer_offsets` coordinates it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
+from rebalance_forensics.timeline.model import CoordinatorTerm, GroupHistory
+from rebalance_forensics.timeline.windows import TERM_SLACK_MS
+
+NAMES_TOLD = 6
+
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """The partition each group lives in, the groups of each partition, and the terms of each coordinator."""
+
+    partitions: dict[Place, tuple[int, bool]]
+    """(cluster, group) -> partition, and whether a line tells it; else it is the hash over the default number."""
+    tenants: dict[tuple[str, int], list[str]]
+    terms: dict[Place, list[tuple[str, CoordinatorTerm]]]
+    """(cluster, broker) -> the groups it coordinated, and when."""
+
+    def of_these(self, cluster: str, groups: Sequence[str]) -> str:
+        """Where these groups live, in a sentence."""
+        homes = [self.partitions[cluster, group] for group in groups]
+        numbers = sorted({partition for partition, _ in homes})
+        by_name = "" if all(told for _, told in homes) else ", by the hash of their names over 50 partitions"
+        shown = ", ".join(map(str, numbers[:NAMES_TOLD])) + (" …" if len(numbers) > NAMES_TOLD else "")
+        what = "partition" if len(numbers) == 1 else "partitions"
+        return f" They live in {what} {shown} of __consumer_offsets{by_name}."
+
+    def besides(self, cluster: str, broker: str, groups: Sequence[str], at: int) -> str:
+        """The other groups that hung on that broker then, in a sentence; empty where there is none."""
+        known = set(groups)
+        coordinated = [group for group, term in self.terms.get((cluster, broker), ()) if _during(term, at)]
+        homes = {self.partitions[cluster, group][0] for group in groups}
+        housed = [group for home in sorted(homes) for group in self.tenants[cluster, home]]
+        others = sorted({*coordinated, *housed} - known)
+        if not others:
+            return ""
+        rest = f" and {len(others) - NAMES_TOLD} more" if len(others) > NAMES_TOLD else ""
+        return f" {', '.join(others[:NAMES_TOLD])}{rest} hung on it as well, and no line tells that they noticed."
+
+
+def homes_of(histories: Iterable[GroupHistory]) -> Homes:
+    """Index the groups, once for all incidents."""
+    partitions: dict[Place, tuple[int, bool]] = {}
+    tenants: dict[tuple[str, int], list[str]] = defaultdict(list)
+    terms: dict[Place, list[tuple[str, CoordinatorTerm]]] = defaultdict(list)
+    for history in histories:
+        told = history.offsets_partition
+        home = told if told is not None else offsets_partition(history.group)
+        partitions[history.cluster, history.group] = home, told is not None
+        tenants[history.cluster, home].append(history.group)
+        for term in history.coordinators:
+            terms[history.cluster, term.broker].append((history.group, term))
+    return Homes(partitions, tenants, terms)
+
+
+def _during(term: CoordinatorTerm, at: int) -> bool:
+    begun = term.started_at is None or term.started_at <= at
+    return begun and (term.ended_at is None or term.ended_at >= at - TERM_SLACK_MS)

@@ -1,0 +1,172 @@
+"""What only shows when groups are seen together: one coordinator, one host, one topic or one deployment behind many."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.cluster.coordinator_groups import Homes, homes_of
+from rebalance_forensics.diagnosis.cluster.member_hosts import Whereabouts, whereabouts_of
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.model import Incident, Relation, RelationKind
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.timeline.model import GroupHistory
+from rebalance_forensics.timeline.windows import ACROSS_GROUPS_MS, METADATA_AGE_MS
+
+MOST_IDS = 20
+"""An incident names at most so many others; the sentence counts them all."""
+NAMES_TOLD = 6
+BROKERS_FAULT = frozenset({"coordinator-failover", "offsets-topic-unavailable"})
+HOSTS_FAULT = frozenset({
+    *("process-pause", "process-crash", "network-partition", "slow-processing", "rebalance-straggler"),
+    *("static-member-expired", "member-left", "thread-replacement"),
+})  # fmt: skip
+DEPLOYMENT = frozenset({"rolling-restart", "static-member-restart"})
+_LOST = {
+    "coordinator-failover": "lost the same coordinator",
+    "offsets-topic-unavailable": "could not be stored in __consumer_offsets by the same broker",
+}
+
+Place = tuple[str, str]
+"""A cluster and the name of something in it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """An incident beside the history of its group."""
+
+    incident: Incident
+    history: GroupHistory
+
+    @property
+    def at(self) -> int:
+        return self.incident.started_at
+
+    def causes(self) -> frozenset[str]:
+        return frozenset(cause.cause for cause in self.incident.root_causes)
+
+    def culprits(self, *kinds: str) -> Iterator[str]:
+        return (c.name for cause in self.incident.root_causes for c in cause.culprits if c.kind in kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """Incidents of several groups with one thing behind them."""
+
+    kind: RelationKind
+    seen: tuple[_Seen, ...]
+    why: str
+
+
+def related(cases: Sequence[GroupCase]) -> tuple[GroupCase, ...]:
+    """The same cases, each incident with its relations to those of other groups."""
+    seen = [_Seen(incident, case.history) for case in cases for incident in case.incidents]
+    relations: dict[str, list[Relation]] = defaultdict(list)
+    for together in _all_together([case.history for case in cases], seen):
+        ids = [one.incident.id for one in together.seen]
+        for own in ids:
+            others = tuple(other for other in ids[: MOST_IDS + 1] if other != own)[:MOST_IDS]
+            relations[own].append(Relation(kind=together.kind, ids=others, groups=_groups(together), why=together.why))
+    return tuple(_with(case, relations) for case in cases)
+
+
+def _with(case: GroupCase, relations: dict[str, list[Relation]]) -> GroupCase:
+    if not any(one.id in relations for one in case.incidents):
+        return case
+    incidents = (replace(one, related=tuple(relations.get(one.id, ()))) for one in case.incidents)
+    return replace(case, incidents=tuple(incidents))
+
+
+def _groups(together: _Together) -> int:
+    return len({one.incident.group for one in together.seen})
+
+
+def _all_together(histories: Sequence[GroupHistory], seen: Sequence[_Seen]) -> Iterator[_Together]:
+    if len({(history.cluster, history.group) for history in histories}) < 2:
+        return
+    yield from _one_broker(homes_of(histories), seen)
+    yield from _one_host(whereabouts_of(histories), seen)
+    yield from _one_topic(seen)
+    yield from _one_deployment(seen)
+
+
+def _one_broker(homes: Homes, seen: Iterable[_Seen]) -> Iterator[_Together]:
+    by_broker: dict[Place, list[_Seen]] = defaultdict(list)
+    for one in seen:
+        if one.causes() & BROKERS_FAULT:
+            for broker in dict.fromkeys(one.culprits("broker")):
+                by_broker[one.incident.cluster, broker].append(one)
+    for (cluster, broker), mine in sorted(by_broker.items()):
+        for run in _of_several_groups(mine, ACROSS_GROUPS_MS):
+            causes = frozenset.union(*(one.causes() for one in run)) & BROKERS_FAULT
+            verb = _LOST[min(causes)] if len(causes) == 1 else "were disturbed by the same broker"
+            groups = _names(run)
+            why = f"{len(groups)} groups {verb}, {broker}, within {_span(run)}: {_some(groups)}."
+            why += homes.of_these(cluster, groups) + homes.besides(cluster, broker, groups, run[0].at)
+            yield _Together("coordinator", tuple(run), why)
+
+
+def _one_host(whereabouts: Whereabouts, seen: Iterable[_Seen]) -> Iterator[_Together]:
+    by_host: dict[Place, list[_Seen]] = defaultdict(list)
+    for one in seen:
+        if one.incident.severity != "info" and one.causes() & HOSTS_FAULT:
+            names = one.culprits("client", "instance", "worker", "thread", "host")
+            for host in whereabouts.hosts_of(one.history, names):
+                by_host[one.incident.cluster, host].append(one)
+    for (_, host), mine in sorted(by_host.items()):
+        for run in _of_several_groups(mine, ACROSS_GROUPS_MS):
+            groups = _names(run)
+            told = _some([f"{one.incident.group} ({one.incident.root_causes[0].cause})" for one in run])
+            why = f"Members of {len(groups)} groups on host {host} failed within {_span(run)}: {told}."
+            yield _Together("host", tuple(run), f"{why} What they share is the host or its process.")
+
+
+def _one_topic(seen: Iterable[_Seen]) -> Iterator[_Together]:
+    by_topic: dict[Place, list[_Seen]] = defaultdict(list)
+    for one in seen:
+        if "topic-metadata-change" in one.causes():
+            for topic in dict.fromkeys(one.culprits("topic")):
+                by_topic[one.incident.cluster, topic].append(one)
+    topics: dict[tuple[_Seen, ...], list[str]] = defaultdict(list)
+    for (_, topic), mine in sorted(by_topic.items()):
+        for run in _of_several_groups(mine, METADATA_AGE_MS):
+            topics[tuple(run)].append(topic)
+    for run_of, names in topics.items():
+        groups = _names(run_of)
+        what = f"topic{'s' if len(names) > 1 else ''} {_some(names)}"
+        why = f"The same change of {what} made {len(groups)} groups rebalance within {_span(run_of)}: {_some(groups)}."
+        yield _Together("topic", run_of, why)
+
+
+def _one_deployment(seen: Iterable[_Seen]) -> Iterator[_Together]:
+    by_cluster: dict[str, list[_Seen]] = defaultdict(list)
+    for one in seen:
+        if one.causes() & DEPLOYMENT:
+            by_cluster[one.incident.cluster].append(one)
+    for _, mine in sorted(by_cluster.items()):
+        for run in _of_several_groups(mine, ACROSS_GROUPS_MS):
+            groups = _names(run)
+            why = f"The members of {len(groups)} groups were restarted one after another at the same time: "
+            yield _Together("deployment", tuple(run), f"{why}{_some(groups)}. It looks like one deployment.")
+
+
+def _of_several_groups(mine: Iterable[_Seen], gap_ms: int) -> Iterator[list[_Seen]]:
+    for run in runs(mine, lambda one: one.at, gap_ms):
+        if len({one.incident.group for one in run}) > 1:
+            yield sorted(run, key=lambda one: (one.at, one.incident.group, one.incident.id))
+
+
+def _names(run: Iterable[_Seen]) -> list[str]:
+    return list(dict.fromkeys(one.incident.group for one in run))
+
+
+def _span(run: Sequence[_Seen]) -> str:
+    span = run[-1].at - run[0].at
+    return seconds(span) if span >= 1_000 else "a second"
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - NAMES_TOLD
+    return f"{', '.join(names[:NAMES_TOLD])} and {rest} more" if rest > 0 else ", ".join(names)

@@ -1,0 +1,68 @@
+"""Which incident each stretch without a reader belongs to: exactly one, so that nothing is counted twice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from rebalance_forensics.diagnosis.engine.drafts import Draft
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.model import UnreadSpan
+from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.time_index import Lasting
+from rebalance_forensics.timeline.windows import AFTERMATH_MS
+
+_MEMBER_GONE = frozenset({"dead", "frozen", "stuck", "cut-off", "fenced", "unknown"})
+_NOTICED_LATER = _MEMBER_GONE | {"assignment-failed"}
+"""Nobody knew when these began: the incident begins when the member is missed, or when its assignor fails."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extent:
+    """From its first evidence to its last known effect: one incident."""
+
+    draft: Draft
+    started_at: int
+    ended_at: int
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether anything in it is more than planned or benign."""
+        return any(one.hypothesis.severity != "info" for one in self.draft.findings)
+
+
+def shared_out(timeline: Timeline, extents: Iterable[Extent]) -> Mapping[Draft, Sequence[UnreadSpan]]:
+    """The unread spans of each incident."""
+    owners = ownership_of(timeline)
+    known = Lasting(extents, attrgetter("started_at"), lambda one: one.ended_at + AFTERMATH_MS)
+    found: dict[Draft, list[UnreadSpan]] = defaultdict(list)
+    for span in owners.spans:
+        until = span.ended_at if span.ended_at is not None else owners.until
+        mine = _of(span, until, known)
+        if mine is not None:
+            found[mine.draft].append(span)
+    return found
+
+
+def _of(span: UnreadSpan, until: int, known: Lasting[Extent]) -> Extent | None:
+    """The incident in which it began, or in which the member was missed; else the first one that it reaches into."""
+    begin = span.from_earliest if span.from_earliest is not None else span.started_at
+    # Whoever waits for a rebalance waits for what holds it up, which may begin later.
+    waits = span.why == "revoked" and span.ended_at is not None
+    noticed = until if waits or span.why in _NOTICED_LATER else span.started_at
+    near = known.touching(min(begin, span.started_at), noticed)
+    if near:
+        return max(near, key=lambda one: (_blamed(one, span), one.is_fault, _overlap(one, span, until)))
+    return next(iter(known.touching(span.started_at, until)), None)
+
+
+def _blamed(one: Extent, span: UnreadSpan) -> bool:
+    """Whether the incident is put down to the member that could no longer read."""
+    return span.why in _MEMBER_GONE and span.client_id in one.draft.names
+
+
+def _overlap(one: Extent, span: UnreadSpan, until: int) -> tuple[int, int]:
+    """How long the two lasted together; of two alike the earlier."""
+    return min(one.ended_at + AFTERMATH_MS, until) - max(one.started_at, span.started_at), -one.started_at

@@ -1,0 +1,118 @@
+"""The logs that would decide: those that a sign asks for, else those of whoever was there and is not heard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, Row
+from rebalance_forensics.diagnosis.engine.differential import Rival
+from rebalance_forensics.diagnosis.engine.weighing import Weighed, answered, worth
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.diagnosis.model import WouldDecide
+from rebalance_forensics.diagnosis.sign import Answer, Need, Unobservable
+from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log, earlier_logs, later_logs
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import QUIET_MS
+
+MOST_LOGS = 5
+"""Nobody fetches more than this to explain one rebalance."""
+Answers = tuple[tuple[Row, Answer], ...]
+
+
+def would_decide(
+    timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival]
+) -> tuple[WouldDecide, ...]:
+    """The logs whose absence leaves the verdict open, each once, with the causes that it parts."""
+    candidates = _candidates(timeline, causes, verdict, rivals)
+    asked: dict[tuple[str, str | None], tuple[list[Need], set[str]]] = {}
+    for name, answers in candidates.items():
+        for need in _needed(answers):
+            if not _is_at_hand(timeline, need):
+                needs, parted = asked.setdefault((need.what, need.who), ([], set()))
+                needs.append(need)
+                parted.add(name)
+    if not asked:
+        wanted = [need for need in _unheard(timeline, verdict) if not _is_at_hand(timeline, need)]
+        asked = {(need.what, need.who): ([need], set(candidates)) for need in wanted[:MOST_LOGS]}
+    told = ((needs, parted | {verdict.cause}) for needs, parted in asked.values())
+    return tuple(_decides(timeline, needs, parted, tuple(candidates)) for needs, parted in told)
+
+
+def _candidates(
+    timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival]
+) -> dict[str, Answers]:
+    """The verdict, its rivals, and what a reader would think of that no sign rules out."""
+    found: dict[str, Answers] = {verdict.cause: verdict.answers}
+    found |= {rival.cause: rival.weighed[0].answers for rival in rivals}
+    for name in causes[verdict.cause].lookalikes if verdict.cause in causes else ():
+        answers = answered(timeline, causes[name], verdict.hypothesis.subject())
+        if name not in found and not any(worth(row, told) <= -DECISIVE for row, told in answers):
+            found[name] = answers
+    return found
+
+
+def _needed(answers: Answers) -> Iterator[Need]:
+    for row, answer in answers:
+        if isinstance(answer, Unobservable) and row.weight >= STRONG:
+            yield from answer.needs
+
+
+def _unheard(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
+    """Where no sign asks for a log: those concerned, the coordinator, the other members; what came before and after."""
+    subject = verdict.hypothesis.subject()
+    begin, end = subject.begin, subject.end
+    mine = verdict.hypothesis.participants
+    yield from (client_log(one, begin, end) for one in mine)
+    yield coordinator_log(begin, end)
+    yield from (client_log(one, begin, end) for one in _by_name(timeline.members()) if one not in mine)
+    session, last = session_timeout_ms(timeline), timeline.coverage.end
+    if begin - timeline.first < session:
+        yield earlier_logs(begin - session, begin)
+    if last - end < QUIET_MS:
+        yield later_logs(end, last + QUIET_MS)
+
+
+def _by_name(participants: Iterable[Participant]) -> list[Participant]:
+    return sorted(participants, key=lambda one: one.name)
+
+
+def _is_at_hand(timeline: Timeline, need: Need) -> bool:
+    """Whether the log is there already, as long and as detailed as it is asked for."""
+    if need.begin is None or need.end is None:
+        return False
+    if need.of_the_coordinator:
+        return bool(covering(timeline.coverage.brokers, need.begin, need.end))
+    participant = next((a for a in timeline.participants.everybody if a.name == need.who), None) if need.who else None
+    return participant is not None and bool(covering(timeline.coverage.of(participant), need.begin, need.end))
+
+
+def _decides(timeline: Timeline, needs: Sequence[Need], parted: set[str], order: Sequence[str]) -> WouldDecide:
+    begins = [need.begin for need in needs if need.begin is not None]
+    ends = [need.end for need in needs if need.end is not None]
+    begin, end = min(begins, default=None), max(ends, default=None)
+    need = _by_its_name(timeline, needs[0], begin, end)
+    return WouldDecide(
+        needs=need.what,
+        who=need.who,
+        started_at=begin,
+        ended_at=end,
+        between=tuple(name for name in order if name in parted),
+    )
+
+
+def _by_its_name(timeline: Timeline, need: Need, begin: int | None, end: int | None) -> Need:
+    """The coordinator's log with the brokers that clients or other brokers call the coordinator at that time."""
+    if not need.of_the_coordinator or begin is None or end is None:
+        return need
+    terms = [t for t in timeline.coordinators if _during(t.started_at, t.ended_at, begin, end)]
+    names = list(dict.fromkeys(term.broker for term in terms))
+    if not names:
+        return need
+    return replace(need, what=f"{need.what}, {' or '.join(names)}", who=names[0] if len(names) == 1 else None)
+
+
+def _during(started: int | None, ended: int | None, begin: int, end: int) -> bool:
+    return (started is None or started <= end) and (ended is None or ended >= begin)

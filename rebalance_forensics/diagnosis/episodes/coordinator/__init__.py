@@ -1,0 +1,1 @@
+"""What coordinators did: moves, outages of their storage, refusals."""

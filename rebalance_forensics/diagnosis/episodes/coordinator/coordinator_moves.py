@@ -1,0 +1,201 @@
+"""Moves of the coordinator: handed over, failed over, or lost by most members at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
+from rebalance_forensics.diagnosis.episodes.members.membership_at import times_with_members
+from rebalance_forensics.diagnosis.episodes.runs import runs, walks
+from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
+from rebalance_forensics.events.membership import MemberLoaded
+from rebalance_forensics.events.partitions import PartitionsAssigned
+from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
+from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import (
+    ALL_AT_ONCE_MS,
+    CLOCK_SLACK_MS,
+    DENIED_MS,
+    HAND_OVER_MS,
+    ONE_LOSS_MS,
+    STOP_TO_LOAD_MS,
+    WHOLE_CLUSTER_MS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorMove:
+    """The coordinator that let go, the lines that show it, and whether a broker says so itself."""
+
+    at: int
+    broker: str
+    events: tuple[Event, ...]
+    certain: bool
+    until: int
+
+
+def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
+    """Moves after the group's first generation, told by brokers or most members; one chain where brokers go in turn."""
+    settled = _settled_at(timeline)
+    if settled is None:
+        return
+    moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
+    peopled = times_with_members(timeline, (m.at for m in moves))
+    steps = [*(m for m in moves if m.at in peopled), *_bounces(timeline)]
+    for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
+        chain = [m for m in walk if m.events]
+        if chain:
+            yield chain
+
+
+def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
+    """Brokers that were restarted without coordinating this group: they show the pace of a walk over the cluster."""
+    stopped = ((time_of(e), e.broker if e.broker is not None else e.speaker.broker) for e in timeline.of(BrokerStopped))
+    return [
+        CoordinatorMove(at, f"broker-{broker}", (), certain=False, until=at)
+        for at, broker in stopped
+        if broker is not None
+    ]
+
+
+def _settled_at(timeline: Timeline) -> int | None:
+    """The group's first generation: what happens to coordinators before is start-up noise."""
+    first = [g.completed_at or g.started_at for g in timeline.generations if g.members]
+    known = [e.at for e in timeline.of(GenerationStabilized, JoinSucceeded) if e.at is not None]
+    times = [t for t in (*first, *known) if t is not None]
+    return min(times, default=None) if times else _loaded_before_anything(timeline)
+
+
+def _loaded_before_anything(timeline: Timeline) -> int | None:
+    """Logs that begin in the middle of the group's life show no generation, and nobody who starts or joins."""
+    begun = timeline.starts or timeline.of(JoinStarted)
+    return timeline.first - 1 if timeline.of(GroupLoaded, GroupUnloaded) or not begun else None
+
+
+def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
+    """A broker loads the group: whoever coordinated before is the one that let go."""
+    loads = [e for e in timeline.of(GroupLoaded) if e.group == timeline.group and (e.at or 0) > settled]
+    for load in loads:
+        at = load.at or 0
+        before = _coordinator_before(timeline, at, load)
+        if before is None:
+            continue
+        around = [
+            e
+            for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
+                max(settled, at - HAND_OVER_MS), at + 2 * CLOCK_SLACK_MS
+            )
+            if (e.group == timeline.group or f"broker-{getattr(e, 'broker', None) or e.speaker.broker}" == before)
+        ]
+        yield CoordinatorMove(
+            at=min([at, *(time_of(e) for e in around if time_of(e) > at - STOP_TO_LOAD_MS)]),
+            broker=before,
+            events=(load, *around[:4]),
+            certain=True,
+            until=at,
+        )
+
+
+def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
+    """The last broker that spoke for the group before `at`; the loading one itself when it restarted."""
+    spoke = timeline.remembered(_said_by_brokers).last(at - 1)
+    if spoke is not None:
+        return f"broker-{spoke.speaker.broker}"
+    lost = timeline.of(CoordinatorLost).between(at - HAND_OVER_MS + 1, at + HAND_OVER_MS - 1)
+    known = [e.coordinator for e in lost if e.coordinator is not None]
+    other = [c for c in known if c != load.speaker.broker]
+    return f"broker-{(other or known)[0]}" if known else None
+
+
+def _said_by_brokers(timeline: Timeline) -> InTime[Event]:
+    """What a coordinator says; a broker that loads the group names its members before it coordinates it."""
+    spoken = timeline.said_of_it_by_brokers
+    on_the_way = GroupUnloaded | MemberLoaded
+    return InTime((e for e in spoken if e.speaker.broker is not None and not isinstance(e, on_the_way)), time_of)
+
+
+def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
+    """Most members with a log lose the same coordinator within seconds."""
+    lost = [
+        e
+        for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed)
+        if _is_loss(e) and (e.at or 0) > settled and not _still_starting(timeline, e) and not _is_denied(timeline, e)
+    ]
+    heard = [a for a in timeline.members() if a.has_log]
+    for run in runs(lost, time_of, ONE_LOSS_MS):
+        participants = {timeline.participants.of_speaker(e) for e in run} - {None}
+        brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
+        if (
+            not brokers
+            or len(participants) < 2
+            or 2 * len(participants) <= len(heard)
+            or _one_by_one_lost(timeline, run)
+        ):
+            continue
+        yield CoordinatorMove(
+            at=time_of(run[0]),
+            broker=f"broker-{brokers[0]}",
+            events=tuple(run[:8]),
+            certain=False,
+            until=time_of(run[-1]),
+        )
+
+
+def _one_by_one_lost(timeline: Timeline, run: list[Event]) -> bool:
+    """Whoever is kept from its heartbeats loses the coordinator alone; one that dies is lost by all at a heartbeat."""
+    first = {timeline.participants.of_speaker(e): time_of(e) for e in reversed(run)}
+    times = sorted(first.values())
+    reach = max(ALL_AT_ONCE_MS, 2 * heartbeat_interval_ms(timeline))
+    return min(later - earlier for earlier, later in pairwise(times)) > reach
+
+
+def _is_denied(timeline: Timeline, event: Event) -> bool:
+    """A client that may no longer use the group gives its coordinator up as well."""
+    participant, at = timeline.participants.of_speaker(event), time_of(event)
+    told = denied(timeline).get(participant, []) if participant is not None else []
+    return any(at - DENIED_MS < time_of(e) < at + DENIED_MS for e in told)
+
+
+def _still_starting(timeline: Timeline, event: Event) -> bool:
+    """A process that has not joined yet may look for its coordinator for a while; that moves nothing."""
+    participant, at = timeline.participants.of_speaker(event), event.at or 0
+    if participant is None or timeline.starts.of(participant).last(at) is None:
+        return False
+    taken_in = timeline.said_by(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
+    return not any((e.at or 0) <= at and _has_joined(e) for e in taken_in)
+
+
+def _has_joined(event: Event) -> bool:
+    return not isinstance(event, MemberTransitioned) or event.after in ("RECONCILING", "STABLE")
+
+
+def _is_loss(event: Event) -> bool:
+    if isinstance(event, GroupHeartbeatFailed):
+        return event.error in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
+    return isinstance(event, CoordinatorLost)
+
+
+def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> bool:
+    """Every broker that speaks was told to stop within a minute, and none came back: the cluster was shut down."""
+    begin, end = chain[0].at - ONE_LOSS_MS, chain[-1].at + WHOLE_CLUSTER_MS
+    speaking = timeline.own.brokers | timeline.around.brokers
+    stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
+    return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
+
+
+def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
+    """From the first sign of a loss to the last of the same move, the longest of them."""
+    ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in _one_by_one(chain))
+    return max(ends)
+
+
+def _one_by_one(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:
+    return runs(chain, lambda m: m.at, ONE_LOSS_MS)

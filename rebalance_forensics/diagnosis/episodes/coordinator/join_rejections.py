@@ -1,0 +1,126 @@
+"""Clients that were turned away: which error, who, and what they did next."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.membership import AuthorizationFailed, MemberRefused
+from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
+from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS, REJECTED_STOP_MS
+
+DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+_DENYING = (
+    AuthorizationFailed, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed, OffsetCommitFailed,
+    MemberRefused, ExceptionLogged,
+)  # fmt: skip
+
+
+def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
+    """Clients that were denied the group or its topics, and the lines that say so."""
+    return timeline.remembered(_denied)
+
+
+def _denied(timeline: Timeline) -> dict[Participant, list[Event]]:
+    by_participant: dict[Participant, list[Event]] = defaultdict(list)
+    for event in timeline.of(*_DENYING):
+        if not _is_denial(event, timeline.group):
+            continue
+        speaker = timeline.participants.of_speaker(event)
+        here = (
+            [a for a in timeline.participants.at_place(event) if a.has_log]
+            if isinstance(event, ExceptionLogged)
+            else []
+        )
+        for participant in [speaker] if speaker is not None else here:
+            by_participant[participant].append(event)
+    return dict(by_participant)
+
+
+def _is_denial(event: Event, group: str) -> bool:
+    if isinstance(event, ExceptionLogged):
+        if (event.exception or "").endswith("GroupAuthorizationException"):
+            return (event.detail or "").rpartition("group: ")[2] in (group, event.detail)
+        return (event.exception or "").endswith("TopicAuthorizationException")
+    return isinstance(event, AuthorizationFailed) or getattr(event, "error", None) in DENIALS
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """How a coordinator turns clients away: its error codes, and the exceptions that clients make of them."""
+
+    errors: frozenset[str]
+    exceptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One client that was turned away, and every line that says so."""
+
+    participant: Participant
+    events: tuple[Event, ...]
+
+    def facts(self, timeline: Timeline) -> list[Fact]:
+        """How it came, closed and went meanwhile."""
+        return around_rejection(timeline, self.participant, self.events[0].at or 0, self.events[-1].at or 0)
+
+
+def rejections(timeline: Timeline, refusal: Refusal) -> list[Rejection]:
+    """The clients that were turned away for this reason, by name."""
+    by_participant: dict[Participant, list[Event]] = defaultdict(list)
+    for event in timeline.of(JoinFailed, SyncFailed, MemberRefused, GroupHeartbeatFailed, ExceptionLogged):
+        if _is_rejection(event, refusal.errors, refusal.exceptions):
+            for participant in _rejected_participants(timeline, event):
+                by_participant[participant].append(event)
+    found = (Rejection(participant, tuple(events)) for participant, events in by_participant.items())
+    return sorted(found, key=lambda rejection: rejection.participant.name)
+
+
+def around_rejection(timeline: Timeline, participant: Participant, first: int, last: int) -> list[Fact]:
+    """How a client that was turned away came, closed and went, from its first rejection to its last."""
+    facts: list[Fact] = [*timeline.stops.of(participant).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)]
+    facts += timeline.departures.of(participant).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)
+    facts += timeline.arrivals.of(participant).between(first - REJECTED_AWAY_MS, last + REJECTED_AWAY_MS)
+    return facts
+
+
+def _is_rejection(event: Event, errors: frozenset[str], words: tuple[str, ...]) -> bool:
+    if isinstance(event, JoinFailed | SyncFailed | MemberRefused | GroupHeartbeatFailed):
+        return event.error in errors
+    if isinstance(event, ExceptionLogged):
+        told = f"{event.exception or ''} {event.detail or ''}"
+        return any(word in told for word in words)
+    return False
+
+
+def _rejected_participants(timeline: Timeline, event: Event) -> list[Participant]:
+    speaker = timeline.participants.of_speaker(event)
+    if speaker is not None:
+        return [speaker]
+    member = getattr(event, "member", None)
+    known = timeline.participants.of_member(member) if isinstance(member, str) else None
+    return [known] if known is not None else []
+
+
+_SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz.*")
+
+
+def words_of_denial(event: Event) -> str:
+    """What the line says of it, in a sentence."""
+    told: str | None = getattr(event, "detail", None) or getattr(event, "error", None)
+    sentence = _SENTENCE.search(event.text)
+    return told or (sentence[0] if sentence else event.text)[:160]
+
+
+def is_out(timeline: Timeline, participant: Participant, last: int) -> bool:
+    """It was a member, and did not come back."""
+    gone = timeline.departures.of(participant).last(last + REJECTED_AWAY_MS)
+    return gone is not None and gone.at > last - REJECTED_AWAY_MS and gone.returned is None

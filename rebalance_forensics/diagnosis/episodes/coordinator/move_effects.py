@@ -1,0 +1,82 @@
+"""What a move of the coordinator does to the members: they find it anew, rejoin, or lose their sessions in it."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import CoordinatorMove
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.group_settings import session_told_ms
+from rebalance_forensics.events.coordinator import GroupLoaded
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Departure, Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import (
+    AFTER_MOVE_MS,
+    CLOCK_SLACK_MS,
+    HAND_OVER_MS,
+    ONE_LOSS_MS,
+    SESSION_END_MS,
+)
+
+
+def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Fact, ...]:
+    """The rejoins, returns and rebalances after each move, and the members whose sessions it cost."""
+    found: list[Fact] = []
+    for move in chain:
+        begin, end = move.at - CLOCK_SLACK_MS, move.until + AFTER_MOVE_MS
+        asked = timeline.requests.between(begin, end)
+        found += [r for r in asked if r.why in ("other", "member-rejoined", "leader-rejoined")]
+        gone = timeline.departures.between(begin, end)
+        found += [d for d in gone if d.why in SILENT and d.returned is not None]
+        later = timeline.departures.since(begin)
+        found += [d for d in later if _told_by_the_former(timeline, d, move) or _lost_in_it(timeline, d, move)]
+        found += [a for a in timeline.arrivals.between(begin, end) if not a.first and a.start is None]
+        following = timeline.rebalances.between(begin, end)
+        found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
+    return tuple(dict.fromkeys(found))
+
+
+def _told_by_the_former(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
+    """A broker that stood still expires every session when it wakes up, until it learns that it lost the group."""
+    if departure.why not in SILENT or not all(f"broker-{e.speaker.broker}" == move.broker for e in departure.events):
+        return False
+    loads = timeline.of(GroupLoaded).between(move.at - ONE_LOSS_MS, departure.at)
+    last = next((e for e in reversed(loads) if e.group == timeline.group), None)
+    return last is not None and f"broker-{last.speaker.broker}" != move.broker
+
+
+def _lost_in_it(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
+    """Every session starts anew when the group is loaded: who expires one session later never came to the new broker.
+
+    One whose process died or was started anew at that time has its own cause; so has a group of which nobody stays.
+    """
+    load = load_that_restarted(timeline, departure)
+    if load is None or load not in move.events:
+        return False
+    begin, ends = time_of(load) - HAND_OVER_MS, timeline.coverage.ends(departure.participant)
+    if timeline.starts.of(departure.participant).any_between(begin, departure.at):
+        return False
+    if departure.returned is not None:
+        return True
+    later = (g for g in timeline.generations if (g.started_at or g.completed_at or 0) >= departure.at)
+    return (ends is None or ends >= departure.at) and any(g.members for g in later)
+
+
+def _has_own_cause(timeline: Timeline, at: int) -> bool:
+    return bool(timeline.moves(at - 2 * CLOCK_SLACK_MS + 1, at + 2 * CLOCK_SLACK_MS - 1))
+
+
+def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded | None:
+    """The loading of the group that restarted the session whose end this departure is."""
+    session = session_told_ms(timeline)
+    if departure.why != "session-expired" or session is None:
+        return None
+    begin = departure.at - session
+    loads = timeline.remembered(_loads).between(begin - SESSION_END_MS, begin + SESSION_END_MS)
+    speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
+    return next((load for load in loads if load.speaker.broker in speakers), None)
+
+
+def _loads(timeline: Timeline) -> InTime[GroupLoaded]:
+    """Every time that a broker loaded the group."""
+    return InTime((e for e in timeline.of(GroupLoaded) if e.group == timeline.group), time_of)

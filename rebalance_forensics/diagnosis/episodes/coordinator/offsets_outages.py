@@ -1,0 +1,174 @@
+"""Outages of `__consumer_offsets`: writes that the coordinator could not make, and the brokers that were missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.group_settings import offsets_write_ms
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost, IsrChanged, NodeDisconnected, ReplicasInsufficient
+from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
+from rebalance_forensics.events.rebalancing import AssignmentNotStored, RebalanceStarted, SyncFailed
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS
+
+OFFSETS = "__consumer_offsets"
+AGAIN = 5
+MOVED = ("NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION")
+"""A broker that stood still writes for groups it has lost: the topic is there, with another leader."""
+FIRST_COORDINATOR = 2**30
+"""Clients number their connections to coordinators from Integer.MAX_VALUE downwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """The refused writes, the replicas that were gone then, and the brokers to blame."""
+
+    refused: tuple[Event, ...]
+    shrunk: tuple[IsrChanged, ...]
+    insufficient: tuple[ReplicasInsufficient, ...]
+    stopped: tuple[BrokerStopped, ...]
+    missing: tuple[int, ...]
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """The lines that show it, the most telling first."""
+        first, short = self.refused[:6], (*self.shrunk[:4], *self.insufficient[:3])
+        return (*first, *short, *self.stopped[:2], *self.refused[6:])
+
+    @property
+    def begin(self) -> int:
+        """The first write that was refused."""
+        return time_of(self.refused[0])
+
+    @property
+    def end(self) -> int:
+        """The last write that was refused."""
+        return time_of(self.refused[-1])
+
+
+def outages(timeline: Timeline) -> Iterator[Outage]:
+    """Each of them once: as long as a replica stays away it is the same outage, however rarely the group writes."""
+    refused = sorted(_refused_writes(timeline), key=time_of)
+    for run in _one_outage_each(timeline, refused):
+        begin, end = time_of(run[0]), time_of(run[-1])
+        shrunk = _shrunk(timeline, begin, end)
+        near = timeline.of(ReplicasInsufficient).between(begin - REQUEST_TIMEOUT_MS, end + REQUEST_TIMEOUT_MS)
+        stopped = _down(timeline, begin, end)
+        yield Outage(
+            tuple(run),
+            tuple(shrunk),
+            tuple(e for e in near if _of_offsets(e.partition)),
+            tuple(stopped),
+            tuple(_missing(timeline, shrunk, stopped, begin)),
+        )
+
+
+def _one_outage_each(timeline: Timeline, refused: Iterable[Event]) -> list[list[Event]]:
+    """Refused writes that no return of a replica parts."""
+    found: list[list[Event]] = []
+    for run in runs(refused, time_of, QUIET_MS):
+        if (
+            found
+            and _shrunk(timeline, *(end := time_of(found[-1][-1]), time_of(run[0])))
+            and not _healed(timeline, end, time_of(run[0]))
+        ):
+            found[-1] += run
+        else:
+            found.append(run)
+    return found
+
+
+def _healed(timeline: Timeline, begin: int, end: int) -> bool:
+    changed = timeline.of(IsrChanged).between(begin, end)
+    return any(e.direction == "expanded" and _of_offsets(e.partition) for e in changed)
+
+
+def _of_offsets(partition: str | None) -> bool:
+    return (partition or "").startswith(OFFSETS)
+
+
+def _refused_writes(timeline: Timeline) -> list[Event]:
+    """Assignments that were not stored; where none is logged, the commits that were not."""
+    told = timeline.of(AssignmentNotStored, RebalanceStarted)
+    own: list[Event] = [e for e in told if _is_refused(timeline, e)] or _again_and_again(timeline)
+    syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
+    if own or len(syncs) > 2:
+        return [*own, *syncs]
+    commits = refused_commits(timeline)
+    return [*syncs, *commits] if commits else []
+
+
+def refused_commits(timeline: Timeline) -> list[Event]:
+    """A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is there, and cannot write."""
+    told: list[Event] = [e for e in timeline.of(OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
+    lasting = len(told) >= AGAIN and time_of(told[-1]) - time_of(told[0]) >= 2 * offsets_write_ms(timeline)
+    return told if lasting else []
+
+
+def _again_and_again(timeline: Timeline) -> list[Event]:
+    """Before 2.1 no coordinator says why it begins again: many rebalances while the topic refuses writes show it."""
+    refused = [e for e in timeline.of(ReplicasInsufficient) if _of_offsets(e.partition)]
+    if not refused:
+        return []
+    around = offsets_write_ms(timeline)
+    rebalances = timeline.rebalances.between(time_of(refused[0]) - around, time_of(refused[-1]) + around)
+    return [e for r in rebalances for e in r.events[:1]] if len(rebalances) >= AGAIN else []
+
+
+def _is_refused(timeline: Timeline, event: Event) -> bool:
+    match event:
+        case AssignmentNotStored():
+            return event.group == timeline.group and event.error not in MOVED
+        case RebalanceStarted(trigger="assignment-not-stored"):
+            return True
+    return False
+
+
+def _shrunk(timeline: Timeline, begin: int, end: int) -> list[IsrChanged]:
+    """The shrinks of the offsets topic that were not made good before the outage, however long before they were."""
+    standing: dict[str, list[IsrChanged]] = {}
+    for event in timeline.of(IsrChanged).between(0, end):
+        if not _of_offsets(event.partition):
+            continue
+        if event.direction == "shrunk":
+            standing.setdefault(event.partition, []).append(event)
+        elif time_of(event) < begin:
+            standing.pop(event.partition, None)
+    return sorted((e for lines in standing.values() for e in lines), key=time_of)
+
+
+def _down(timeline: Timeline, begin: int, end: int) -> list[BrokerStopped]:
+    """The stops of brokers that had not started again when the outage began."""
+    down: dict[int | None, list[BrokerStopped]] = {}
+    told: list[BrokerStopped | BrokerStarted] = [*timeline.of(BrokerStopped), *timeline.of(BrokerStarted)]
+    for event in sorted((e for e in told if time_of(e) <= end), key=time_of):
+        number = event.broker if event.broker is not None else event.speaker.broker
+        if isinstance(event, BrokerStopped):
+            down.setdefault(number, []).append(event)
+        elif time_of(event) < begin:
+            down.pop(number, None)
+    return sorted((e for lines in down.values() for e in lines), key=time_of)
+
+
+def _missing(
+    timeline: Timeline, shrunk: Sequence[IsrChanged], stopped: Sequence[BrokerStopped], begin: int
+) -> list[int]:
+    gone = sorted({b for e in shrunk for b in set(e.before) - set(e.after)})
+    down = sorted({b for e in stopped if (b := e.broker if e.broker is not None else e.speaker.broker) is not None})
+    both = [b for b in gone if b in down] or gone or down
+    return both or _most_often_lost(timeline, begin - 2 * REQUEST_TIMEOUT_MS)
+
+
+def _most_often_lost(timeline: Timeline, since: int) -> list[int]:
+    """Without a broker's log: whom clients could not reach most often, and that did not itself refuse the writes."""
+    lost = [e.coordinator for e in timeline.of(CoordinatorLost).since(since)]
+    refusing = {e.speaker.broker for e in timeline.of(ReplicasInsufficient).since(since)}
+    refusing |= set(lost) if refused_commits(timeline) else set()
+    nodes = [*lost, *(e.node for e in timeline.of(NodeDisconnected).since(since))]
+    known = [n for n in nodes if n is not None and 0 <= n < FIRST_COORDINATOR and n not in refusing]
+    return [max(set(known), key=known.count)] if known else []

@@ -1,0 +1,31 @@
+"""What happens to a group while writes to __consumer_offsets are refused."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import Outage
+from rebalance_forensics.diagnosis.group_settings import offsets_write_ms
+from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
+
+
+def moves_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
+    """Who asked, came or was lost while nothing could be written."""
+    begin, end = outage.begin - CLOCK_SLACK_MS, outage.end + offsets_write_ms(timeline)
+    facts: list[Fact] = [*timeline.requests.between(begin, end)]
+    facts += timeline.arrivals.between(_refused_since(timeline, outage), end)
+    gone = timeline.departures.between(begin, end)
+    return facts + [d for d in gone if d.why not in ("closed", "unsubscribed")]
+
+
+def _refused_since(timeline: Timeline, outage: Outage) -> int:
+    """When the rebalance began whose assignment was the first that was not stored: who joined it shares its fate."""
+    begin = outage.begin - CLOCK_SLACK_MS
+    first = next(iter(timeline.rebalances.touching(begin, outage.begin)), None)
+    return first.started_at - CLOCK_SLACK_MS if first is not None else begin
+
+
+def rebalances_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
+    """The rebalances that could not end."""
+    write = offsets_write_ms(timeline)
+    return [*timeline.rebalances.between(outage.begin - write, outage.end + 2 * write)]

@@ -1,0 +1,52 @@
+"""What was so besides: lines without which those of a cause, read alone, look like another one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import Subscribed
+from rebalance_forensics.events.rebalancing import AssignmentComputed, AssignmentReceived, GenerationStabilized
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import InTime
+
+LISTING = (GenerationStabilized, AssignmentReceived, AssignmentComputed)
+"""Who says how many members a generation has, the briefest first."""
+
+
+def others_in(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
+    """That others were in: the generation before these times and those that followed, as far as logged."""
+    for kind in LISTING:
+        after = [timeline.of(kind).first(at + 1) for at in (times[-1], *times[:-1])]
+        told = tuple(event for event in (timeline.of(kind).last(times[0] - 1), *after) if event is not None)
+        if told:
+            return told
+    return ()
+
+
+def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The last line before its absence that gives the group.instance.id of its member."""
+    gone = {departure.member for departure in absence.departures}
+    told = timeline.remembered(_by_instance)
+    before = [e for i in absence.participant.instance_ids if (e := told.get(i, InTime()).last(absence.at - 1))]
+    tied = [e for e in before if getattr(e, "member", None) in gone]
+    return tuple((tied or before)[:1])
+
+
+def _by_instance(timeline: Timeline) -> Mapping[str, InTime[Event]]:
+    found: dict[str, list[Event]] = defaultdict(list)
+    for event in timeline.own:
+        instance = getattr(event, "instance_id", None)
+        if instance and event.at is not None:
+            found[instance].append(event)
+    return {instance: InTime(told, time_of) for instance, told in found.items()}
+
+
+def subscriptions_around(timeline: Timeline, participant: Participant, at: int) -> tuple[Event, ...]:
+    """What it subscribed to last before a rejoin."""
+    before = timeline.said_by(participant, Subscribed).last(at)
+    return (before,) if before is not None else ()

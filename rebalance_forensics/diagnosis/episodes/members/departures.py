@@ -1,0 +1,360 @@
+"""Members that closed, with or without an exception; starts of the group from empty, and shutdowns of all of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from itertools import accumulate, pairwise
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.group_settings import session_told_ms, together_ms
+from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import (
+    AssignmentComputed,
+    GenerationStabilized,
+    GroupEmptied,
+    RebalanceStarted,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.model import Generation
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import (
+    ADDED_MS,
+    CLOCK_SLACK_MS,
+    LAST_JOINED_MS,
+    LAST_WORDS_MS,
+    LONG_BEFORE_MS,
+    ONE_SHUTDOWN_MS,
+    SAME_STEP_MS,
+    STARTUP_GAP_MS,
+    STARTUP_SLACK_MS,
+)
+
+VOLUNTARY = ("closed", "left")
+
+
+def closings(timeline: Timeline) -> list[Absence]:
+    """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static)."""
+    return timeline.remembered(_closings)
+
+
+def _closings(timeline: Timeline) -> list[Absence]:
+    left = absences(timeline, VOLUNTARY)
+    # A container that stops a consumer may unsubscribe it first, as Spring's does; the stop is what happened.
+    left += [a for a in absences(timeline, ("unsubscribed",)) if ended_with_its_process(a)]
+    quiet = [a for a in losses(timeline) if _closed_unheard(timeline, a)]
+    return sorted([*left, *quiet], key=lambda a: (a.at, a.participant.name))
+
+
+def ended_with_its_process(absence: Absence) -> bool:
+    """Whether the process stopped, or another one started in its place."""
+    return absence.stop is not None or absence.start is not None
+
+
+def _closed_unheard(timeline: Timeline, absence: Absence) -> bool:
+    """Its log says that it closed, or ends with an error where no LeaveGroup would have been logged."""
+    if is_static(timeline, absence) or not absence.participant.has_log:
+        return False
+    if absence.stop is not None:
+        return True
+    gone = absence.start is None and absence.back_at is None
+    alive = timeline.said_by(absence.participant, Event).first(absence.at + 1) is not None
+    unheard = all(d.why == "vanished" for d in absence.departures) and not logs_its_leaving(
+        timeline, absence.participant
+    )
+    return gone and not alive and unheard and bool(exception_before(timeline, absence))
+
+
+def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
+    """For each time the group formed from nothing: the arrivals of that start, one soon after another."""
+    return timeline.remembered(_startup_arrivals)
+
+
+def born_with_the_group(timeline: Timeline) -> frozenset[str]:
+    """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
+    return timeline.remembered(_born_with_the_group)
+
+
+def _born_with_the_group(timeline: Timeline) -> frozenset[str]:
+    return frozenset(a.id for run in startup_arrivals(timeline) for a in run)
+
+
+def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
+    found = []
+    for run in _one_after_another(timeline):
+        if (
+            (_into_an_empty_group(run) or _after_all_left(timeline, run[0]))
+            and _nobody_before(timeline, run[0])
+            and not _others_in(timeline, run)
+        ):
+            settled = _settled_after(timeline, run[0].at)
+            born = [a for a in run if not _had_left(timeline, a, run[0].at) and _of_the_start(a, settled)]
+            found.append([a for a in born if not _added_to_its_process(a, born, settled)])
+    return [run for run in found if run]
+
+
+def waits_for_newcomers(rebalance: Rebalance) -> bool:
+    """The first rebalance from empty waits for a timer that each newcomer winds up again, and for no member.
+
+    GroupCoordinator's InitialDelayedJoin (KIP-134): group.initial.rebalance.delay.ms after the last newcomer, at most
+    the rebalance timeout.
+    """
+    return any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
+
+
+def _one_after_another(timeline: Timeline) -> list[list[Arrival]]:
+    """Those who came soon after each other, or that one first rebalance took in, however long it waited for more."""
+    found: list[list[Arrival]] = []
+    first = [r for r in timeline.rebalances if waits_for_newcomers(r)]
+    for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
+        if found and any(_took_in(r, found[-1][-1].at, run[0].at) for r in first):
+            found[-1] += run
+        else:
+            found.append(run)
+    return found
+
+
+def _took_in(rebalance: Rebalance, one: int, other: int) -> bool:
+    """Whether it stood open from one arrival to the other."""
+    until = rebalance.stabilized_at
+    return until is not None and rebalance.started_at - STARTUP_SLACK_MS <= one and other <= until
+
+
+def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
+    """Whether it ends an absence that began at `since` or later."""
+    left = timeline.ended_by(arrival)
+    return left is not None and left.at >= since
+
+
+def _added_to_its_process(arrival: Arrival, born: list[Arrival], settled: int) -> bool:
+    """A thread added to a running instance (KIP-663) has the process start of the threads that formed the group."""
+    if arrival.participant.kind != "instance" or arrival.at <= settled + ADDED_MS:
+        return False
+    return any(a.participant is arrival.participant and a.start is arrival.start and a.at <= settled for a in born)
+
+
+def _into_an_empty_group(run: list[Arrival]) -> bool:
+    """Clients ask to join a little before the coordinator says that the group was empty."""
+    return any(a.while_empty for a in run if a.at <= run[0].at + STARTUP_SLACK_MS)
+
+
+def _after_all_left(timeline: Timeline, first: Arrival) -> bool:
+    """Whether everybody had been seen to go: without the coordinator's log that tells that the group was empty."""
+    ends = [max(d.at for a in group for d in a.departures) for group in shutdowns(timeline)]
+    end = max((at for at in ends if at < first.at), default=None)
+    return end is not None and not timeline.arrivals.any_between(end + 1, first.at - 1)
+
+
+def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
+    """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
+    if _counted_in(timeline, run[0].at):
+        return True
+    came = {a.member for a in run}
+    first = _first_generation(timeline, run[0].at)
+    if first is None or first.generation == 1:
+        return False
+    counts = timeline.remembered(_member_counts)
+    arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
+    unseen = {m.member_id for m in first.members if m.member_id} - came
+    return bool(unseen) or counts.get(first.generation, 0) > arrived or _led_by_another(timeline, first)
+
+
+def _counted_in(timeline: Timeline, at: int) -> bool:
+    """Whether the coordinator counted more members than have left since."""
+    last = timeline.of(GenerationStabilized).last(at - 1)
+    if last is None or timeline.of(GroupEmptied).any_between(time_of(last), at):
+        return False
+    return (last.member_count or 0) > len(timeline.departures.between(time_of(last), at))
+
+
+def _led_by_another(timeline: Timeline, first: Generation) -> bool:
+    """From 2.4 on a leader logs that it leads: where nobody did, a member without a log was in before."""
+    prints = bool(timeline.of(AssignmentComputed, SyncSucceeded))
+    return prints and first.leader is None and not timeline.has_coordinator_log
+
+
+def _reached_at(generation: Generation) -> int:
+    return generation.completed_at or generation.started_at or 0
+
+
+def _latest_reached(timeline: Timeline) -> list[int]:
+    """For each generation, when the latest up to it was reached."""
+    return [*accumulate(map(_reached_at, timeline.generations), max)]
+
+
+def _first_generation(timeline: Timeline, at: int) -> Generation | None:
+    """The first generation that was reached at that time or later."""
+    latest = timeline.remembered(_latest_reached)
+    place = bisect_left(latest, at)
+    return timeline.generations[place] if place < len(latest) else None
+
+
+def _member_counts(timeline: Timeline) -> dict[int, int]:
+    """The most members that a generation was created with."""
+    found: dict[int, int] = defaultdict(int)
+    for event in timeline.of(GenerationStabilized):
+        found[event.generation] = max(found[event.generation], event.member_count or 0)
+    return found
+
+
+def _settled_after(timeline: Timeline, at: int) -> int:
+    """When the first generation after `at` was created; a newcomer that started later was added to it."""
+    return next(timeline.remembered(_settled).onwards(at), at)
+
+
+def _settled(timeline: Timeline) -> InTime[int]:
+    return InTime((r.stabilized_at for r in timeline.rebalances if r.stabilized_at is not None), at=int)
+
+
+def _of_the_start(arrival: Arrival, settled: int) -> bool:
+    if arrival.start is not None:
+        return arrival.start.at <= settled + ADDED_MS
+    return arrival.at <= settled + STARTUP_SLACK_MS
+
+
+def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
+    populated = timeline.remembered(_populated_at)
+    if populated is None or populated >= first.at - LAST_JOINED_MS:
+        return True
+    return timeline.departures.last(first.at) is not None
+
+
+def _populated_at(timeline: Timeline) -> int | None:
+    """When the first generation with members was reached."""
+    return min((_reached_at(g) for g in timeline.generations if g.members), default=None)
+
+
+def shutdowns(timeline: Timeline) -> list[list[Absence]]:
+    """Every time the last members shut down cleanly, one soon after another."""
+    return timeline.remembered(_shutdowns)
+
+
+def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
+    static = [a for a in losses(timeline) if is_static(timeline, a)]
+    unheard = {id(a) for a in static if a.stop is None}
+    gone = [a for a in (*closings(timeline), *static) if _away_at_the_end(timeline, a)]
+    ends = (_end_of(run) for run in runs(gone, lambda a: a.at, _one_shutdown_ms(timeline)))
+    found = [group for group in ends if _all_left(timeline, group)]
+    # A static member closes without a word before 2.7: one that expires was away too long, all of them were stopped.
+    return [g for g in found if len({a.participant for a in g}) > 1 or not any(id(a) in unheard for a in g)]
+
+
+def _one_shutdown_ms(timeline: Timeline) -> int:
+    """How long after one member the next may follow: as long as the group waits for anyone that says nothing."""
+    return max(ONE_SHUTDOWN_MS, session_told_ms(timeline) or 0)
+
+
+def _end_of(run: list[Absence]) -> list[Absence]:
+    """Whoever went long before the others, who then went in a row, was removed; the others were shut down."""
+    gaps = [b.at - a.at for a, b in pairwise(run)]
+    for place, gap in enumerate(gaps[:-1]):
+        if gap >= LONG_BEFORE_MS and gap >= 4 * max(gaps[place + 1 :]):
+            return _end_of(run[place + 1 :])
+    return run
+
+
+def _with_members(timeline: Timeline) -> InTime[int]:
+    """When generations that have members were created."""
+    named = {g.generation for g in timeline.generations if g.members}
+    known = (r for r in timeline.rebalances if r.generation in named or _counts_members(r))
+    return InTime((r.stabilized_at for r in known if r.stabilized_at is not None), at=int)
+
+
+def _counts_members(rebalance: Rebalance) -> bool:
+    return any(isinstance(e, GenerationStabilized) and e.member_count for e in rebalance.events)
+
+
+def _away_at_the_end(timeline: Timeline, away: Absence) -> bool:
+    """Whether it did not come back before all had gone."""
+    if any(
+        is_bare_member_id(a.member or "") and a.member in {d.member for d in away.departures} for a in away.arrivals
+    ):
+        return False  # a KIP-848 client keeps its member id for as long as its process lives
+    if away.back_at is None or _later(timeline, away):
+        return True
+    if timeline.of(GroupEmptied).any_between(away.at, away.back_at):
+        return True
+    again = timeline.arrivals.first(away.at + 1)
+    until = again.at if again is not None else away.back_at
+    near = timeline.departures.between(away.at - _one_shutdown_ms(timeline), until)
+    return any(d.participant is not away.participant for d in near)
+
+
+def _later(timeline: Timeline, away: Absence) -> bool:
+    """It came back only after others had gone."""
+    back = away.back_at or 0
+    if back - away.at <= _one_shutdown_ms(timeline):
+        return False
+    return any(d.participant is not away.participant and d.at < back for d in timeline.remembered(_first_departures))
+
+
+def _first_departures(timeline: Timeline) -> list[Departure]:
+    """The first of each participant; two are enough to know the first of anybody else."""
+    found: dict[Participant, Departure] = {}
+    for departure in timeline.departures:
+        found.setdefault(departure.participant, departure)
+        if len(found) == 2:
+            break
+    return list(found.values())
+
+
+def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
+    if any(exception_before(timeline, a) for a in group):
+        return False
+    last = max(d.at for a in group for d in a.departures)
+    if any(a.back_at is not None and a.at < a.back_at <= last for a in group):
+        return False
+    again = timeline.arrivals.first(last + 1)
+    until = again.at if again is not None else None
+    if timeline.remembered(_with_members).any_between(last + SAME_STEP_MS // 2 + 1, until or timeline.last):
+        return False
+    gone = {a.participant for a in group}
+    for participant in timeline.members():
+        if participant in gone:
+            continue
+        came = timeline.arrivals.of(participant).last(last)
+        went = timeline.departures.of(participant).last(last + CLOCK_SLACK_MS)
+        if went is None and (
+            _stopped_for_good(timeline, participant, last) or _began_later(timeline, participant, until)
+        ):
+            continue
+        if went is None and (came or timeline.said_by(participant, Event).first(last + LAST_WORDS_MS + 1)):
+            return False
+        if went is not None and came is not None and came.at > went.at:
+            return False
+    return bool(gone)
+
+
+def _began_later(timeline: Timeline, participant: Participant, since: int | None) -> bool:
+    """Whether it belongs to the next life of the group: a process of which nothing is known before somebody came."""
+    first = timeline.arrivals.of(participant).first(0)
+    if since is None or first is None or first.at < since:
+        return False
+    return timeline.said_by(participant, Event).last(since - STARTUP_GAP_MS) is None
+
+
+def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -> bool:
+    """A static member that closed stays a member until its session expires, which the logs may not reach."""
+    stop = timeline.stops.of(participant).last(last)
+    return stop is not None and timeline.starts.of(participant).first(stop.at + 1) is None
+
+
+def left_nobody(timeline: Timeline, away: Absence) -> bool:
+    """Whether it was the last: everybody else had gone, too, and nobody came back."""
+    for participant in timeline.members():
+        came, went = (
+            timeline.arrivals.of(participant).last(timeline.last),
+            timeline.departures.of(participant).last(timeline.last),
+        )
+        if went is None or (came is not None and came.at > went.at) or went.at > away.at + together_ms(timeline):
+            return False
+    return True

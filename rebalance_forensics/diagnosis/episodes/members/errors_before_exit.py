@@ -1,0 +1,74 @@
+"""The errors that a member logs just before it goes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.streams import ThreadFailed
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import EXCEPTION_MS, MOMENTS_BEFORE_MS
+
+
+def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
+    """The errors that the member's own log shows just before it closed, nearest first."""
+    begin = away.stop.at if away.stop is not None else away.at
+    found = thrown_by(timeline, away.participant, begin - EXCEPTION_MS, away.at + MOMENTS_BEFORE_MS)
+    threads = _stream_threads(timeline, away)
+    found = [e for e in found if not threads or (own := _stream_thread(e)) is None or own in threads]
+    return sorted(found, key=lambda e: abs(time_of(e) - begin))
+
+
+def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
+    """The exceptions of one member: those of others that write to the same file are theirs."""
+    told = timeline.of(ExceptionLogged, ThreadFailed).between(begin, end)
+    return [e for e in told if participant is None or participant in throwers(timeline, e)]
+
+
+def throwers(timeline: Timeline, event: Event) -> Sequence[Participant]:
+    """Whose exception it may be: the member that it names or on whose thread it was logged, else the only one there."""
+    here = timeline.participants.at_place(event)
+    here = [a for a in here if event.speaker.file in a.files] or here
+    if here and here[0].kind != "client":
+        return here  # every thread of a process belongs to its instance or worker
+    if event.speaker.client_id is not None:
+        return [a for a in here if event.speaker.client_id in a.client_ids]
+    owners = timeline.remembered(_owners_of_threads).get((event.speaker.file, event.speaker.thread))
+    if owners is not None:
+        return [a for a in here if a in owners]
+    return here if len(here) == 1 else []
+
+
+def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:
+    """Who writes its consumer's lines on a thread; nobody of this group where it is another consumer's."""
+    found: dict[tuple[str, str | None], set[Participant]] = defaultdict(set)
+    for event in timeline.own:
+        speaker = event.speaker
+        if speaker.role == "broker" or speaker.client_id is None or speaker.thread is None:
+            continue
+        mine = found[speaker.file, speaker.thread]
+        if (participant := timeline.participants.of_speaker(event)) is not None:
+            mine.add(participant)
+    return {thread: frozenset(participants) for thread, participants in found.items()}
+
+
+def _stream_threads(timeline: Timeline, away: Absence) -> set[str]:
+    """The stream threads that went, as far as their members' names tell."""
+    clients = (timeline.participants.client_of(d.member) for d in away.departures if d.member)
+    return {thread for client in clients if client and (thread := streams_thread(client))}
+
+
+def _stream_thread(event: Event) -> str | None:
+    """The stream thread that an exception ended, or that logged it."""
+    return streams_thread(getattr(event, "thread", None) or event.speaker.thread or "")
+
+
+def name_of_exception(event: Event) -> str:
+    """The exception that a line names, or its text."""
+    return str(getattr(event, "exception", None) or getattr(event, "detail", None) or "an exception")

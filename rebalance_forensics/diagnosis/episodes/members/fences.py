@@ -1,0 +1,143 @@
+"""Members that were fenced, or refused, because another one held their group.instance.id, whoever says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.model import Culprit
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
+from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import FENCED_AROUND_MS
+
+_REQUESTS = (JoinFailed, SyncFailed, HeartbeatFailed, OffsetCommitFailed, GroupHeartbeatFailed)
+_FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)
+_ONCE_MORE = (ExceptionLogged, OffsetCommitFailed)
+"""What a fenced member logs beside the line that says so; alone where its log holds no other."""
+FENCED, UNRELEASED = "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"
+
+
+@dataclass(slots=True)
+class Fence:
+    """One instance id that two members used at a time, and the lines that say so."""
+
+    instance: str | None
+    """None where no line names it: many clients don't."""
+    participants: list[Participant]
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What a reader knows it by."""
+        return self.instance or ", ".join(participant.name for participant in self.participants)
+
+    @property
+    def begin(self) -> int:
+        """The first line."""
+        return min(map(time_of, self.events))
+
+    @property
+    def end(self) -> int:
+        """The last line."""
+        return max(map(time_of, self.events))
+
+    @property
+    def refused(self) -> bool:
+        """Whether the second was turned away while the first lived."""
+        return all(getattr(e, "error", None) == UNRELEASED for e in self.events)
+
+    @property
+    def both_seen(self) -> bool:
+        """Whether more than the fenced member's word stands behind it: its coordinator's, or the other member's."""
+        told = any(isinstance(e, StaticMemberFenced) or getattr(e, "error", None) == UNRELEASED for e in self.events)
+        return told or len({(e.speaker.host, e.speaker.file) for e in self.events}) > 1
+
+    @property
+    def perhaps_removed(self) -> bool:
+        """Under KIP-848 only a member that was removed loses its id to another."""
+        return all(isinstance(e, GroupHeartbeatFailed) and e.error == FENCED for e in self.events)
+
+
+def fences(timeline: Timeline) -> list[Fence]:
+    """Every instance id of which one member fenced another, by name."""
+    found: dict[str, Fence] = {}
+    unnamed: dict[Participant, Fence] = {}
+    told = [e for e in timeline.of(*_FENCING) if _is_fence(e)]
+    for event in [e for e in told if not isinstance(e, _ONCE_MORE)] or told:
+        instance = _instance(event)
+        if instance is not None:
+            found.setdefault(instance, Fence(instance, _users(timeline, instance))).events.append(event)
+        elif (participant := _speaker(timeline, event)) is not None:
+            unnamed.setdefault(participant, Fence(None, [participant])).events.append(event)
+    for participant, fence in unnamed.items():
+        known = next((f for f in found.values() if participant in f.participants), None)
+        if known is not None:
+            known.events += fence.events
+    named = {participant for fence in found.values() for participant in fence.participants}
+    alone = [fence for participant, fence in unnamed.items() if participant not in named]
+    return sorted([*found.values(), *alone], key=lambda fence: fence.name)
+
+
+def _is_fence(event: Event) -> bool:
+    match event:
+        case StaticMemberFenced() | InstanceFenced():
+            return True
+        case ExceptionLogged(exception=name):
+            return (name or "").endswith("FencedInstanceIdException")
+        case GroupHeartbeatFailed(error=error):
+            return error in (FENCED, UNRELEASED)
+    return getattr(event, "error", None) == FENCED
+
+
+def _instance(event: Event) -> str | None:
+    match event:
+        case StaticMemberFenced(instance_id=i, member=m, current_member=c):
+            return i or _name(m) or _name(c)
+    told: str | None = getattr(event, "instance_id", None)
+    return told or event.speaker.instance_id
+
+
+def _name(member: str | None) -> str | None:
+    return name_in_member_id(member) if member else None
+
+
+def _users(timeline: Timeline, instance: str) -> list[Participant]:
+    return [a for a in timeline.participants.everybody if instance in a.instance_ids]
+
+
+def _speaker(timeline: Timeline, event: Event) -> Participant | None:
+    """Whoever logs it; an exception that names no client is the only member's at that place, where there is one."""
+    participant = timeline.participants.of_speaker(event)
+    if participant is not None or not isinstance(event, ExceptionLogged):
+        return participant
+    here = [a for a in timeline.participants.at_place(event) if a.has_log]
+    return here[0] if len(here) == 1 else None
+
+
+def users_of_the_id(timeline: Timeline, fence: Fence) -> tuple[Culprit, ...]:
+    """The instance id, with everybody that used it; without an id those that were fenced."""
+    told = culprits_of(timeline, fence.participants, as_instance=True)
+    if fence.instance is None:
+        return told
+    names = {n for c in told for n in (c.name, *c.names)} - {fence.instance}
+    return (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
+
+
+def around_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
+    """How those that used the id came, returned and went meanwhile."""
+    participants, begin, end = fence.participants, fence.begin - FENCED_AROUND_MS, fence.end + FENCED_AROUND_MS
+    found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
+    born = born_with_the_group(timeline)
+    found += [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and a.id not in born]
+    found += [r for r in timeline.returns.between(begin, end) if r.participant in participants]
+    return tuple(found)

@@ -1,0 +1,111 @@
+"""Members that leave and come back again and again while others stay."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
+from rebalance_forensics.diagnosis.episodes.members.departures import VOLUNTARY, born_with_the_group, closings
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import STARTUP_GAP_MS
+
+CYCLES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Flapping:
+    """Those that left and came back again and again, or, where no id names anybody, took the places of each other."""
+
+    participants: tuple[Participant, ...]
+    absences: tuple[Absence, ...]
+    arrivals: tuple[Arrival, ...]
+    nameless: bool
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """One line of each absence."""
+        return distinct_events(e for away in self.absences for e in away.events()[:1])
+
+
+def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
+    """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
+    cycles: dict[Participant, list[Absence]] = defaultdict(list)
+    for away in closings(timeline):
+        # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
+        if not exception_before(timeline, away):
+            cycles[away.participant].append(away)
+    born = born_with_the_group(timeline)
+    added = Counter(a.participant for a in timeline.arrivals if a.id not in born)
+    flapping = {a: None for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES}
+    if not flapping:
+        yield from _nameless(timeline)
+    if not flapping or len(flapping) >= len(timeline.members()):
+        return
+    aways = [w for a in flapping for w in cycles[a]]
+    since = timeline.arrivals.since(_joined_before(timeline, aways))
+    came = tuple(a for a in since if a.participant in flapping and not a.while_empty)
+    yield Flapping(tuple(flapping), tuple(sorted(aways, key=lambda w: w.at)), came, nameless=False)
+
+
+def _nameless(timeline: Timeline) -> Iterator[Flapping]:
+    """Members whose ids name nobody: one leaves, another comes in its place, leaves as well, and so on."""
+    chain_of: dict[Participant, list[Restart]] = {}
+    for restart in restarts(timeline):
+        came_after = all(a.participant is not restart.by and a.at > restart.away.at for a in restart.arrivals)
+        if came_after and restart.away.departures[0].why in VOLUNTARY:
+            chain = [*chain_of.pop(restart.by, ()), restart]
+            chain_of |= {a.participant: chain for a in restart.arrivals}
+    chains = [c for c in chain_of.values() if len(c) >= CYCLES]
+    replacing = {a.participant for c in chain_of.values() for r in c for a in r.arrivals}
+    if not chains or 2 * len(chains) > sum(a not in replacing for a in timeline.members()):
+        yield from _waves(timeline)
+        return
+    links = sorted((r for c in chains for r in c), key=lambda r: r.away.at)
+    participants = dict.fromkeys(x for r in links for x in (r.by, *(a.participant for a in r.arrivals)))
+    aways, came = tuple(r.away for r in links), tuple(a for r in links for a in r.arrivals)
+    yield Flapping(tuple(participants), aways, came, nameless=True)
+
+
+def _waves(timeline: Timeline) -> Iterator[Flapping]:
+    """Members whose ids name nobody: as many come as went the last time, go together, and others stay throughout."""
+    left = {a.participant: a for a in closings(timeline) if a.back_at is None}
+    born = born_with_the_group(timeline)
+    came = [a for a in timeline.arrivals if a.participant in left and a.id not in born and _is_nameless(a)]
+    waves: list[list[Arrival]] = []
+    gone_at = 0
+    for arrival in came:
+        if not waves or arrival.at > gone_at:
+            waves.append([])
+        waves[-1].append(arrival)
+        gone_at = max(gone_at, left[arrival.participant].at)
+    alike = len(waves) >= CYCLES and len({len(wave) for wave in waves}) == 1
+    if alike and _others_stayed(timeline, came[0].at):
+        participants = tuple(dict.fromkeys(a.participant for a in came))
+        yield Flapping(participants, tuple(left[a] for a in participants), tuple(came), nameless=True)
+
+
+def _is_nameless(arrival: Arrival) -> bool:
+    return not arrival.participant.has_log and is_bare_member_id(arrival.member or "")
+
+
+def _others_stayed(timeline: Timeline, since: int) -> bool:
+    """Whether anybody was in before the first of them came and never went."""
+    stayed = (a for a in timeline.members() if not timeline.departures.of(a))
+    return any(not timeline.arrivals.of(a).between(since, timeline.last) for a in stayed)
+
+
+def _joined_before(timeline: Timeline, aways: list[Absence]) -> int:
+    """The arrival before the first departure belongs to the flapping unless it was the group's own start."""
+    first = min(w.at for w in aways)
+    start = timeline.arrivals[0].at if timeline.arrivals else 0
+    participants = {w.participant for w in aways}
+    between = timeline.arrivals.between(start + STARTUP_GAP_MS + 1, first - 1)
+    return next((a.at for a in between if a.participant in participants), first)

@@ -1,0 +1,66 @@
+"""Members that stopped heartbeating, and what their own logs show of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import AssignmentReceived
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import InTime
+
+
+def losses(timeline: Timeline) -> list[Absence]:
+    """Every absence of a member that said nothing of leaving."""
+    return absences(timeline, SILENT)
+
+
+def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> int:
+    """When it fell silent, as far as its lines tell; its last word may be hours older than a session."""
+    told = [e.at for e in (*own, *absence.events()) if e.at is not None]
+    return max(min(told, default=absence.at), absence.at - session_timeout_ms(timeline))
+
+
+def last_line(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The last that its own log shows before a start, a shutdown or its end."""
+    told = [*(absence.stop.events if absence.stop else ()), *(absence.start.events[:1] if absence.start else ())]
+    if told or not absence.participant.has_log:
+        return tuple(told)
+    before = timeline.said_by(absence.participant, Event).last(absence.at)
+    return (before,) if before is not None and before.at else ()
+
+
+def lines_after(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The first that its own log shows after the group lost it."""
+    if not absence.participant.has_log or absence.start is not None:
+        return ()
+    return tuple(islice(timeline.said_by(absence.participant, Event).onwards(absence.at + 1), 4))
+
+
+def is_static(timeline: Timeline, absence: Absence) -> bool:
+    """Whether it is a static member, by its instance id or by the coordinator's count."""
+    if absence.participant.instance_ids:
+        return True
+    return not absence.participant.has_log and _all_static(timeline, absence.at)
+
+
+def _all_static(timeline: Timeline, at: int) -> bool:
+    """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
+    told = timeline.remembered(_counted)
+    nearest = told.last(at) or told.first(at)
+    return nearest is not None and nearest.static_count == nearest.member_count
+
+
+def _counted(timeline: Timeline) -> InTime[AssignmentReceived]:
+    told = timeline.of(AssignmentReceived)
+    return InTime((e for e in told if e.member_count and e.static_count is not None), time_of)
+
+
+def may_close_unheard(timeline: Timeline, participant: Participant) -> bool:
+    """A Streams instance whose log at INFO is not at hand: internal.leave.group.on.close is false (StreamsConfig)."""
+    return participant.kind == "instance" and not any(log.detailed for log in timeline.coverage.of(participant))

@@ -1,0 +1,132 @@
+"""Members whose poll timeout expired, or may have: they left and came back by themselves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, members_counted
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.group_settings import setting
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
+from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import POLL_SLACK_MS, SHORTEST_POLL_INTERVAL_MS, STORM_GAP_MS
+
+ENOUGH_TO_WALK = 3
+"""Two members that leave and return while a third dies may as well have been slow."""
+
+
+Shown = Literal["poll-timeout", "same-process", "by-turns", "silent"]
+"""How a poll timeout shows: a line says so; the same process is back; members went by turns; one fell silent."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollTimeouts:
+    """Absences, one soon after another, that poll timeouts explain or may explain."""
+
+    absences: tuple[Absence, ...]
+    shown: Shown
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """The lines of the absences; those in which a client names its poll timeout come first."""
+        told = [e for a in self.absences for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)]
+        return distinct_events([*told, *(e for a in self.absences for e in a.events())])
+
+    @property
+    def away_ms(self) -> int:
+        """The longest that one of them took to come back; 0 where none did."""
+        return max((a.back_at - a.at for a in self.absences if a.back_at is not None), default=0)
+
+    @property
+    def limit_told_ms(self) -> int | None:
+        """max.poll.interval.ms, as the clients or the coordinator tell it of those that left."""
+        return _limit_told_ms(self.absences)
+
+
+def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
+    """Whoever's poll timeout expired, by its own log or by the reason its LeaveGroup carried, or may have expired."""
+    silent = [a for a in absences(timeline, ("left",)) if _left_and_came_back(a) and _may_have_expired(timeline, a)]
+    for group in runs(absences(timeline, ("poll-timeout",)), lambda a: a.at, STORM_GAP_MS):
+        yield PollTimeouts(tuple(group), "poll-timeout")
+    for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
+        if all(_same_process(a) for a in group):
+            yield PollTimeouts(tuple(group), "same-process")
+        elif _like_poll_timeouts(timeline, group):
+            yield PollTimeouts(tuple(group), "by-turns")
+    for absence in losses(timeline):
+        yield PollTimeouts((absence,), "silent")
+
+
+def _left_and_came_back(away: Absence) -> bool:
+    """An old broker names no reason: a client that leaves and rejoins by itself was most likely slow."""
+    by_itself = not away.participant.has_log or (away.start is None and away.stop is None)
+    return by_itself and away.back_at is not None and away.participant.kind != "worker" and not _another_process(away)
+
+
+def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
+    """Whether max.poll.interval.ms, as it is set or at the shortest, had passed since the member joined, which polls.
+
+    Who had left before joined after that, whether a line tells so or not.
+    """
+    allowed = _limit_told_ms([away]) or setting(timeline, "max.poll.interval.ms", SHORTEST_POLL_INTERVAL_MS)
+    before = (
+        timeline.arrivals.of(away.participant).last(away.at - 1),
+        timeline.departures.of(away.participant).last(away.at - 1),
+    )
+    return all(fact is None or away.at - fact.at >= allowed - POLL_SLACK_MS for fact in before)
+
+
+def _limit_told_ms(group: Sequence[Absence]) -> int | None:
+    """What the client says, or the coordinator: a consumer's rebalance timeout is its poll interval."""
+    lines = [e for a in group if a.participant.kind != "worker" for d in a.departures for e in d.events]
+    own = [e.limit_ms for e in lines if isinstance(e, PollTimeoutExpired)]
+    told = [e.rebalance_timeout_ms for e in lines if isinstance(e, MemberLeft)]
+    return next((limit for limit in (*own, *told) if limit), None)
+
+
+def _same_process(away: Absence) -> bool:
+    """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted."""
+    left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
+    return any(a.member in left for a in away.arrivals)
+
+
+def _another_process(away: Absence) -> bool:
+    """Who comes back under another id of its own making was started anew."""
+    ids = [*(d.member for d in away.departures), *(a.member for a in away.arrivals)]
+    return all(is_bare_member_id(m or "") for m in ids) and not _same_process(away)
+
+
+def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
+    participants = {a.participant for a in group}
+    everybody = max(len(timeline.members()), members_counted(timeline, group[0].at))
+    if len(participants) >= ENOUGH_TO_WALK:
+        everybody -= len(_died_meanwhile(timeline, group) - participants)
+    walks = len(group) == len(participants) and len(participants) > 1 and len(participants) >= everybody
+    return not walks
+
+
+def _died_meanwhile(timeline: Timeline, group: list[Absence]) -> set[Participant]:
+    """Who fell silent for good while the others went by turns: no deployment gets round to the dead."""
+    until = max(a.back_at or a.at for a in group)
+    return {a.participant for a in losses(timeline) if a.back_at is None and group[0].at <= a.at <= until}
+
+
+def missed_between(timeline: Timeline, group: Sequence[Absence]) -> list[Fact]:
+    """What else happened to a member between two of its poll timeouts: rebalances that it missed, and its returns."""
+    left: dict[Participant, list[int]] = defaultdict(list)
+    for away in group:
+        left[away.participant] += [d.at for d in away.departures]
+    found: list[Fact] = []
+    for participant, times in left.items():
+        begin, end = min(times), max(times) + POLL_SLACK_MS
+        missed = [d for d in timeline.departures.of(participant).between(begin, end) if d.why != "session-expired"]
+        found += [*missed, *timeline.arrivals.of(participant).between(begin, end)]
+    return found

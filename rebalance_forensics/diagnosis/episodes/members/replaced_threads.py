@@ -1,0 +1,181 @@
+"""Stream threads that another one replaced: as a handler says, or as lines and moves show where none does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import thrown_by
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed, ThreadRemoved
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Arrival, Departure, Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import (
+    AROUND_MS,
+    EXPIRY_SLACK_MS,
+    HEARTBEAT_MS,
+    SAME_REBALANCE_MS,
+    THREAD_SWAP_MS,
+    THREADS_BY_HAND_MS,
+)
+
+
+def replaced_by_its_handler(timeline: Timeline) -> dict[Participant, list[Event]]:
+    """A thread is told to stop and adds its successor at once: all that 2.8 to 3.0 write of REPLACE_THREAD."""
+    found: dict[Participant, list[Event]] = {}
+    for added in timeline.of(ThreadAdded):
+        participant = timeline.participants.of_speaker(added)
+        if participant is None or added.replacing:
+            continue
+        at = time_of(added)
+        ended = timeline.said_by(participant, ThreadRemoved).between(at - THREADS_BY_HAND_MS, at)
+        stopped = [e for e in ended if e.phase == "stopping" and time_of(e) >= at - THREAD_SWAP_MS]
+        if stopped and not any(e.phase == "removing" for e in ended):
+            found.setdefault(participant, []).extend((stopped[-1], added))
+    return found
+
+
+def swapped(timeline: Timeline) -> dict[Participant, list[Event]]:
+    """From brokers alone: a thread goes while another thread of the same process joins, and that more than once."""
+    found: dict[Participant, list[Event]] = {}
+    if timeline.kind != "streams":
+        return found
+    born = born_with_the_group(timeline)
+    for departure in timeline.departures:
+        if departure.participant.has_log:
+            continue
+        near = _successors(timeline, departure)
+        if any(a.member != departure.member and a.id not in born for a in near):
+            found.setdefault(departure.participant, []).append(departure.events[0])
+    return {
+        participant: events
+        for participant, events in found.items()
+        if len(events) > 1 and _has_grown(timeline, participant)
+    }
+
+
+def _has_grown(timeline: Timeline, participant: Participant) -> bool:
+    """Some successor has a number that had not gone before; slow threads come back under those they had."""
+    born, gone = born_with_the_group(timeline), timeline.departures.of(participant)
+    return any(
+        a.id not in born and all(_thread_of(timeline, d) != _thread_of(timeline, a) for d in gone.between(0, a.at))
+        for a in timeline.arrivals.of(participant)
+    )
+
+
+def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
+    came = timeline.arrivals.of(departure.participant)
+    if departure.why in ("unsubscribed", "closed", "left"):
+        near = came.between(departure.at - AROUND_MS, departure.at + AROUND_MS)
+        nearest = min(near, key=lambda a: abs(a.at - departure.at), default=None)
+        return [nearest] if nearest and _for_it_alone(timeline, departure, nearest) else []
+    if departure.why != "session-expired":
+        return []
+    # Nothing joins for a process that stands still, and everything for one that is started anew.
+    since = departure.at - session_timeout_ms(timeline) - EXPIRY_SLACK_MS
+    joined = max((a.at for a in came.between(0, departure.at) if a.member == departure.member), default=0)
+    heirs = came.between(max(since, joined + 1), departure.at - HEARTBEAT_MS)
+    return heirs if heirs and all(_other_thread(timeline, a, departure) for a in heirs) else []
+
+
+def _for_it_alone(timeline: Timeline, departure: Departure, heir: Arrival) -> bool:
+    """Another thread comes for it while the process lives on; of a process that restarts all go before any comes."""
+    if not _other_thread(timeline, heir, departure):
+        return False
+    mine = timeline.departures.of(departure.participant)
+    if any(d is not departure for d in mine.between(departure.at, heir.at)):
+        return False
+    came = {a.member for a in timeline.arrivals.of(departure.participant).between(0, departure.at)}
+    return heir.at <= departure.at + THREAD_SWAP_MS or bool(came - {d.member for d in mine.between(0, departure.at)})
+
+
+def _other_thread(timeline: Timeline, arrival: Arrival, departure: Departure) -> bool:
+    came, gone = _thread_of(timeline, arrival), _thread_of(timeline, departure)
+    return came is not None and gone is not None and came != gone
+
+
+def _thread_of(timeline: Timeline, move: Arrival | Departure) -> str | None:
+    return streams_thread(timeline.participants.client_of(move.member or "") or "")
+
+
+def expiries_of(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> list[Departure]:
+    """The expiries, a whole session later, of threads that ended in these events: they sent no LeaveGroup."""
+    ended: dict[str, int] = {}
+    for event in events:
+        name = getattr(event, "thread", None) or event.speaker.thread
+        if name is not None and not (isinstance(event, ThreadAdded) and not event.replacing):
+            ended[name] = time_of(event)
+    reach = session_timeout_ms(timeline) + EXPIRY_SLACK_MS
+    gone = [d for d in timeline.departures.of(participant) if d.why == "session-expired"]
+    return [d for d in gone if 0 <= d.at - ended.get(streams_thread(d.member or "") or "", d.at + 1) <= reach]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedThreads:
+    """An instance whose threads were replaced: the lines that show it, and how they do."""
+
+    participant: Participant
+    told: tuple[Event, ...]
+    shown: Literal["handler", "successor", "swapped"]
+
+    @property
+    def times(self) -> InTime[int]:
+        """When threads were replaced."""
+        return InTime([time_of(e) for e in self.told], at=int)
+
+    @property
+    def count(self) -> int:
+        """How many were replaced."""
+        return sum(not isinstance(e, ThreadRemoved) for e in self.told)
+
+
+def replaced_threads(timeline: Timeline) -> Iterator[ReplacedThreads]:
+    """Instances whose handler replaced a thread that died, each once, by what shows it best."""
+    told: dict[Participant, list[Event]] = {}
+    for event in timeline.of(ThreadAdded, ThreadFailed):
+        participant = timeline.participants.of_speaker(event)
+        if _is_told(event) and participant is not None:
+            told.setdefault(participant, []).append(event)
+    yield from (ReplacedThreads(who, tuple(events), "handler") for who, events in told.items())
+    wordless = {who: events for who, events in replaced_by_its_handler(timeline).items() if who not in told}
+    yield from (ReplacedThreads(who, tuple(events), "successor") for who, events in wordless.items())
+    for who, events in swapped(timeline).items():
+        if who not in told and who not in wordless:
+            yield ReplacedThreads(who, tuple(events), "swapped")
+
+
+def _is_told(event: Event) -> bool:
+    if isinstance(event, ThreadFailed):
+        return "REPLACE" in (event.response or "").upper()
+    return isinstance(event, ThreadAdded) and event.replacing
+
+
+def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact]:
+    """How the threads that died went, and those in their place came."""
+    times, participant = replaced.times, replaced.participant
+    moves = timeline.moves(times[0] - AROUND_MS, times[-1] + AROUND_MS, participant)
+    born = born_with_the_group(timeline)
+    moves = [m for m in moves if m.id not in born]
+    facts: list[Fact] = [m for m in moves if times.any_between(m.at - AROUND_MS, m.at + AROUND_MS)]
+    return facts + [d for d in expiries_of(timeline, participant, replaced.told) if d not in facts]
+
+
+def lines_of_threads(timeline: Timeline, replaced: ReplacedThreads, moves: Sequence[Fact]) -> list[Event]:
+    """What was thrown first, the lines about the threads, what else was thrown, and how threads went and came."""
+    errors = _thrown_before(timeline, replaced)
+    effects = [e for move in moves for e in getattr(move, "events", [])[:2]]
+    return [*errors[:3], *replaced.told, *errors[3:], *effects]
+
+
+def _thrown_before(timeline: Timeline, replaced: ReplacedThreads) -> list[Event]:
+    """What was thrown just before threads were replaced."""
+    times = replaced.times
+    thrown = thrown_by(timeline, replaced.participant, times[0] - AROUND_MS, times[-1] + SAME_REBALANCE_MS)
+    return [e for e in thrown if times.any_between(time_of(e) - SAME_REBALANCE_MS, time_of(e) + AROUND_MS)]

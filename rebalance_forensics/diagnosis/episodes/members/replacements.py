@@ -1,0 +1,86 @@
+"""Members whose place others took under new names, as a deployment does whose processes are named anew."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, closings
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import SUCCESSION_MS
+
+_RANDOM = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
+_DEPLOYMENT = re.compile(r"[^\W\d_]+")
+
+
+def replacements(timeline: Timeline) -> list[Restart]:
+    """Each member that went for good with the newcomer nearest in time, whether that one came before or after."""
+    return timeline.remembered(_replacements)
+
+
+def _replacements(timeline: Timeline) -> list[Restart]:
+    known = restarts(timeline)
+    used = {a.id for r in known for a in r.arrivals} | born_with_the_group(timeline)
+    newcomers = InTime(a for a in timeline.arrivals if a.first and a.id not in used)
+    taken: dict[int, Arrival] = {}
+    gone = _gone(timeline, {id(r.away) for r in known})
+    for away in gone:
+        near = (a for a in newcomers.nearest(away.at, SUCCESSION_MS) if a.id not in used)
+        one = next((a for a in near if _may_succeed(timeline, a, away.participant)), None)
+        if one is not None:
+            taken[id(away)] = one
+            used |= {a.id for a in newcomers.of(one.participant)}
+    left = [away for away in gone if id(away) not in taken]
+    taken |= _by_turns(timeline, left, [a for a in newcomers if a.id not in used])
+    pairs = ((away, taken[id(away)]) for away in gone if id(away) in taken)
+    return [Restart(away, away.participant, came.at, tuple(newcomers.of(came.participant))) for away, came in pairs]
+
+
+def _by_turns(timeline: Timeline, gone: list[Absence], came: list[Arrival]) -> dict[int, Arrival]:
+    """One comes and one goes, and again, however long each takes: a pod is ready before the next old one is stopped."""
+    first = {a.participant: a for a in reversed(came)}
+    moves: list[Absence | Arrival] = [*gone, *first.values()]
+    found: dict[int, Arrival] = {}
+    waiting: Absence | Arrival | None = None
+    for move in sorted(moves, key=lambda one: one.at):
+        if waiting is None or isinstance(waiting, Absence) == isinstance(move, Absence):
+            waiting = move
+            continue
+        away, newcomer = (waiting, move) if isinstance(waiting, Absence) else (move, waiting)
+        assert isinstance(away, Absence)
+        assert isinstance(newcomer, Arrival)
+        fits = _may_succeed(timeline, newcomer, away.participant)
+        found |= {id(away): newcomer} if fits else {}
+        waiting = None if fits else move
+    return found
+
+
+def _gone(timeline: Timeline, restarted: set[int]) -> list[Absence]:
+    died = [a for a in losses(timeline) if not is_static(timeline, a) and a.stop is None]
+    gone = {a.departures[0].id: a for a in (*died, *closings(timeline)) if a.back_at is None}
+    return sorted((a for a in gone.values() if id(a) not in restarted), key=lambda a: a.at)
+
+
+def _may_succeed(timeline: Timeline, newcomer: Arrival, gone: Participant) -> bool:
+    """Another one of the same deployment that came later than the one that goes did itself."""
+    own = timeline.arrivals.of(gone).first(0)
+    if newcomer.participant is gone or (own is not None and own.at >= newcomer.at):
+        return False
+    old, new = deployment_of(gone.name), deployment_of(newcomer.participant.name)
+    return old is None or new is None or old == new
+
+
+@lru_cache(maxsize=4096)
+def deployment_of(name: str) -> str | None:
+    """The word a name begins with, as all names of one deployment do; generated ids tell none."""
+    word = _DEPLOYMENT.match(name)
+    if word is None or is_bare_member_id(name) or _RANDOM.fullmatch(re.split(r"[-._]", name)[0]):
+        return None
+    return word[0].lower()

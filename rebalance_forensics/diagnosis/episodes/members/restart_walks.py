@@ -1,0 +1,140 @@
+"""Restarts that walk over the members of a group, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, members_counted, only_listed
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
+from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
+from rebalance_forensics.diagnosis.episodes.runs import walks
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import AT_ONCE_MS
+
+ENOUGH_TO_WALK = 3
+"""Of two members that go by turns nobody can tell a deployment from a flap."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestartWalk:
+    """Restarts one after another: of whom, whether of everybody, under new names, known from expired sessions alone."""
+
+    restarts: tuple[Restart, ...]
+    participants: tuple[Participant, ...]
+    everyone: bool
+    new_names: bool = False
+    unheard: bool = False
+
+    @property
+    def lines(self) -> list[Event]:
+        """How each went, and the first line of its return."""
+        return [
+            e for r in self.restarts for e in (*r.away.events(), *(e for a in r.arrivals[:1] for e in a.events[:1]))
+        ]
+
+    @property
+    def longest_down_ms(self) -> int:
+        """The longest that one of them took."""
+        return max(0, *(r.up_at - r.away.at for r in self.restarts))
+
+    @property
+    def took_ms(self) -> int:
+        """From the first that went to the last that was up; new processes may be up before the old ones go."""
+        times = [t for r in self.restarts for t in (r.away.at, r.up_at)]
+        return max(times) - (min(times) if self.new_names else self.restarts[0].away.at)
+
+    @property
+    def only_listed(self) -> bool:
+        """Whether only the leader's lists of members tell who went and came."""
+        left = all(only_listed(d) for r in self.restarts for d in r.away.departures)
+        return left and all(only_listed(a) for r in self.restarts for a in r.arrivals)
+
+
+def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
+    """Restarts that walk over at least two members and most of the group."""
+    clean = [r for r in restarts(timeline) if not exception_before(timeline, r.away)]
+    for walk in walks(clean, lambda r: r.away.at, lambda r: r.by):
+        for group in _bounces(walk):
+            if _covers_most(timeline, group):
+                replaced = tuple(_replaced(group))
+                yield RestartWalk(tuple(group), replaced, everyone=len(replaced) >= _settled(timeline, group))
+    yield from _under_new_names(timeline)
+    yield from _unheard(timeline, clean)
+
+
+def _covers_most(timeline: Timeline, group: list[Restart]) -> bool:
+    participants = _replaced(group)
+    walks_over = len(participants) >= 2 and len(group) < 2 * len(participants) and not _all_at_once(group)
+    return walks_over and 2 * len(participants) > _settled(timeline, group)
+
+
+def _settled(timeline: Timeline, group: list[Restart], before: int | None = None) -> int:
+    """How many members the group had before."""
+    replacing = {x.participant for r in group for x in r.arrivals} - set(_replaced(group))
+    counted = members_counted(timeline, group[0].away.at if before is None else before)
+    return max(sum(a not in replacing for a in timeline.members()), counted)
+
+
+def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
+    """Newcomers take the places of nearly all members by turns: whoever scales, keeps most of them."""
+    clean = [r for r in replacements(timeline) if not exception_before(timeline, r.away)]
+    for group in walks(clean, lambda r: r.away.at, lambda r: r.by):
+        participants = _replaced(group)
+        settled = _settled(timeline, group, min(min(r.up_at, r.away.at) for r in group) - 1)
+        by_turns = min(r.away.at for r in group) < max(r.up_at for r in group) and not _all_at_once(group)
+        if len(participants) >= 2 and by_turns and 4 * len(participants) >= 3 * settled:
+            everyone = len(participants) >= settled
+            yield RestartWalk(tuple(group), tuple(participants), everyone=everyone, new_names=True)
+
+
+def _unheard(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:
+    """A Streams instance that closes sends no LeaveGroup: each expires once and is back before the next one goes."""
+    silent = [a for a in losses(timeline) if _is_unheard(timeline, a)]
+    back = [Restart(a, a.participant, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
+    for group in walks([*clean, *back], lambda r: r.away.at, lambda r: r.by):
+        participants = {r.by for r in group}
+        settled = max(len(timeline.members()), members_counted(timeline, group[0].away.at))
+        once = len(participants) == len(group) >= max(ENOUGH_TO_WALK, settled)
+        by_turns = all(before.up_at < after.away.at for before, after in pairwise(group))
+        if once and by_turns and any(r in back for r in group):
+            yield RestartWalk(tuple(group), tuple(_replaced(group)), everyone=True, unheard=True)
+
+
+def _is_unheard(timeline: Timeline, absence: Absence) -> bool:
+    unknown = (
+        absence.participant.kind == "instance" and not absence.participant.has_log and not is_static(timeline, absence)
+    )
+    back = absence.back_at is not None and absence.back_at >= absence.at
+    return unknown and back and not process_lived(timeline, absence)
+
+
+def _bounces(run: list[Restart]) -> list[list[Restart]]:
+    """Two deployments in a row, as Streams' upgrade.from asks for, walk over the same members twice."""
+    half = len(run) // 2
+    first, second = {r.by for r in run[:half]}, {r.by for r in run[half:]}
+    twice = half >= ENOUGH_TO_WALK and len(run) % 2 == 0 and first == second and len(first) == half
+    return [run[:half], run[half:]] if twice else [run]
+
+
+def _replaced(group: list[Restart]) -> list[Participant]:
+    """Those who were there before the first of these restarts; whoever only came by one is nobody new."""
+    found: list[Participant] = []
+    came: set[Participant] = set()
+    for restart in group:
+        if restart.by not in came and restart.by not in found:
+            found.append(restart.by)
+        came |= {a.participant for a in restart.arrivals}
+    return found
+
+
+def _all_at_once(group: list[Restart]) -> bool:
+    """Everybody was down before anybody was up again: that is no walk over the members."""
+    down = [r.away.at for r in group]
+    return max(down) < min(r.up_at for r in group) and max(down) - min(down) <= AT_ONCE_MS

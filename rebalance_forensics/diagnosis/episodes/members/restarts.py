@@ -1,0 +1,86 @@
+"""Restarts: a member went down and came up again, or a newcomer without a name took its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, closings
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import RESTART_PAIR_MS
+
+
+@dataclass(slots=True, eq=False)
+class Restart:
+    """One participant went down and came up again, or an anonymous newcomer took its place."""
+
+    away: Absence
+    by: Participant
+    up_at: int
+    arrivals: tuple[Arrival, ...]
+
+
+def restarts(timeline: Timeline) -> list[Restart]:
+    """Every restart of a member: a close or a clean stop and a return; also an expiry with a new process."""
+    return timeline.remembered(_restarts)
+
+
+def _restarts(timeline: Timeline) -> list[Restart]:
+    crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
+    downs = sorted([*closings(timeline), *crashed], key=lambda a: a.at)
+    found, used = [], set()
+    for away in downs:
+        if away.arrivals:
+            first = away.arrivals[0]
+            found.append(Restart(away, away.participant, first.at, tuple(away.arrivals)))
+            used |= {a.id for a in away.arrivals}
+    used |= born_with_the_group(timeline)
+    newcomers = InTime(a for a in timeline.arrivals if a.first and _may_follow(a.participant) and a.id not in used)
+    anonymous = InTime(a for a in newcomers if _is_anonymous(a))
+    for away in [*downs, *(a for a in losses(timeline) if not a.participant.has_log and a.back_at is None)]:
+        if away.arrivals:
+            continue
+        # One of the two has no name; a KIP-848 member that had none has one when the group is back on the old protocol.
+        may_be = newcomers if is_bare_member_id(away.departures[0].member or "") else anonymous
+        near = (a for a in may_be.nearest(away.at, RESTART_PAIR_MS) if a.id not in used)
+        taken = next((a for a in near if a.participant is not away.participant), None)
+        if taken is not None:
+            mine = tuple(newcomers.of(taken.participant))
+            used |= {a.id for a in mine}
+            found.append(Restart(away, away.participant, taken.at, mine))
+    return sorted(found, key=lambda r: r.away.at)
+
+
+def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
+    """Nameless newcomers that took the place of a member that fell silent, by the identity of its absence."""
+    silent = {id(a) for a in losses(timeline) if not is_static(timeline, a)}
+    return {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
+
+
+def _went_down(timeline: Timeline, absence: Absence) -> bool:
+    """Whether its process ended rather than stood still: it was started anew, or never used its old id again."""
+    if absence.stop is not None and not is_static(timeline, absence):
+        return False
+    if absence.participant.has_log:
+        return absence.start is not None
+    early = absence.back_at is not None and absence.back_at < absence.at
+    return early or is_static(timeline, absence) or all(d.why == "vanished" for d in absence.departures)
+
+
+def _is_back(away: Absence) -> bool:
+    return away.start is not None or (bool(away.arrivals) and not away.participant.has_log)
+
+
+def _may_follow(participant: Participant) -> bool:
+    """Whether it may be the next life of another: one with a log of its own would have told."""
+    return not participant.has_log or participant.lives_once
+
+
+def _is_anonymous(arrival: Arrival) -> bool:
+    participant = arrival.participant
+    return participant.kind == "instance" or participant.has_namesakes or is_bare_member_id(arrival.member or "")

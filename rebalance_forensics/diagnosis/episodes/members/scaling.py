@@ -1,0 +1,43 @@
+"""Members that were added or removed for good: steps of a scaling."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, closings, shutdowns
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, may_close_unheard
+from rebalance_forensics.diagnosis.episodes.members.restarts import successors
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import NO_SWAP_MS, ONE_PROCESS_MS, ONE_SCALING_MS
+
+
+def removals(timeline: Timeline) -> list[list[Absence]]:
+    """Members that shut down cleanly and did not come back while others stayed, by steps of the scaling."""
+    last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
+    left = (a for a in closings(timeline) if a.back_at is None and a.departures[0].id not in last)
+    return runs((a for a in left if not exception_before(timeline, a)), lambda a: a.at, ONE_SCALING_MS)
+
+
+def removals_unheard(timeline: Timeline) -> list[Absence]:
+    """Streams instances without a log that were evicted for good: a clean stop sends no LeaveGroup."""
+    last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
+    unheard = (a for a in losses(timeline) if may_close_unheard(timeline, a.participant))
+    return [a for a in unheard if a.back_at is None and a.start is None and a.departures[0].id not in last]
+
+
+def additions(timeline: Timeline) -> list[list[Arrival]]:
+    """Members never seen before that came while others were in, by steps of the scaling."""
+    born = born_with_the_group(timeline) | {a.id for came in successors(timeline).values() for a in came}
+    new = (a for a in timeline.arrivals if a.id not in born and (a.first or _is_added_thread(timeline, a)))
+    return runs(new, lambda a: a.at, ONE_SCALING_MS)
+
+
+def _is_added_thread(timeline: Timeline, arrival: Arrival) -> bool:
+    """One more member of an instance that has been in for a while and of which none has ever gone (KIP-663)."""
+    if arrival.participant.kind != "instance" or arrival.after is not None:
+        return False
+    if not timeline.arrivals.of(arrival.participant).any_between(0, arrival.at - ONE_PROCESS_MS):
+        return False
+    return timeline.departures.of(arrival.participant).last(arrival.at + NO_SWAP_MS) is None

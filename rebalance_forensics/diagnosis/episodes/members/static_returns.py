@@ -1,0 +1,66 @@
+"""Static members that came back within their session, without a rebalance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.runs import walks
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
+from rebalance_forensics.events.rebalancing import JoinSucceeded
+from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import ADDED_MS, LAST_JOINED_MS, ONE_RETURN_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """One static member that came back, and the fact it is known by."""
+
+    participant: Participant
+    at: int
+    events: tuple[Event, ...]
+    fact: Fact | None
+
+
+def static_returns(timeline: Timeline) -> list[list[Return]]:
+    """Static members replaced by themselves, as the coordinator says or a rejoin of the same generation shows."""
+    fenced = {
+        e.instance_id or e.speaker.instance_id
+        for e in timeline.of(StaticMemberFenced, InstanceFenced)
+        if isinstance(e, StaticMemberFenced | InstanceFenced)
+    }
+    returns = [Return(r.participant, r.at, tuple(r.events), r) for r in timeline.returns]
+    found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids)]
+    told = {(r.participant, r.at // ONE_RETURN_MS) for r in found}
+    again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
+    found += [r for r in again if (r.participant, r.at // ONE_RETURN_MS) not in told]
+    return walks(found, lambda r: r.at, lambda r: r.participant)
+
+
+def around_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, ...]:
+    """What belongs to these returns: the facts they are known by, and how those members went and joined again."""
+    participants = {r.participant for r in group}
+    begin, end = min(r.at for r in group) - ONE_RETURN_MS, max(r.at for r in group) + LAST_JOINED_MS
+    came = [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and not a.first]
+    gone = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
+    left = [d for d in gone if d.why in ("closed", "vanished", "left")]
+    return (*(r.fact for r in group if r.fact is not None), *came, *left)
+
+
+def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
+    """A new process of a static member that is answered with the generation the group already had."""
+    reached: dict[int, int] = {}
+    for event in timeline.of(JoinSucceeded):
+        participant = timeline.participants.of_speaker(event)
+        if participant is None or event.at is None:
+            continue
+        first = reached.setdefault(event.generation, event.at)
+        restarted = timeline.starts.of(participant).any_between(first + 1, event.at - 1)
+        if participant.instance_ids and restarted and event.at - first > ADDED_MS:
+            reach = ONE_RETURN_MS // 2 - 1
+            near = timeline.arrivals.of(participant).between(event.at - reach, event.at + reach)
+            arrival = near[0] if near else None
+            yield Return(participant, event.at, (event,), arrival)

@@ -1,0 +1,123 @@
+"""Streams applications that stop as a whole: an instance asked for it, or source topics are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import thrown_by
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.streams import ShutdownRequested, SourceTopicsMissing, StreamsStateChanged, ThreadFailed
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Fact, Request
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import (
+    MOMENTS_BEFORE_MS,
+    OBEYED_MS,
+    SAME_REBALANCE_MS,
+    SHUTTING_DOWN_MS,
+    SOON_AFTER_MS,
+    TOPICS_MISSED_MS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownAsked:
+    """An instance asked all others to stop: its words, the rejoins that pass them on, what it threw before."""
+
+    told: tuple[Event, ...]
+    asking: tuple[Event, ...]
+    requests: tuple[Request, ...]
+    by: Participant | None
+    errors: tuple[Event, ...]
+    at: int
+
+    @property
+    def exception(self) -> str | None:
+        """What was thrown just before."""
+        names = (getattr(e, "exception", None) or getattr(e, "error", None) for e in (*self.asking, *self.errors))
+        return next(filter(None, names), None)
+
+
+def shutdown_asked(timeline: Timeline) -> ShutdownAsked | None:
+    """The instance whose handler asked for it, by its own words or by rejoins that pass the request on."""
+    told: list[Event] = [e for e in timeline.of(ShutdownRequested, ThreadFailed) if _is_request(e)]
+    wished = tuple(r for r in timeline.requests if r.why == "shutdown-requested")
+    if not told and not wished:
+        return None
+    at = time_of(told[0]) if told else wished[0].at
+    asking = [e for e in told if _is_asking(e)] or told[:1]
+    first = next((a for e in asking if (a := timeline.participants.of_speaker(e)) is not None), None)
+    if first is None and wished:
+        first = wished[0].participant
+    errors = tuple(thrown_by(timeline, first, at - SOON_AFTER_MS, at + SAME_REBALANCE_MS))
+    return ShutdownAsked(tuple(told), tuple(asking), wished, first, errors, at)
+
+
+def is_end(event: StreamsStateChanged) -> bool:
+    """Whether an instance goes into error, from which it does not come back."""
+    return event.after in ("PENDING_ERROR", "ERROR")
+
+
+@dataclass(frozen=True, slots=True)
+class MissingSourceTopics:
+    """Source topics whose absence ended the application: who found out, which, and the lines."""
+
+    leader: Participant | None
+    topics: tuple[str, ...]
+    told: tuple[SourceTopicsMissing, ...]
+    lines: tuple[Event, ...]
+
+    @property
+    def at(self) -> int:
+        """When it was found."""
+        return time_of(self.told[0])
+
+
+def missing_source_topics(timeline: Timeline) -> MissingSourceTopics | None:
+    """Source topics that were reported missing just before the instances went into error."""
+    missing = _fatally_missing_topics(timeline)
+    if not missing:
+        return None
+    leader = next((e for e in missing if e.topics), missing[0])
+    begin = time_of(missing[0])
+    ends = [e for e in timeline.of(StreamsStateChanged).between(begin, begin + SHUTTING_DOWN_MS) if is_end(e)]
+    return MissingSourceTopics(
+        leader=timeline.participants.of_speaker(leader),
+        topics=tuple(sorted({t for e in missing for t in e.topics})),
+        told=tuple(missing),
+        lines=(leader, *missing, *ends),
+    )
+
+
+def _fatally_missing_topics(timeline: Timeline) -> list[SourceTopicsMissing]:
+    """What instances said of missing topics before they went into error; topics that appear in time end nothing."""
+    end = next((time_of(e) for e in timeline.of(StreamsStateChanged) if is_end(e)), 0)
+    told = [
+        e
+        for e in timeline.of(SourceTopicsMissing).between(end - TOPICS_MISSED_MS, end + SAME_REBALANCE_MS)
+        if not _is_broker(e)
+    ]
+    return told if told and time_of(told[-1]) >= end - OBEYED_MS else []
+
+
+def _is_broker(event: Event) -> bool:
+    """A coordinator of KIP-1071 also misses internal topics, until it is given them."""
+    return event.speaker.role == "broker"
+
+
+def ended_with_the_application(timeline: Timeline, begin: int) -> tuple[Fact, ...]:
+    """What the members did while the application stopped, and the rebalances of it."""
+    since, until = begin - MOMENTS_BEFORE_MS, begin + SHUTTING_DOWN_MS
+    facts = (*timeline.moves(since, until), *timeline.requests.between(since, until))
+    return (*facts, *timeline.rebalances.between(since, until))
+
+
+def _is_request(event: Event) -> bool:
+    return isinstance(event, ShutdownRequested) or (
+        isinstance(event, ThreadFailed) and "SHUTDOWN_APPLICATION" in (event.response or "").upper()
+    )
+
+
+def _is_asking(event: Event) -> bool:
+    return isinstance(event, ThreadFailed) or (isinstance(event, ShutdownRequested) and event.asking)

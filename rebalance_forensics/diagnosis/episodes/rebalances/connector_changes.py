@@ -1,0 +1,54 @@
+"""Connector configurations that changed, and the rebalances right after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConnectorConfigChanged
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import CONFIG_BEFORE_MS, CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS
+
+F = TypeVar("F", Rebalance, Request)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorChanges:
+    """Changes one soon after another, with what followed right after them."""
+
+    told: tuple[ConnectorConfigChanged, ...]
+    rebalances: tuple[Rebalance, ...]
+    requests: tuple[Request, ...]
+
+    @property
+    def connectors(self) -> list[str]:
+        """Their names, as far as the lines give them."""
+        return sorted({e.connector for e in self.told if e.connector})
+
+
+def connector_changes(timeline: Timeline) -> Iterator[ConnectorChanges]:
+    """Configuration updates that workers saw just before they rejoined."""
+    if timeline.kind != "connect":
+        return
+    changes = [e for e in timeline.of(ConnectorConfigChanged) if _asks_for_rebalance(e)]
+    for run in runs(changes, time_of, ONE_CONFIG_CHANGE_MS):
+        rebalances = _right_after(run, timeline.rebalances)
+        if rebalances:
+            asked = (r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed")
+            yield ConnectorChanges(tuple(run), tuple(rebalances), tuple(asked))
+
+
+def _asks_for_rebalance(event: ConnectorConfigChanged) -> bool:
+    return event.change in ("created", "updated", "removed", "tasks")
+
+
+def _right_after(run: Sequence[Event], facts: InTime[F]) -> list[F]:
+    changed = InTime(map(time_of, run), at=int)
+    near = facts.between(changed[0] - CONFIG_BEFORE_MS, changed[-1] + CONFIG_NOTICED_MS)
+    return [f for f in near if changed.any_between(fact_at(f) - CONFIG_NOTICED_MS, fact_at(f) + CONFIG_BEFORE_MS)]

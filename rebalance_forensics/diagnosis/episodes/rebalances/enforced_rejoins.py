@@ -1,0 +1,102 @@
+"""Rejoins that the application asked for: by its own words, or because nothing else explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.diagnosis.episodes.rebalances.unasked_rejoins import Rejoin, rejoined_unasked
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless_rejoins
+from rebalance_forensics.diagnosis.reference.releases import Affected, releases_of
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.partitions import PartitionsRevoked
+from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Fact, Request
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import ITS_REBALANCE_MS, SETTLED_MS
+
+TELLS_THE_OTHERS = Affected((2, 7), (3, 0))
+"""Clients that log changed topics and subscriptions, yet not an enforced rebalance."""
+
+
+KAFKAS_OWN_WORDS = (
+    "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
+    "subscription has changed",
+    "received assignment", "encountered ", "pro-actively leaving", "rebalance failed", "offset commit failed",
+    "need to re-join with the given member", "followup rebalance", "probing rebalance", "Shutdown requested",
+    "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
+)  # fmt: skip
+"""Reasons that AbstractCoordinator and ConsumerCoordinator give by themselves, 3.2 to 4.3."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnforcedRejoin:
+    """A member that rejoined because its application wanted it, or may have: how that shows."""
+
+    participant: Participant
+    shown: Literal["logged", "own-words", "in-vain", "no-other-reason", "wordless"]
+    lines: tuple[Event, ...]
+    facts: tuple[Fact, ...] = ()
+    reason: str | None = None
+    generation: int | None = None
+
+
+def enforced_rejoins(timeline: Timeline) -> Iterator[EnforcedRejoin]:
+    """Members that enforced a rebalance, gave a reason of their own for one, or rejoined without any."""
+    for request in timeline.requests:
+        if request.participant is not None and (_is_enforced(request) or _in_own_words(timeline, request)):
+            how: Literal["logged", "own-words"] = "logged" if request.why == "enforced" else "own-words"
+            yield EnforcedRejoin(request.participant, how, request.events, (request,), request.reason)
+    for rejoined in rejoined_unasked(timeline):
+        if rejoined.before.generation == rejoined.now.generation:
+            lines = (rejoined.start, rejoined.now)
+            yield EnforcedRejoin(rejoined.participant, "in-vain", lines, generation=rejoined.now.generation)
+        elif rejoined.before.generation == rejoined.now.generation - 1:
+            yield from _without_a_reason(timeline, rejoined)
+    for request in wordless_rejoins(timeline) if timeline.kind == "consumer" else ():
+        if request.participant is not None:
+            yield EnforcedRejoin(request.participant, "wordless", request.events, (request,))
+
+
+def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[EnforcedRejoin]:
+    """Clients of 2.7 and 2.8 tell every other reason to join: who joins first and without one enforced it."""
+    at = time_of(rejoined.start)
+    rebalance = next((r for r in timeline.rebalances if r.joined_at.get(rejoined.participant) == at), None)
+    if rebalance is None or min(rebalance.joined_at.values()) < at:
+        return
+    if timeline.moves(at - ITS_REBALANCE_MS, at + SETTLED_MS):
+        return
+    gave_up = timeline.said_by(rejoined.participant, PartitionsRevoked).between(time_of(rejoined.before), at)
+    hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
+    if hands_over or not releases_of(timeline).affects("client", [TELLS_THE_OTHERS], [rejoined.start]):
+        return
+    requests = timeline.requests.of(rejoined.participant).between(at - SETTLED_MS, at + ITS_REBALANCE_MS)
+    lines = (rejoined.start, *rebalance.events, rejoined.now)
+    yield EnforcedRejoin(rejoined.participant, "no-other-reason", lines, (*requests, rebalance))
+
+
+def _is_enforced(request: Request) -> bool:
+    """A reason of Kafka's own with more stuck to it, such as the next CSV column, is not the application's."""
+    return request.why == "enforced" and not (request.reason or "").startswith(KAFKAS_OWN_WORDS)
+
+
+def _in_own_words(timeline: Timeline, request: Request) -> bool:
+    """A text that no Kafka client writes by itself was given to enforceRebalance(reason)."""
+    if timeline.kind != "consumer":
+        return False
+    told = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
+    if any(reason and not _is_kafkas(reason) for reason in told):
+        return request.why in ("other", "member-rejoined", "leader-rejoined")
+    return request.why == "other" and any(_by_java(e) for e in request.events)
+
+
+def _by_java(event: Event) -> bool:
+    """Other clients word their own reasons freely; only the Java client's are all known."""
+    return isinstance(event, JoinRequested) and event.pattern.startswith("consumer/")
+
+
+def _is_kafkas(reason: str) -> bool:
+    return reason.strip() in ("", "not provided", "null") or any(words in reason for words in KAFKAS_OWN_WORDS)

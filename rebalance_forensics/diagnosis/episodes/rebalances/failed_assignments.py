@@ -1,0 +1,171 @@
+"""Assignments that were not made or did not arrive: what the leader's assignor threw, generations left without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import GroupEpochBumped, TargetAssignmentComputed
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.rebalancing import (
+    AssignmentFailed,
+    AssignmentReceived,
+    GenerationStabilized,
+    JoinFailed,
+    JoinRequested,
+    RebalanceStarted,
+)
+from rebalance_forensics.events.streams import SourceTopicsMissing
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, QUIET_MS
+
+PROTOCOL_ERRORS = (
+    "RebalanceInProgressException", "MemberIdRequiredException", "UnknownMemberIdException", "NotCoordinatorException",
+    "CoordinatorNotAvailableException", "CoordinatorLoadInProgressException", "DisconnectException",
+    "IllegalGenerationException",
+    "FencedInstanceIdException", "GroupMaxSizeReachedException", "InconsistentGroupProtocolException",
+    "TimeoutException",
+    "GroupAuthorizationException", "UnjoinedGroupException", "NetworkException", "WakeupException",
+    "InterruptException",
+)  # fmt: skip
+FAILED_IN_A_ROW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """Generations that the coordinator created and that got no assignment, and their leaders, as far as known."""
+
+    told: tuple[Event, ...]
+    leaders: tuple[Participant, ...]
+
+    @property
+    def begin(self) -> int:
+        """When the first of them began."""
+        return time_of(self.told[0])
+
+    @property
+    def end(self) -> int:
+        """When the last of them began, or was created."""
+        return time_of(self.told[-1])
+
+    @property
+    def generations(self) -> int:
+        """How many they are."""
+        return len({getattr(e, "generation", e) for e in self.told})
+
+
+def assignor_failures(timeline: Timeline) -> list[list[Event]]:
+    """What assignors threw, one list for each stretch of time."""
+    told = [e for e in timeline.of(AssignmentFailed, JoinFailed, JoinRequested) if _is_assignor_exception(e)]
+    told = [e for e in told if not _topics_missing(timeline, e)]
+    return runs(told or [e for e in timeline.of(ExceptionLogged) if e.assigning], time_of, QUIET_MS)
+
+
+def words_of_failure(event: Event) -> str:
+    """What a line says of the exception."""
+    return next((w for k in ("detail", "reason", "error") if (w := getattr(event, k, None))), "no reason was logged")
+
+
+def leaders_in(timeline: Timeline, run: Sequence[Event]) -> list[Participant]:
+    """Whose assignor failed, in the order of the lines."""
+    return list(dict.fromkeys(a for e in run for a in _leaders_of(timeline, e)))
+
+
+def _leaders_of(timeline: Timeline, event: Event) -> list[Participant]:
+    speaker = timeline.participants.of_speaker(event)
+    if speaker is not None:
+        return [speaker]
+    return list(timeline.participants.at_place(event)) if isinstance(event, ExceptionLogged) else []
+
+
+def _is_assignor_exception(event: Event) -> bool:
+    if isinstance(event, AssignmentFailed):
+        return True
+    if isinstance(event, JoinFailed):  # "Rebalance failed." and the exception, in the words of 2.5 to 2.8
+        return _is_foreign(event.error or "") and not event.fatal
+    if not isinstance(event, JoinRequested) or event.why != "rebalance-failed":
+        return False
+    text = f"{event.reason or ''} {event.error or ''}"
+    return _is_foreign(text) and (event.error is None or not event.error.isupper())
+
+
+def _topics_missing(timeline: Timeline, event: Event) -> bool:
+    """From 3.2 on a Streams leader also speaks of an error in the assignment when source topics are missing."""
+    at = time_of(event)
+    missing = timeline.of(SourceTopicsMissing)
+    return isinstance(event, AssignmentFailed) and missing.any_between(at - CLOCK_SLACK_MS, at)
+
+
+def _is_foreign(text: str) -> bool:
+    """An exception that is none of the group protocol's own."""
+    return ("Exception" in text or "Error" in text) and not any(e in text for e in PROTOCOL_ERRORS)
+
+
+def never_assigned(timeline: Timeline) -> Undelivered | None:
+    """Several generations in a row, or the last one for longer than a session, without an assignment."""
+    # Of an epoch (KIP-848) no broker says that it is stable.
+    if timeline.protocol != "classic" or not timeline.has_coordinator_log:
+        return None
+    # A log that never shows an assignment may not be told them: members that come and go are reason enough.
+    tells = bool(timeline.of(AssignmentReceived))
+    row: list[Rebalance] = []
+    for rebalance in timeline.rebalances:
+        if any(isinstance(e, GroupEpochBumped | TargetAssignmentComputed) for e in rebalance.events):
+            continue
+        if rebalance.stabilized_at is not None and rebalance.completed_at is None:
+            if tells or not timeline.moves(
+                rebalance.started_at - CLOCK_SLACK_MS, rebalance.started_at + CLOCK_SLACK_MS
+            ):
+                row.append(rebalance)
+            continue
+        if len(row) >= FAILED_IN_A_ROW:
+            break
+        row = []
+    if len(row) >= FAILED_IN_A_ROW:
+        events: list[Event] = [e for r in row for e in r.events if isinstance(e, RebalanceStarted)]
+        events = events or [e for r in row for e in r.events]
+        named = dict.fromkeys(
+            timeline.participants.of_member(m) for e in events if isinstance(e, RebalanceStarted) for m in e.members
+        )
+        return Undelivered(tuple(events), tuple(a for a in named if a is not None))
+    return _stuck(timeline, row[-1]) if row else None
+
+
+def _stuck(timeline: Timeline, rebalance: Rebalance) -> Undelivered | None:
+    """The last generation of the logs, while the coordinator's log continues without the line about its assignment."""
+    stable = [e for e in rebalance.events if isinstance(e, GenerationStabilized) and e.speaker.role == "broker"]
+    if not stable or rebalance is not timeline.rebalances[-1]:
+        return None
+    begin, path = time_of(stable[-1]), stable[-1].origin.path
+    until = begin + session_timeout_ms(timeline)
+    own = [log for log in timeline.coverage.brokers if log.path == path]
+    received = timeline.of(AssignmentReceived)
+    speaks = any(e.origin.path == path and time_of(e) < begin for e in received)
+    if not speaks or received.any_between(begin, timeline.last) or not covering(own, begin, until):
+        return None
+    if timeline.departures.any_between(begin, timeline.last):
+        return None
+    leader = next((g.leader for g in reversed(timeline.generations) if g.leader), None)
+    participant = timeline.participants.of_member(leader) if leader else None
+    told = tuple(e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized))
+    return Undelivered(told, (participant,) if participant is not None else ())
+
+
+def goes_on(timeline: Timeline, since: int) -> bool:
+    """Whether no later rebalance got an assignment, while members still wait for one: the logs end in it."""
+    waiting = [r for r in timeline.rebalances.since(since - QUIET_MS) if r.ended_at() >= since]
+    if any(r.completed_at is not None and r.completed_at >= since for r in waiting):
+        return False
+    ended = any(g.outcome == "empty" and (g.started_at or g.completed_at or 0) >= since for g in timeline.generations)
+    return (
+        not ended
+        and not timeline.departures.any_between(since, timeline.last)
+        and not timeline.stops.any_between(since, timeline.last)
+    )

@@ -1,0 +1,129 @@
+"""Join barriers that stood open longer than heartbeats and the initial delay explain, and who came last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals, waits_for_newcomers
+from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms, heartbeat_interval_ms, setting
+from rebalance_forensics.diagnosis.signs.barriers import barrier_end
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberFailed
+from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, LeaderReplaced, RebalanceStarted
+from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import (
+    BARRIER_ALLOWED_MS,
+    CLOCK_SLACK_MS,
+    INITIAL_DELAY_MS,
+    LAST_JOIN_MS,
+    SAME_STEP_MS,
+    START_UP_BARRIER_MS,
+)
+
+MOST_JOINS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class LongBarrier:
+    """One barrier: whom the group waited for, who was removed at its end, what opened it, and its lines."""
+
+    rebalance: Rebalance
+    open_ms: int
+    last: tuple[Participant, ...]
+    removed: tuple[Departure, ...]
+    began_by: tuple[Fact, ...]
+    lines: tuple[Event, ...]
+
+
+def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
+    """Every one of them, oldest first."""
+    for rebalance in timeline.rebalances:
+        open_ms = _open_ms(rebalance)
+        if rebalance.generation is None or open_ms is None or waits_for_newcomers(rebalance):
+            continue
+        if open_ms <= _explained_ms(timeline, rebalance):
+            continue
+        removed = _removed(timeline, rebalance)
+        joined_last = _last_to_join(timeline, rebalance)
+        last = _replaced_leaders(timeline, rebalance) or [d.participant for d in removed] or joined_last
+        lines = _lines(timeline, rebalance, removed, last)
+        if lines and (rebalance.stabilized_at is not None or joined_last):
+            began_by = _began_it(timeline, rebalance, open_ms)
+            participants = tuple(dict.fromkeys(last))
+            yield LongBarrier(rebalance, open_ms, participants, tuple(removed), tuple(began_by), tuple(lines))
+
+
+def allowed_ms(timeline: Timeline) -> int:
+    """Contract: three seconds beyond both twice the heartbeat interval and the initial delay."""
+    delay = setting(timeline, "group.initial.rebalance.delay.ms", INITIAL_DELAY_MS)
+    return max(2 * heartbeat_interval_ms(timeline), delay) + BARRIER_ALLOWED_MS
+
+
+def _open_ms(rebalance: Rebalance) -> int | None:
+    """How long the barrier stood open; clients before 2.6.1 show only when the assignment was there as well."""
+    end = rebalance.stabilized_at if rebalance.stabilized_at is not None else rebalance.completed_at
+    return end - rebalance.started_at if end is not None else None
+
+
+def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
+    """While the group's first processes start, newcomers keep the barrier open."""
+    near, at = INITIAL_DELAY_MS + 2 * CLOCK_SLACK_MS - 1, rebalance.started_at
+    if timeline.remembered(_starting).any_between(at - near, at + near):
+        return max(START_UP_BARRIER_MS + BARRIER_ALLOWED_MS, allowed_ms(timeline))
+    return allowed_ms(timeline)
+
+
+def _starting(timeline: Timeline) -> InTime[Arrival]:
+    return InTime(chain.from_iterable(startup_arrivals(timeline)))
+
+
+def _removed(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
+    end = barrier_end(rebalance) + SAME_STEP_MS
+    return [d for d in timeline.departures.between(rebalance.started_at, end) if d.why == "rebalance-timeout"]
+
+
+def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
+    """A leader that missed the rebalance timeout, by name."""
+    replaced = timeline.of(LeaderReplaced).between(rebalance.started_at, barrier_end(rebalance) + SAME_STEP_MS)
+    found = [timeline.participants.of_member(e.member) for e in replaced]
+    return [participant for participant in found if participant is not None]
+
+
+def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
+    """Whoever's JoinGroup came last, well after everybody else's, and that was a member already."""
+    reach = all_have_heard_ms(timeline) - 1
+    near = timeline.arrivals.between(rebalance.started_at - reach, rebalance.started_at + reach)
+    newcomers = {a.participant for a in near if a.first}
+    joins = sorted(
+        (at, participant.name, participant)
+        for participant, at in rebalance.joined_at.items()
+        if participant not in newcomers
+    )
+    end, begin = barrier_end(rebalance), rebalance.started_at
+    late = [participant for at, _, participant in joins if at - begin > BARRIER_ALLOWED_MS and end - at < LAST_JOIN_MS]
+    return late[-1:] if late else _without_a_log(timeline, rebalance, newcomers)
+
+
+def _without_a_log(timeline: Timeline, rebalance: Rebalance, newcomers: set[Participant]) -> list[Participant]:
+    """When every log shows an early join, the only member without a log is the one waited for."""
+    members = [a for a in timeline.members() if a not in rebalance.joined_at and a not in newcomers and not a.has_log]
+    return members if len(members) == 1 and rebalance.joined_at else []
+
+
+def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], last: list[Participant]) -> list[Event]:
+    lines = [e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized)]
+    told = timeline.of(JoinStarted, MemberFailed).between(rebalance.started_at, barrier_end(rebalance) + SAME_STEP_MS)
+    joins = [e for e in told if isinstance(e, MemberFailed) or timeline.participants.of_speaker(e) in last][:MOST_JOINS]
+    return [*lines, *(e for d in removed for e in d.events), *joins] if lines or joins else []
+
+
+def _began_it(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> list[Fact]:
+    """The join or request that opened the barrier is its trigger, not a cause of its own."""
+    begin = rebalance.started_at
+    near: list[Fact] = [*timeline.arrivals.between(begin - CLOCK_SLACK_MS, begin + open_ms)]
+    return near + timeline.requests.between(begin - CLOCK_SLACK_MS + 1, begin + CLOCK_SLACK_MS - 1)

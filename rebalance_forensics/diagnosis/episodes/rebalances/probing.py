@@ -1,0 +1,36 @@
+"""Probing rebalances of Streams (KIP-441), where they do not come to an end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
+from rebalance_forensics.diagnosis.group_settings import setting
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.streams import AssignmentStability, FollowUpRequested, FollowUpTriggered
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import PROBING_INTERVAL_MS, PROBING_REQUEST_MS
+
+ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """The probing rebalances, how far they are apart, and the lines that show them."""
+
+    rebalances: tuple[Rebalance, ...]
+    interval_ms: int
+    lines: tuple[Event, ...]
+
+
+def endless_probing(timeline: Timeline) -> Probing | None:
+    """At least three probing rebalances at the probing interval, the last of which still asks for another."""
+    if timeline.kind != "streams":
+        return None
+    probing = tuple(r for r in timeline.rebalances if r.followup == "probing")
+    if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
+        return None
+    told = timeline.of(FollowUpTriggered, FollowUpRequested).since(probing[0].started_at - PROBING_REQUEST_MS)
+    interval = setting(timeline, "probing.rebalance.interval.ms", PROBING_INTERVAL_MS)
+    return Probing(probing, interval, distinct_events([*told[:20], *(e for r in probing for e in r.events[:1])]))

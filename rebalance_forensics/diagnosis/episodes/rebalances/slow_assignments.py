@@ -1,0 +1,57 @@
+"""Leaders whose assignor took so long that the group lost them before they could deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import ASSIGNED_LATE_MS, QUIET_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowAssignment:
+    """From the answer to the leader's JoinGroup to its assignment: a client does nothing else in between."""
+
+    leader: Participant
+    joined: JoinSucceeded
+    computed: AssignmentComputed
+    lost: tuple[Departure, ...]
+
+    @property
+    def took_ms(self) -> int:
+        """How long the assignor took."""
+        return (self.computed.at or 0) - (self.joined.at or 0)
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """The lines that show it."""
+        return (self.joined, self.computed, *(e for d in self.lost for e in d.events))
+
+
+def slow_assignments(timeline: Timeline) -> list[list[SlowAssignment]]:
+    """What came later than the session timeout, its leader expelled meanwhile: one list for each stretch of time."""
+    return runs(_slow_assignments(timeline), lambda slow: time_of(slow.computed), QUIET_MS)
+
+
+def _slow_assignments(timeline: Timeline) -> Iterator[SlowAssignment]:
+    for computed in timeline.of(AssignmentComputed):
+        leader = timeline.participants.of_speaker(computed)
+        if leader is None or leader.kind == "instance":
+            continue
+        joins = timeline.said_by(leader, JoinSucceeded).between(timeline.first, computed.at or 0)
+        joined = next((j for j in reversed(joins) if j.generation == computed.generation and not j.after_sync), None)
+        if joined is None or (computed.at or 0) - (joined.at or 0) < session_timeout_ms(timeline) - ASSIGNED_LATE_MS:
+            continue
+        gone = timeline.departures.of(leader).between(joined.at or 0, (computed.at or 0) + ASSIGNED_LATE_MS)
+        lost = tuple(d for d in gone if d.why in SILENT)
+        if lost:
+            yield SlowAssignment(leader=leader, joined=joined, computed=computed, lost=lost)

@@ -1,0 +1,61 @@
+"""Runs: what happens soon after one another. Walks: steps from member to member, or broker to broker, at any pace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from itertools import pairwise
+from statistics import median
+from typing import TypeVar
+
+from rebalance_forensics.timeline.windows import ONE_PACE, ONE_STEP_MS
+
+T = TypeVar("T")
+
+
+def runs(items: Iterable[T], at: Callable[[T], int], gap_ms: int) -> list[list[T]]:
+    """The items in time order, cut wherever more than `gap_ms` lie between two."""
+    found: list[list[T]] = []
+    for item in sorted(items, key=at):
+        if found and at(item) - at(found[-1][-1]) <= gap_ms:
+            found[-1].append(item)
+        else:
+            found.append([item])
+    return found
+
+
+def walks(steps: Iterable[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
+    """The steps in time order, cut where a long gap leads back to somebody visited, or breaks the walk's own pace."""
+    ordered = sorted(steps, key=at)
+    found: list[list[T]] = []
+    for run in _without_returns(ordered, at, whom):
+        found += _at_one_pace(run, at, whom)
+    return found
+
+
+def _without_returns(ordered: list[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
+    """Cut where somebody is visited again after more than a step's time: that is another walk."""
+    found: list[list[T]] = []
+    visited: set[Hashable] = set()
+    for step in ordered:
+        near = bool(found) and at(step) - at(found[-1][-1]) <= ONE_STEP_MS
+        if not found or (whom(step) in visited and not near):
+            found.append([])
+            visited = set()
+        found[-1].append(step)
+        visited.add(whom(step))
+    return found
+
+
+def _at_one_pace(run: list[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
+    """Cut where a gap is much longer than the others; of two visits nobody knows a pace but the usual one."""
+    visits: dict[Hashable, int] = {}
+    for step in run:
+        visits.setdefault(whom(step), at(step))
+    strides = [later - earlier for earlier, later in pairwise(visits.values())]
+    longest = max(ONE_STEP_MS, ONE_PACE * int(median(strides)) if len(strides) > 1 else 0)
+    found = [run[:1]]
+    for before, step in pairwise(run):
+        if at(step) - at(before) > longest:
+            found.append([])
+        found[-1].append(step)
+    return found

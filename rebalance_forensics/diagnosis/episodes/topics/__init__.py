@@ -1,0 +1,1 @@
+"""Topics and subscriptions: what was asked for, assigned, changed, deleted."""

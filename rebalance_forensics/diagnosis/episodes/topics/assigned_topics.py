@@ -1,0 +1,55 @@
+"""Which topics' partitions each member was ever given: what it reads, where no line tells what it asked for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
+from rebalance_forensics.events.rebalancing import AssignmentComputed
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTopics:
+    """Topics by member, the lines that show them, and how many partitions of each topic were ever given out."""
+
+    topics: dict[Participant, frozenset[str]]
+    lines: dict[Participant, list[Event]]
+    partitions: dict[str, set[str]]
+
+    def width(self, topic: str) -> int:
+        """How many members could read the topic at once."""
+        return len(self.partitions.get(topic, ()))
+
+
+def given_topics(timeline: Timeline) -> GivenTopics:
+    """From every assignment that a member or the leader logged."""
+    return timeline.once("given topics", lambda: _given_topics(timeline))
+
+
+def _given_topics(timeline: Timeline) -> GivenTopics:
+    topics: dict[Participant, set[str]] = defaultdict(set)
+    lines: dict[Participant, list[Event]] = defaultdict(list)
+    partitions: dict[str, set[str]] = defaultdict(set)
+    for event in timeline.of(PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed):
+        for participant, given in _given(timeline, event):
+            if participant is None or not given:
+                continue
+            lines[participant].append(event)
+            for partition in given:
+                topic = partition.rpartition("-")[0]
+                topics[participant].add(topic)
+                partitions[topic].add(partition)
+    return GivenTopics({a: frozenset(t) for a, t in topics.items()}, lines, partitions)
+
+
+def _given(timeline: Timeline, event: Event) -> list[tuple[Participant | None, tuple[str, ...]]]:
+    match event:
+        case PartitionsAssigned(partitions=p) | AssignmentNotified(partitions=p) | AssignmentUpdated(assigned=p):
+            return [(timeline.participants.of_speaker(event), p)]
+        case AssignmentComputed(assignment=by_member):
+            return [(timeline.participants.of_member(m), p) for m, p in by_member]
+    return []

@@ -1,0 +1,159 @@
+"""Partitions that a group was given for the first time: topics grew or appeared, whatever the members say of it.
+
+Before 2.7 no client says why it rejoins, before 2.6 no coordinator says that it was the leader.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import topics_changed_before, topics_told
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.membership import Subscribed
+from rebalance_forensics.events.partitions import (
+    AssignmentNotified,
+    AssignmentUpdated,
+    PartitionsAssigned,
+    PartitionsRevoked,
+)
+from rebalance_forensics.events.rebalancing import AssignmentComputed, SyncSucceeded
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.session_timeouts import number_of
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import ITS_REBALANCE_MS, SETTLED_MS, SUBSCRIBED_BEFORE_MS
+
+_TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """A rebalance that gave out partitions nobody had before, and the lines that show them.
+
+    `complete`: the partitions of every member were known before, so these are new for certain.
+    `taken_up_by` is the one member that alone was given topics nobody had before, where nothing shows that the
+    topics themselves are new: then its subscription changed rather than the topics.
+    """
+
+    rebalance: Rebalance
+    complete: bool
+    topics: tuple[str, ...]
+    told: tuple[Event, ...]
+    taken_up_by: Participant | None
+
+
+def growths(timeline: Timeline) -> list[Growth]:
+    """Every rebalance of this kind that no member's coming, going or new subscription explains."""
+    return timeline.once("growths", lambda: list(_growths(timeline)))
+
+
+def _growths(timeline: Timeline) -> Iterator[Growth]:
+    first: dict[str, Event] = {}
+    for event in timeline.of(*_TELLING, PartitionsRevoked):
+        for partition in _given(event):
+            first.setdefault(partition, event)
+    given = InTime(first.items(), lambda item: time_of(item[1]))
+    highest: dict[str, int] = defaultdict(lambda: -1)
+    ordered = timeline.rebalances
+    for index, rebalance in enumerate(ordered):
+        until = ordered[index + 1].started_at - 1 if index + 1 < len(ordered) else timeline.last
+        fresh = given.between(rebalance.started_at, until)
+        told = [(p, e) for p, e in fresh if highest and _number(p) > highest.get(_topic(p), -1)]
+        told = [(p, e) for p, e in told if not isinstance(e, PartitionsRevoked)]  # it had them before
+        anew = all(_topic(p) not in highest for p, _ in told)
+        for partition, _ in fresh:
+            highest[_topic(partition)] = max(highest[_topic(partition)], _number(partition))
+        topics = tuple(sorted({_topic(p) for p, _ in told}))
+        before = ordered[index - 1]
+        complete = _complete(timeline, before, rebalance.started_at) if told else None
+        if complete is not None and not _explained(timeline, before, rebalance, topics):
+            yield Growth(
+                rebalance=rebalance,
+                complete=complete,
+                topics=topics,
+                told=tuple(dict.fromkeys(e for _, e in told)),
+                taken_up_by=_taker(timeline, told) if anew and not _appeared(timeline, rebalance, topics) else None,
+            )
+
+
+def _taker(timeline: Timeline, told: list[tuple[str, Event]]) -> Participant | None:
+    takers = {timeline.participants.of_speaker(e) for _, e in told if not isinstance(e, AssignmentComputed)}
+    if not takers and topics_told(timeline):
+        fresh = {p for p, _ in told}
+        maps = [e.assignment for _, e in told if isinstance(e, AssignmentComputed)]
+        takers = {
+            timeline.participants.of_member(m) for by_member in maps for m, given in by_member if fresh & set(given)
+        }
+    return takers.pop() if len(takers) == 1 else None
+
+
+def _appeared(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
+    """Whether a pattern asked for them, or a broker made them just before."""
+    if any(e.topic_pattern is not None for e in timeline.of(Subscribed)):
+        return True
+    made = topics_changed_before(timeline, rebalance.started_at)
+    return any(isinstance(e, TopicChanged) and e.topic in topics for e in made)
+
+
+def _given(event: Event) -> tuple[str, ...]:
+    match event:
+        case PartitionsAssigned(partitions=p) | AssignmentNotified(partitions=p) | PartitionsRevoked(partitions=p):
+            return p
+        case AssignmentUpdated(assigned=p):
+            return p
+        case AssignmentComputed(assignment=by_member):
+            return tuple(x for _, given in by_member for x in given)
+    return ()
+
+
+def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
+    """Whether the partitions of all members were known for certain; None where others may have had the fresh ones.
+
+    The leader's map holds them all, which no client prints before 2.4, and no member of a KIP-848 group.
+    """
+    if any(isinstance(e, AssignmentComputed) for e in before.events):
+        return True
+    if timeline.of(AssignmentComputed, SyncSucceeded) or not all(a.has_log for a in timeline.members()):
+        return None
+    if not _without_gaps(timeline, begin):
+        return None
+    if _members_told(timeline):
+        return True
+    return False if len(timeline.members()) > 1 else None
+
+
+def _members_told(timeline: Timeline) -> bool:
+    """Whether the coordinator names whoever comes, as it does from 2.1 on."""
+    return any(e.speaker.role == "broker" for a in timeline.arrivals for e in a.events)
+
+
+def _without_gaps(timeline: Timeline, until: int) -> bool:
+    """Partitions that nobody with a log has belong to members without one."""
+    numbers: dict[str, set[int]] = defaultdict(set)
+    for event in timeline.of(AssignmentNotified, PartitionsAssigned, AssignmentUpdated).between(0, until - 1):
+        for partition in _given(event):
+            numbers[_topic(partition)].add(_number(partition))
+    return all(set(range(max(found) + 1)) == found for found in numbers.values())
+
+
+def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
+    """Whether members moved, or one asked for these topics too late to be given them by the rebalance before."""
+    begin, end = rebalance.started_at - ITS_REBALANCE_MS, (rebalance.stabilized_at or rebalance.ended_at()) + SETTLED_MS
+    if timeline.moves(begin, end):
+        return True
+    since = max(begin - SUBSCRIBED_BEFORE_MS, before.started_at)
+    return any(set(topics) & set(e.topics) for e in timeline.of(Subscribed).between(since, end))
+
+
+def _topic(partition: str) -> str:
+    return partition.rpartition("-")[0]
+
+
+def _number(partition: str) -> int:
+    number = number_of(partition.rpartition("-")[2])
+    return -1 if number is None else number

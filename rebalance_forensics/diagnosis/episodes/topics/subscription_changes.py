@@ -1,0 +1,68 @@
+"""Members that changed what they subscribe to, or may have, and how that shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_forensics.diagnosis.episodes.members.absences import touched
+from rebalance_forensics.diagnosis.episodes.topics.new_partitions import growths
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    resubscriptions,
+    topics_under_pattern,
+    wordless_rejoins,
+)
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance, Request
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import RESUBSCRIBED_MS
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionChange:
+    """A member with another subscription: what shows it, its lines and facts; `topics` that it alone took up."""
+
+    participant: Participant
+    shown: Literal["logged", "subscribed-again", "taken-up", "wordless"]
+    lines: tuple[Event, ...]
+    facts: tuple[Request | Rebalance, ...]
+    topics: tuple[str, ...] = ()
+
+    def rebalances(self, timeline: Timeline) -> tuple[Rebalance, ...]:
+        """The rebalances of it; where no request is known, those right after."""
+        at = time_of(self.lines[0])
+        if self.facts:
+            return touched(timeline, self.facts)
+        return tuple(timeline.rebalances.between(at, at + RESUBSCRIBED_MS - 1))
+
+
+def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
+    """Members that said so, subscribed anew, alone got topics nobody had, or rejoined without a reason."""
+    told = [
+        r for r in timeline.requests if r.why == "subscription-changed" and topics_under_pattern(timeline, r) is None
+    ]
+    for request in told:
+        if request.participant is not None:
+            yield SubscriptionChange(request.participant, "logged", request.events, (request,))
+    yield from _resubscribed(timeline, InTime(r for r in told if r.participant is not None))
+    for growth in growths(timeline):
+        if growth.taken_up_by is not None:
+            lines, topics = tuple(growth.told), tuple(growth.topics)
+            yield SubscriptionChange(growth.taken_up_by, "taken-up", lines, (growth.rebalance,), topics)
+    for request in wordless_rejoins(timeline) if timeline.kind == "consumer" else ():
+        if request.participant is not None:
+            yield SubscriptionChange(request.participant, "wordless", request.events, (request,))
+
+
+def _resubscribed(timeline: Timeline, asked: InTime[Request]) -> Iterator[SubscriptionChange]:
+    """The same process subscribed to other topics, and its log does not give that as its reason to rejoin."""
+    for participant, event in resubscriptions(timeline):
+        at = time_of(event)
+        if not asked.of(participant).any_between(at - RESUBSCRIBED_MS + 1, at + RESUBSCRIBED_MS - 1):
+            near = timeline.requests.of(participant).between(at, at + RESUBSCRIBED_MS - 1)
+            lines = (event, *(e for r in near for e in r.events))
+            yield SubscriptionChange(participant, "subscribed-again", lines, tuple(near[:1]))

@@ -1,0 +1,163 @@
+"""Tells a member that changed its topics from topics that appeared under its pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import given_topics
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
+from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.timeline.facts import Request
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import (
+    ASKED_AT_ONCE_MS,
+    HANDED_OVER_MS,
+    METADATA_AGE_MS,
+    PATTERN_MATCHED_MS,
+    SETTLED_MS,
+)
+
+
+def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | None:
+    """The topics that came or went under a pattern subscription; None when the member itself changed its mind.
+
+    With the member's log its own subscription decides; from brokers alone a topic created just before does.
+    """
+    if request.why != "subscription-changed":
+        return None
+    last = timeline.said_by(request.participant, Subscribed).last(request.at + SETTLED_MS)
+    changed = topics_changed_before(timeline, request.at, PATTERN_MATCHED_MS)
+    if last is not None:
+        if last.topic_pattern is None:
+            return None
+        return _difference(request) or [e.topic for e in changed if isinstance(e, TopicChanged)]
+    difference = _difference(request)
+    if difference:
+        appeared = {e.topic for e in changed if isinstance(e, TopicChanged)} & set(difference)
+        return difference if appeared or _never_subscribed(request) else None
+    if topics_told(timeline):
+        changed = read_by_the_group(timeline, changed)  # whoever is heard asks by name: so may the one that is not
+    return sorted({e.topic for e in changed if isinstance(e, TopicChanged)}) or None
+
+
+def _never_subscribed(request: Request) -> bool:
+    """A client logs every subscribe(); where its log shows none, it asked for a pattern before the log begins."""
+    told = any(isinstance(e, JoinRequested) and e.before is not None for e in request.events)
+    return told and request.participant is not None and request.participant.has_log
+
+
+def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_AGE_MS) -> list[Event]:
+    """Topics that brokers created, extended or deleted shortly before, Kafka's own left out."""
+    begin = max(at - lead_ms, timeline.first + 1)
+    changed = timeline.of(TopicChanged).between(begin, at + ASKED_AT_ONCE_MS)
+    return [e for e in changed if not e.topic.startswith("__") and not _is_internal(timeline, e.topic)]
+
+
+def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
+    """Those of the changed topics that the group reads, where its logs tell which it does."""
+    known = topics_told(timeline) or given_topics(timeline).partitions
+    if known and not _asks_by_pattern(timeline) and all(a.has_log for a in timeline.members()):
+        return read_by_the_group(timeline, changed)
+    return changed
+
+
+def topics_told(timeline: Timeline) -> frozenset[str]:
+    """The topics that members asked for in their logs; none where any of them asked for a pattern."""
+    if _asks_by_pattern(timeline):
+        return frozenset()
+    return _asked(timeline)
+
+
+def _asks_by_pattern(timeline: Timeline) -> bool:
+    return any(e.topic_pattern is not None for e in timeline.of(Subscribed))
+
+
+def _asked(timeline: Timeline) -> frozenset[str]:
+    return frozenset(topic for event in timeline.of(Subscribed) for topic in event.topics)
+
+
+def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
+    """Those of the changed topics that some member asked for or was ever given."""
+    known = _asked(timeline) | set(given_topics(timeline).partitions)
+    return [e for e in changed if isinstance(e, TopicChanged) and e.topic in known]
+
+
+def _is_internal(timeline: Timeline, topic: str) -> bool:
+    """Streams makes topics for itself, and reads none of them by subscription but the repartitioned ones it knows."""
+    return topic.startswith(f"{timeline.group}-") and topic.endswith(("-changelog", "-repartition"))
+
+
+def wordless_rejoins(timeline: Timeline) -> list[Request]:
+    """Members that the coordinator already knew and that made it rebalance, though no reason was logged.
+
+    Its topics or its subscription changed: a leader rejoins for both, any other member only for the latter.
+    """
+    found = [r for r in timeline.requests if _is_wordless(r)]
+    return [r for r in found if not _hands_over(timeline, r) and not _follows_up(timeline, r)]
+
+
+def _is_wordless(request: Request) -> bool:
+    told = [e for e in request.events if isinstance(e, RebalanceStarted)]
+    if any(e.client_reason not in (None, "not provided") for e in told) or len(told) < len(request.events):
+        return False
+    updated = any((e.reason or "").startswith("Updating metadata for member") for e in told)
+    return request.why == "leader-rejoined" or (request.why == "member-rejoined" and updated)
+
+
+def _hands_over(timeline: Timeline, request: Request) -> bool:
+    """Right after another rebalance it is the second half of a cooperative one."""
+    before = timeline.rebalances.last(request.at - SETTLED_MS - 1)
+    return before is not None and timeline.mode != "eager" and request.at - before.ended_at() < HANDED_OVER_MS
+
+
+def _follows_up(timeline: Timeline, request: Request) -> bool:
+    """A rebalance that an earlier one asked for needs no other reason."""
+    rebalance = timeline.rebalances.first(request.at - ASKED_AT_ONCE_MS)
+    return (
+        rebalance is not None
+        and rebalance.followup is not None
+        and rebalance.started_at <= request.at + ASKED_AT_ONCE_MS
+    )
+
+
+def _difference(request: Request) -> list[str]:
+    """Topics that stand in only one of the two lists the client logged."""
+    for event in request.events:
+        if isinstance(event, JoinRequested) and event.before is not None and event.after is not None:
+            return sorted(set(_names(event.before)) ^ set(_names(event.after)))
+    found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", request.reason or "", re.DOTALL)
+    return sorted(set(_names(found[1])) ^ set(_names(found[2]))) if found else []
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in re.split(r"[\s,\[\]{}()]+", text) if name]
+
+
+def resubscriptions(timeline: Timeline) -> list[tuple[Participant, Event]]:
+    """Who changed its subscription, and the line: later ones of the same process that ask for other topics."""
+    return timeline.once("resubscriptions", lambda: list(_resubscriptions(timeline)))
+
+
+def _resubscriptions(timeline: Timeline) -> Iterator[tuple[Participant, Event]]:
+    """Subscriptions after the first of a process; a topic list equal to the one before changes nothing."""
+    last: dict[tuple[Participant, str | None], tuple[tuple[str, ...], str | None, int]] = {}
+    for event in timeline.of(Subscribed, SubscriptionUpdated):
+        if isinstance(event, SubscriptionUpdated) and event.member:
+            participant = timeline.participants.of_member(event.member)
+        elif isinstance(event, Subscribed) and not event.by_hand:
+            participant = timeline.participants.of_speaker(event)
+        else:
+            continue
+        if participant is None or event.at is None:
+            continue
+        key = (participant, event.speaker.client_id)
+        now = (tuple(sorted(event.topics)), getattr(event, "topic_pattern", None), event.at)
+        before = last.get(key)
+        last[key] = now
+        restarted = before is not None and timeline.starts.of(participant).any_between(before[2] + 1, event.at)
+        if before is not None and not restarted and before[:2] != now[:2]:
+            yield participant, event

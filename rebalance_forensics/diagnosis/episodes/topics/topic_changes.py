@@ -1,0 +1,216 @@
+"""Rebalances and rejoins that changed topics or partitions may explain, and how that shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, formed_at, touched
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import given_topics
+from rebalance_forensics.diagnosis.episodes.topics.new_partitions import Growth, growths
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    of_the_group,
+    read_by_the_group,
+    topics_changed_before,
+    topics_told,
+    topics_under_pattern,
+    wordless_rejoins,
+)
+from rebalance_forensics.diagnosis.sign import Sign
+from rebalance_forensics.diagnosis.signs import metadata
+from rebalance_forensics.diagnosis.wording.durations import span
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.epochs import GroupEpochBumped
+from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance, Request
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import (
+    ITS_REBALANCE_MS,
+    METADATA_NOTICED_MS,
+    ONE_METADATA_CHANGE_MS,
+    ONE_REQUEST_MS,
+    SAME_REJOIN_MS,
+)
+
+_TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[[^\[\]]*\]|[^,}]*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicChange:
+    """Facts that changed topics may explain, the lines that show it, and by which sign."""
+
+    facts: tuple[Request | Rebalance, ...]
+    topics: tuple[str, ...]
+    lines: tuple[Event, ...]
+    sign: Sign
+    rebalances: int
+    during: str = ""
+
+
+def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
+    """Leaders that saw changed metadata; without their word, new partitions, or rejoins after a topic changed."""
+    formed = formed_at(timeline)
+    asked = [r for r in timeline.requests if r.at > formed]
+    told = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
+    for group in runs(told, lambda r: r.at, ONE_METADATA_CHANGE_MS):
+        yield _noticed(timeline, group, metadata.CHANGE_LOGGED, [])
+    wordless = [r for r in wordless_rejoins(timeline) if not _next_to(r, told)]
+    for request in wordless:
+        yield from _perhaps_noticed(timeline, request)
+    yield from _grown(timeline, [*told, *wordless])
+    yield from _right_after_a_change(timeline)
+    yield from _bumped_by_metadata(timeline)
+
+
+def _noticed(timeline: Timeline, group: Sequence[Request], sign: Sign, topics: list[Event]) -> TopicChange:
+    seen = {t for r in group for e in r.events for t in changed_topics(e)}
+    seen |= {t for r in group for t in topics_under_pattern(timeline, r) or ()}
+    names = sorted(seen) or _grown_names(timeline, group) or _names_of(topics) or _made_before(timeline, group)
+    return TopicChange(
+        facts=tuple(group),
+        topics=tuple(names),
+        lines=distinct_events([*(e for r in group for e in r.events), *topics]),
+        sign=sign,
+        rebalances=len(touched(timeline, group)) or len(group),
+        during=span(r.events[0] for r in group if r.events),
+    )
+
+
+def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChange]:
+    """Without a reason: what changed just before, and what was given out afterwards."""
+    changed = of_the_group(timeline, topics_changed_before(timeline, request.at))
+    grown = _grown_by(timeline, [request])
+    if grown:
+        changed = [e for e in changed if set(_names_of([e])) & {t for g in grown for t in g.topics}]
+    topics = [*changed, *(e for g in grown for e in g.told)]
+    if any(g.taken_up_by for g in grown):
+        return
+    if topics:
+        yield _noticed(timeline, [request], _shown_by(timeline, topics, grown), topics)
+    elif timeline.kind == "consumer":
+        yield _noticed(timeline, [request], metadata.NOT_SHOWN, [])
+
+
+def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> Sign:
+    # Workers subscribe to no topic: what created the topics may have changed the connectors as well.
+    # Members of Streams rejoin for reasons of their own, and no broker tells which.
+    if timeline.kind in ("connect", "streams"):
+        return metadata.CHANGED_NEARBY
+    if grown:
+        return metadata.ALL_NEW if all(g.complete for g in grown) else metadata.SEEM_NEW
+    told, read = topics_told(timeline), read_by_the_group(timeline, topics)
+    if read and (not told or told & set(_names_of(read))):
+        return metadata.READ_TOPIC_CHANGED
+    # Every group of the cluster sees topics come and go; this one may read none of them, or only from now on.
+    return metadata.CHANGED_NEARBY if told and not read else metadata.TOPIC_CHANGED
+
+
+def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[Growth]:
+    mine = {r.id for r in touched(timeline, group)}
+    return [g for g in growths(timeline) if g.rebalance.id in mine]
+
+
+def _grown(timeline: Timeline, told: list[Request]) -> Iterator[TopicChange]:
+    """New partitions after a rebalance for which nobody gave a reason."""
+    known = {r.id for r in touched(timeline, told)}
+    silent = [g for g in growths(timeline) if g.rebalance.id not in known and g.taken_up_by is None]
+    for run in runs(silent, lambda g: g.rebalance.started_at, ONE_METADATA_CHANGE_MS):
+        yield TopicChange(
+            facts=tuple(g.rebalance for g in run),
+            topics=tuple(sorted({t for g in run for t in g.topics})),
+            lines=distinct_events(e for g in run for e in (*g.told[:3], *g.rebalance.events[:1])),
+            sign=metadata.ALL_NEW if all(g.complete for g in run) else metadata.SEEM_NEW,
+            rebalances=len(run),
+        )
+
+
+def _next_to(request: Request, told: list[Request]) -> bool:
+    return any(abs(request.at - other.at) < SAME_REJOIN_MS for other in told)
+
+
+def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
+    """Before 2.1 a coordinator gives no reason at all: a topic that changed since the last rebalance may be it."""
+    if timeline.kind != "consumer" or any(a.has_log for a in timeline.members()):
+        return
+    grown = {g.rebalance.id for g in growths(timeline)}
+    for before, rebalance in pairwise(timeline.rebalances):
+        opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
+        if rebalance.id in grown or not opened or any(e.trigger is not None for e in opened):
+            continue
+        made = topics_changed_before(timeline, rebalance.started_at)
+        topics = [e for e in made if time_of(e) > before.ended_at()]
+        if topics and not timeline.moves(rebalance.started_at - ITS_REBALANCE_MS, rebalance.ended_at()):
+            yield TopicChange(
+                facts=(rebalance,),
+                topics=tuple(_names_of(topics)),
+                lines=distinct_events([*opened, *topics[:4]]),
+                sign=metadata.CHANGED_NEARBY,
+                rebalances=1,
+            )
+
+
+def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
+    """A KIP-848 epoch that no member caused, after a topic changed."""
+    for rebalance in timeline.rebalances:
+        bumps = [e for e in rebalance.events if isinstance(e, GroupEpochBumped)]
+        if not bumps or _member_did_it(timeline, rebalance) or _same_metadata(timeline, bumps[0]):
+            continue
+        topics = of_the_group(timeline, topics_changed_before(timeline, rebalance.started_at))
+        if topics:
+            prompt = rebalance.started_at - time_of(topics[-1]) <= METADATA_NOTICED_MS
+            yield TopicChange(
+                facts=(rebalance,),
+                topics=tuple(_names_of(topics)),
+                lines=distinct_events([*bumps, *topics]),
+                sign=metadata.EPOCH_FOLLOWED if prompt else metadata.CHANGED_NEARBY,
+                rebalances=1,
+            )
+
+
+def _same_metadata(timeline: Timeline, bump: GroupEpochBumped) -> bool:
+    """From 4.1 on the coordinator tells a hash of the topics that the group reads: unchanged, they are not why."""
+    before = timeline.of(GroupEpochBumped).last((bump.at or 0) - 1)
+    return before is not None and bump.metadata_hash is not None and before.metadata_hash == bump.metadata_hash
+
+
+def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
+    near = (rebalance.started_at - ONE_REQUEST_MS, rebalance.started_at + ONE_REQUEST_MS)
+    return bool(timeline.moves(*near)) or timeline.requests.any_between(*near)
+
+
+def _names_of(topics: list[Event]) -> list[str]:
+    return sorted({e.topic for e in topics if isinstance(e, TopicChanged)})
+
+
+def _grown_names(timeline: Timeline, group: Sequence[Request]) -> list[str]:
+    return sorted({t for g in _grown_by(timeline, group) for t in g.topics})
+
+
+def _made_before(timeline: Timeline, group: Sequence[Request]) -> list[str]:
+    """The topics that brokers changed just before, of those the members read as far as that is known."""
+    made = {name for r in group for name in _names_of(topics_changed_before(timeline, r.at))}
+    read = set(given_topics(timeline).partitions)
+    return sorted(made & read or made)
+
+
+def changed_topics(event: Event) -> list[str]:
+    """The topics whose partitions differ between the two snapshots a leader logs."""
+    if isinstance(event, JoinRequested):
+        before, after, text = event.before, event.after, event.reason or ""
+    elif isinstance(event, RebalanceStarted):
+        before, after, text = None, None, event.client_reason or ""
+    else:
+        return []
+    if before is None or after is None:
+        found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", text, re.DOTALL)
+        found = found or re.search(r"changed from (.*?) to (.*)", text, re.DOTALL)
+        if found is None:
+            return []
+        before, after = found[1], found[2]
+    old, new = dict(_TOPICS.findall(before)), dict(_TOPICS.findall(after))
+    return sorted(t for t in old.keys() | new.keys() if old.get(t) != new.get(t))

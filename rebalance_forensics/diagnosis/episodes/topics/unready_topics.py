@@ -1,0 +1,85 @@
+"""Streams groups of KIP-1071 that are given no task because topics of their topology are missing or do not fit.
+
+The coordinator checks the topology; from 4.1 on it tells each member in the answer to its heartbeat what is wrong
+(StreamsGroupHeartbeatResponse.Status). Before, and in the classic protocol, the leader finds out by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, ONE_WAIT_MS, TOPICS_LATE_MS
+
+_MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
+_UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Unready:
+    """What the members were told while they waited, and the topics it was about."""
+
+    told: list[StreamsStatusReported]
+    topics: tuple[str, ...]
+    missing: bool
+    read_before: bool
+    """Whether the group had tasks before: then the topics vanished."""
+
+    @property
+    def begin(self) -> int:
+        """When members were told first."""
+        return time_of(self.told[0])
+
+    @property
+    def end(self) -> int:
+        """When members were told last."""
+        return time_of(self.told[-1])
+
+
+def never_ready_topics(timeline: Timeline) -> list[Unready]:
+    """Waits of an application for topics that it had not read before, or that do not fit its topology."""
+    return [u for u in unready_topics(timeline) if not (u.missing and u.read_before)]
+
+
+def deleted_source_topics(timeline: Timeline) -> list[Unready]:
+    """Waits of an application for topics that it read until they were deleted."""
+    return [u for u in unready_topics(timeline) if u.missing and u.read_before]
+
+
+def unready_topics(timeline: Timeline) -> list[Unready]:
+    """Every long wait for topics that did not end in an error of the application."""
+    return timeline.once("unready topics", lambda: list(_unready_topics(timeline)))
+
+
+def _unready_topics(timeline: Timeline) -> Iterator[Unready]:
+    told = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
+    for run in runs(told, time_of, ONE_WAIT_MS):
+        begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
+        if not missing or (end - begin >= TOPICS_LATE_MS and not _failed_after(timeline, end)):
+            topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
+            yield Unready(run, tuple(topics), missing, _had_tasks(timeline, begin))
+
+
+def _had_tasks(timeline: Timeline, until: int) -> bool:
+    """A task needs all source topics of its subtopology."""
+    return any(e.active for e in timeline.of(TasksAssigned).between(0, until - 1))
+
+
+def _topics(detail: str) -> list[str]:
+    found = _MISSING.search(detail) or _UNFIT.search(detail)
+    return [name for name in re.split(r"[\s,\[\]]+", found[1]) if name] if found else []
+
+
+def _missing(run: list[StreamsStatusReported]) -> bool:
+    return any(_MISSING.search(e.detail or "") for e in run)
+
+
+def _failed_after(timeline: Timeline, at: int) -> bool:
+    """Missing topics that end the application are `streams-shutdown`."""
+    ends = timeline.of(StreamsStateChanged).between(at - CLOCK_SLACK_MS, at + ONE_WAIT_MS)
+    return any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)

@@ -1,0 +1,77 @@
+"""Topics that vanished under members that read them: their commits are refused, and they try again and again.
+
+A rebalance begins with a commit of what was read (ConsumerCoordinator.onJoinPrepare, TaskManager.handleRevocation).
+UNKNOWN_TOPIC_OR_PARTITION can be retried, so the member does until a timeout; meanwhile it neither polls nor rejoins.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import COMMIT_REFUSED_MS, COMMIT_REPEATED_MS, ONE_DELETION_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """Topics that a group read until they were deleted."""
+
+    refused: list[OffsetCommitFailed]
+    deleted: list[TopicChanged]
+    topics: tuple[str, ...]
+    refused_by: dict[Participant | None, list[int]]
+    """When each member was refused."""
+    still: bool
+    """Whether the logs end before the members let go."""
+
+    @property
+    def begin(self) -> int:
+        """The first sign of it."""
+        return min(time_of(e) for e in (self.refused[0], *self.deleted[:1]))
+
+    @property
+    def end(self) -> int:
+        """The last commit that was refused."""
+        return time_of(self.refused[-1])
+
+    @property
+    def members(self) -> int:
+        """How many could not commit."""
+        return sum(participant is not None for participant in self.refused_by)
+
+    def held_up(self, away: Absence) -> bool:
+        """Whether a member was still trying to commit what it had read when the group lost it."""
+        return any(0 <= away.at - at <= COMMIT_REPEATED_MS for at in self.refused_by.get(away.participant, ()))
+
+
+def vanished_topics(timeline: Timeline) -> list[Vanished]:
+    """Every time that members could not commit for long because their topic was gone."""
+    return timeline.once("vanished topics", lambda: list(_vanished_topics(timeline)))
+
+
+def _vanished_topics(timeline: Timeline) -> Iterator[Vanished]:
+    refused = [e for e in timeline.of(OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
+    for run in runs(refused, time_of, ONE_DELETION_MS):
+        begin, end = time_of(run[0]), time_of(run[-1])
+        topics = {_topic(e) for e in run}
+        near = timeline.of(TopicChanged).between(begin - ONE_DELETION_MS, end)
+        deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
+        if deleted or end - begin >= COMMIT_REFUSED_MS:
+            refused_by: dict[Participant | None, list[int]] = defaultdict(list)
+            for event in run:
+                refused_by[timeline.participants.of_speaker(event)].append(time_of(event))
+            yield Vanished(
+                run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= COMMIT_REPEATED_MS
+            )
+
+
+def _topic(event: OffsetCommitFailed) -> str:
+    return (event.partition or "").rpartition("-")[0]

@@ -1,0 +1,99 @@
+"""What a group is set to, where logs tell it, and the spans that follow from that."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.reference.releases import latest_release
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.session_timeouts import number_of, session_timeout_of
+from rebalance_forensics.timeline.windows import (
+    CLOCK_SLACK_MS,
+    HEARTBEAT_MS,
+    OFFSETS_WRITE_MS,
+    PATIENCE_MS,
+    SESSION_BEFORE_3_0_MS,
+    SESSION_MS,
+    TOGETHER_MS,
+)
+
+LONGER_SESSIONS_SINCE = (3, 0)
+"""KIP-735 raised the default of Java consumers."""
+
+
+def session_timeout_ms(timeline: Timeline) -> int:
+    """session.timeout.ms of the group as a log shows it; else the longest that clients have by default.
+
+    It says how far to look back: a client of an older release may have been given a longer one than its own default.
+    """
+    return session_told_ms(timeline) or SESSION_MS
+
+
+def session_in_words(timeline: Timeline) -> str:
+    """session.timeout.ms within a sentence: a default is called one, for no log shows that it is in use."""
+    told = session_told_ms(timeline)
+    return (
+        seconds(told) if told else f"{seconds(_session_unset_ms(timeline))} if the default is in use; no log shows it"
+    )
+
+
+def _session_unset_ms(timeline: Timeline) -> int:
+    """session.timeout.ms of its members where none was set: by kind of client, and by release where logs tell."""
+    own = timeline.protocol in ("classic", "unknown")
+    known = timeline.remembered(latest_release).values() if own else ()
+    old = bool(known) and all(release < LONGER_SESSIONS_SINCE for release in known)
+    return SESSION_BEFORE_3_0_MS if old or (own and timeline.kind == "connect") else SESSION_MS
+
+
+def together_ms(timeline: Timeline) -> int:
+    """Threads of one process that go together are evicted within a session timeout of each other."""
+    return max(TOGETHER_MS, session_told_ms(timeline) or 0)
+
+
+def session_setting(timeline: Timeline) -> str:
+    """Where an operator sets it: since KIP-848 members are told it by the brokers, and their own setting is refused."""
+    if timeline.protocol in ("consumer", "share", "streams"):
+        return f"the group's {timeline.protocol}.session.timeout.ms (kafka-configs.sh --entity-type groups)"
+    return "session.timeout.ms"
+
+
+def session_told_ms(timeline: Timeline) -> int | None:
+    """session.timeout.ms of the group where a log shows it: what is said to an operator is no guess."""
+    return timeline.remembered(_session_told_ms)
+
+
+def _session_told_ms(timeline: Timeline) -> int | None:
+    return session_timeout_of(timeline.own, timeline.protocol, timeline.settings) or None
+
+
+def setting(timeline: Timeline, name: str, default: int) -> int:
+    """A number among the settings the logs show."""
+    number = number_of(timeline.settings.get(name, ""))
+    return default if number is None else number
+
+
+def heartbeat_interval_ms(timeline: Timeline) -> int:
+    """heartbeat.interval.ms, as far as a log shows it."""
+    return setting(timeline, "heartbeat.interval.ms", HEARTBEAT_MS)
+
+
+def all_have_heard_ms(timeline: Timeline) -> int:
+    """How long it takes until every member knows of a rebalance: each hears of it at a heartbeat, one may be lost."""
+    return 3 * heartbeat_interval_ms(timeline) + CLOCK_SLACK_MS
+
+
+def offsets_write_ms(timeline: Timeline) -> int:
+    """How long a coordinator waits for a write to `__consumer_offsets`."""
+    return setting(timeline, "offsets.commit.timeout.ms", OFFSETS_WRITE_MS)
+
+
+def long_enough_ms(timeline: Timeline) -> int:
+    """How long the logs must continue after a departure before a missing return says something.
+
+    A silence that has lasted for a session is as likely as not to last for another one.
+    """
+    return session_timeout_ms(timeline)
+
+
+def patience_ms(timeline: Timeline) -> int:
+    """How long the logs must continue after a departure before its return can be called missing."""
+    return max(2 * session_timeout_ms(timeline), PATIENCE_MS)

@@ -1,0 +1,81 @@
+"""Members that were away, for one reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import silent_since
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
+from rebalance_forensics.diagnosis.sign import Answer, Sign
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+
+def about_absences(
+    timeline: Timeline,
+    absences: Sequence[Absence],
+    *,
+    narrative: str,
+    severity: Severity,
+    because: Sequence[Event] = (),
+    circumstances: Sequence[Event] = (),
+    brings: Sequence[Fact] = (),
+    culprits: tuple[Culprit, ...] = (),
+    answers: Mapping[Sign, Answer] | None = None,
+    advice: tuple[Advice, ...] = (),
+    onset: int | None = None,
+    struck_at: int | None = None,
+) -> Hypothesis:
+    """Members were away, for one reason; `{who}` in the narrative names them.
+
+    The lines in `because` come before those of the absences; `brings` is added to what belongs to them.
+    """
+    participants = tuple(dict.fromkeys(a.participant for a in absences))
+    blamed = culprits or culprits_of(timeline, participants)
+    return Hypothesis(
+        because=(*because, *(e for a in absences for e in a.events())),
+        circumstances=circumstances,
+        culprits=blamed,
+        narrative=narrative.replace("{who}", ", ".join(c.name for c in blamed)),
+        severity=severity,
+        explains=tuple(d for a in absences for d in a.departures),
+        brings=with_rebalances(timeline, (*(f for a in absences for f in a.facts()), *brings)),
+        participants=participants,
+        absences=tuple(absences),
+        answers=answers or {},
+        onset=onset,
+        struck_at=struck_at,
+        advice=advice,
+    )
+
+
+def about_heartbeat_loss(
+    timeline: Timeline,
+    absence: Absence,
+    *,
+    narrative: str,
+    severity: Severity,
+    own: Sequence[Event] = (),
+    circumstances: Sequence[Event] = (),
+    brings: Sequence[Fact] = (),
+    advice: tuple[Advice, ...] = (),
+    as_instance: bool = False,
+) -> Hypothesis:
+    """One member stopped heartbeating, for one reason; `own` is what its own log shows of it."""
+    return about_absences(
+        timeline,
+        [absence],
+        narrative=narrative,
+        severity=severity,
+        because=[*(e for d in absence.departures for e in d.events), *own],
+        circumstances=circumstances,
+        brings=brings,
+        culprits=culprits_of(timeline, [absence.participant], as_instance=as_instance),
+        onset=silent_since(timeline, absence, own),
+        struck_at=absence.at,
+        advice=advice,
+    )

@@ -1,0 +1,91 @@
+"""Assignments that the leader did not make, did not deliver, or made too late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.advice.assignors import fix_assignor, speed_up_assignor
+from rebalance_forensics.diagnosis.episodes.rebalances.assignment_effects import (
+    effects_of_exceptions,
+    effects_of_slowness,
+    effects_of_waiting,
+)
+from rebalance_forensics.diagnosis.episodes.rebalances.failed_assignments import (
+    Undelivered,
+    goes_on,
+    leaders_in,
+    words_of_failure,
+)
+from rebalance_forensics.diagnosis.episodes.rebalances.slow_assignments import SlowAssignment
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+THROWN = stated("assignor-threw", present="the leader logged what its assignor threw")
+NONE_CAME = stated("no-assignment-came", present="the coordinator created generations and received no assignment")
+TOO_SLOW = stated("assigned-too-late", present="the leader assigned for longer than its session lasts")
+STILL_WAITS = (
+    "The last generation got no assignment, and the group waits for one: its leader could not assign, or did not "
+    "deliver."
+)
+
+
+def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
+    """The leader's assignor threw, once or again and again."""
+    leaders, stopped = leaders_in(timeline, run), goes_on(timeline, time_of(run[-1]))
+    who = ", ".join(c.name for c in culprits_of(timeline, leaders)) or "The leader"
+    words = words_of_failure(run[0])
+    return Hypothesis(
+        because=run,
+        culprits=culprits_of(timeline, leaders[:2]),
+        answers={THROWN: Present(tuple(run))},
+        severity="critical" if len(run) > 2 or stopped else "warning",
+        onset=time_of(run[0]),
+        ongoing=stopped,
+        brings=effects_of_exceptions(timeline, run, leaders),
+        narrative=f"{who} could not assign or deliver the assignment {times(len(run))}: {words}",
+        advice=fix_assignor(f"{words} (failed {times(len(run))}{span(run)})."),
+    )
+
+
+def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesis:
+    """Generations got no assignment, and no log tells why."""
+    told, number, stopped = undelivered.told, undelivered.generations, goes_on(timeline, undelivered.end)
+    last = number <= 2 and stopped
+    in_a_row = f"{number} generations in a row got no assignment: their leader could not assign, or did not deliver."
+    return Hypothesis(
+        because=told,
+        culprits=culprits_of(timeline, undelivered.leaders[:2]),
+        answers={NONE_CAME: Present(told)},
+        severity="critical" if number > 2 or stopped else "warning",
+        onset=undelivered.begin,
+        ongoing=stopped,
+        brings=effects_of_waiting(timeline, undelivered, last=last),
+        narrative=STILL_WAITS if last else in_a_row,
+        advice=fix_assignor(f"No assignment arrived (failed {times(1 if last else number)}{span(told)})."),
+    )
+
+
+def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypothesis:
+    """While the leader assigns, the coordinator's lock of the client is held and its heartbeat thread waits for it."""
+    took_ms = max(s.took_ms for s in late)
+    culprits = culprits_of(timeline, [s.leader for s in late])
+    shown = tuple(e for s in late for e in s.lines)
+    return Hypothesis(
+        because=shown,
+        culprits=culprits,
+        answers={TOO_SLOW: Present(shown)},
+        severity="critical" if len(late) > 2 else "warning",
+        onset=time_of(late[0].joined),
+        explains=tuple(d for s in late for d in s.lost),
+        brings=effects_of_slowness(timeline, late),
+        narrative=(
+            f"{', '.join(c.name for c in culprits)} led the group and took up to {seconds(took_ms)} to assign: "
+            "longer than a session lasts, so the group lost its leader before it could deliver."
+        ),
+        advice=speed_up_assignor(took_ms),
+    )

@@ -1,0 +1,137 @@
+"""Topics that changed or vanished under a subscription, or that an application waits for."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.advice.topics import (
+    change_in_one_go,
+    make_topics_ready,
+    restore_source_topics,
+    restore_topics,
+)
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, touched
+from rebalance_forensics.diagnosis.episodes.rebalances.assignment_effects import rebalances_without_topics
+from rebalance_forensics.diagnosis.episodes.topics.topic_changes import TopicChange
+from rebalance_forensics.diagnosis.episodes.topics.unready_topics import Unready
+from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import Vanished
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.model import Severity
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.signs import metadata
+from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import HELD_UP_MS, ITS_REBALANCE_MS
+
+UNREADY = stated("topics-unready", present="the coordinator told the members that topics are missing or do not fit")
+STORM = 3
+"""Rebalances for changed topics within minutes of each other that are no single plan any more."""
+
+
+def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
+    """Topics or partitions changed under the subscription, as a line says or as it seems."""
+    shown = change.sign not in (metadata.NOT_SHOWN, metadata.CHANGED_NEARBY)
+    return Hypothesis(
+        because=change.lines,
+        culprits=topic_culprits(change.topics),
+        answers={change.sign: Present(change.lines)},
+        severity="warning" if change.rebalances > STORM and shown else "info",
+        onset=next((fact.started_at for fact in change.facts if isinstance(fact, Rebalance)), None),
+        explains=change.facts,
+        brings=(*change.facts, *touched(timeline, change.facts)),
+        narrative=_what_changed(timeline, change),
+        advice=change_in_one_go(change) if change.sign is not metadata.NOT_SHOWN else (),
+    )
+
+
+def _what_changed(timeline: Timeline, change: TopicChange) -> str:
+    which = ", ".join(change.topics) or "the logs do not name the topics"
+    if timeline.kind == "connect":
+        return (
+            f"The leader asked for a rebalance soon after topics changed: {which}. Workers subscribe to no topic; "
+            "their own logs would tell which connector was changed."
+        )
+    if change.sign is metadata.NOT_SHOWN:
+        return f"Topics or partitions may have changed under the subscription: {which}."
+    if change.sign is metadata.CHANGED_NEARBY and isinstance(change.facts[0], Rebalance):
+        return f"No reason was logged; {which} changed just before, which may be the reason."
+    return f"Topics or partitions changed under the subscription: {which}."
+
+
+def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
+    """Members that do not rejoin because they cannot commit what they read of a topic that is gone."""
+    begin, end, names = vanished.begin, vanished.end, ", ".join(vanished.topics)
+    late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.held_up(a)]
+    facts = [*timeline.moves(begin, end + ITS_REBALANCE_MS), *(fact for away in late for fact in away.facts())]
+    asked = timeline.requests.between(begin, end)
+    who = f"{vanished.members} members" if vanished.members > 1 else "one member"
+    lines = distinct_events([*vanished.deleted[:2], *_first_and_last(vanished)])
+    return Hypothesis(
+        because=lines,
+        culprits=topic_culprits(vanished.topics),
+        answers={metadata.DELETION_LOGGED if vanished.deleted else metadata.COMMITS_REFUSED: Present(lines)},
+        severity=_severity(timeline, vanished, late),
+        onset=begin,
+        ongoing=vanished.still,
+        brings=(*asked, *facts, *touched(timeline, [*asked, *facts])),
+        narrative=(
+            f"{names} vanished under the members; {who} tried for {seconds(end - begin)} to commit what was read of it "
+            "and did not rejoin meanwhile."
+        ),
+        advice=restore_topics(names),
+    )
+
+
+def _severity(timeline: Timeline, vanished: Vanished, late: list[Absence]) -> Severity:
+    # An application of Streams cannot do without a source topic; a consumer reads on what is left to it.
+    if timeline.kind == "streams":
+        return "critical"
+    return "warning" if late or vanished.end - vanished.begin > HELD_UP_MS else "info"
+
+
+def _first_and_last(vanished: Vanished) -> list[Event]:
+    """The first and the last refusal of each topic and partition."""
+    ends: dict[str | None, list[Event]] = {}
+    for event in vanished.refused:
+        ends.setdefault(event.partition, []).append(event)
+    return [event for told in ends.values() for event in (told[0], told[-1])]
+
+
+def about_deleted_source_topics(timeline: Timeline, unready: Unready) -> Hypothesis:
+    """A KIP-1071 group whose source topics were deleted: its coordinator takes all tasks away."""
+    begin, end = time_of(unready.told[0]), time_of(unready.told[-1])
+    names = ", ".join(unready.topics)
+    lines = distinct_events(unready.told)
+    return Hypothesis(
+        because=lines,
+        culprits=topic_culprits(unready.topics),
+        answers={metadata.DELETION_LOGGED: Present(lines)},
+        severity="critical",
+        onset=begin,
+        brings=(
+            *timeline.rebalances.between(begin - ITS_REBALANCE_MS, end),
+            *timeline.moves(begin, end + ITS_REBALANCE_MS),
+        ),
+        narrative=f"{names} vanished under the application, and the coordinator gave it no task any more.",
+        advice=restore_source_topics(names, end - begin),
+    )
+
+
+def about_unready_topics(timeline: Timeline, unready: Unready) -> Hypothesis:
+    """A KIP-1071 group without the topics that its topology needs: its coordinator gives it no task."""
+    wrong = "are missing" if unready.missing else "do not fit its topology"
+    return Hypothesis(
+        because=unready.told,
+        culprits=topic_culprits(unready.topics),
+        answers={UNREADY: Present(tuple(unready.told))},
+        severity="critical",
+        onset=unready.begin,
+        brings=rebalances_without_topics(timeline, unready),
+        narrative=(
+            f"The coordinator gave the application no task for {seconds(unready.end - unready.begin)}: topics that it "
+            f"reads {wrong} ({', '.join(unready.topics)})."
+        ),
+        advice=make_topics_ready(unready),
+    )

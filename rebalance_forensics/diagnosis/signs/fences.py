@@ -1,0 +1,23 @@
+"""What shows that two members use one group.instance.id: only the search for fenced members can answer."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
+from rebalance_forensics.diagnosis.episodes.members.fences import Fence
+from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, Unobservable, stated
+from rebalance_forensics.diagnosis.signs.needs import coordinator_log
+from rebalance_forensics.timeline.windows import FENCED_AROUND_MS
+
+FENCED = stated("fenced", present="a member was fenced: another one had registered with its group.instance.id")
+BOTH_SEEN = stated("both-members-seen", present="the logs show the second member with the same group.instance.id")
+PERHAPS_REMOVED = stated(
+    "perhaps-removed", present="an admin may have removed it before the other member took its id, as its log says"
+)
+
+
+def shown_by(fence: Fence) -> dict[Sign, Answer]:
+    """Without a line of the coordinator or of the other member, its log would tell whether there are two."""
+    told = Present(distinct_events(fence.events))
+    unseen = Unobservable((coordinator_log(fence.begin - FENCED_AROUND_MS, fence.end + FENCED_AROUND_MS),))
+    found: dict[Sign, Answer] = {FENCED: told, BOTH_SEEN: told if fence.both_seen else unseen}
+    return found | ({PERHAPS_REMOVED: told} if fence.perhaps_removed else {})

@@ -1,0 +1,20 @@
+"""What shows a poll timeout that no line names: only the search for poll timeouts can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
+from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
+
+SAME_PROCESS = stated("left-and-rejoined-by-itself", present="it left and rejoined by itself, as the same process")
+BY_TURNS = stated(
+    "left-and-came-back", present="it left without a stated reason and came back, and no deployment did it"
+)
+
+HOW: Mapping[str, Sign] = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}
+
+
+def shown_by(slow: PollTimeouts) -> dict[Sign, Answer]:
+    """How they came back; where a line names the poll timeout, or nothing shows it, other signs answer."""
+    return {HOW[slow.shown]: Present(slow.lines)} if slow.shown in HOW else {}

@@ -1,0 +1,20 @@
+"""What shows that a member changed its topics: only the search for changed subscriptions can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
+from rebalance_forensics.diagnosis.episodes.topics.subscription_changes import SubscriptionChange
+from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
+
+REASON_LOGGED = stated("changed-subscription-logged", present="the member's log, or its reason to rejoin, says so")
+SUBSCRIBED_AGAIN = stated("subscribed-again", present="the same process subscribed to other topics")
+TAKEN_UP = stated("topic-taken-up", present="one member alone was assigned topics that nobody had before")
+
+HOW: Mapping[str, Sign] = {"logged": REASON_LOGGED, "subscribed-again": SUBSCRIBED_AGAIN, "taken-up": TAKEN_UP}
+
+
+def shown_by(change: SubscriptionChange) -> dict[Sign, Answer]:
+    """By what it shows; a rejoin without a reason shows nothing."""
+    return {HOW[change.shown]: Present(distinct_events(change.lines))} if change.shown in HOW else {}

@@ -1,0 +1,21 @@
+"""What shows that restarts walked over the members: only the search for such walks can answer."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk
+from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
+
+WALKED = stated("restarted-one-after-another", present="one member after another went, until most had been restarted")
+ALL_BACK = stated("every-return-logged", present="each of them came back, or was replaced")
+ONLY_LISTED = stated("known-from-lists-only", present="only the leader's lists of members tell who went and came")
+EXPIRED_IN_TURN = stated("expired-in-turn", present="no LeaveGroup and no log of theirs tell whether they were stopped")
+
+
+def shown_by(walk: RestartWalk) -> dict[Sign, Answer]:
+    """How they went, how they came back, and whether more than lists and expired sessions tell of it."""
+    went = Present(tuple(e for r in walk.restarts for e in r.away.events()[:1]))
+    came = Present(tuple(e for r in walk.restarts for a in r.arrivals[:1] for e in a.events[:1]))
+    all_back = all(r.arrivals for r in walk.restarts)
+    shown = {WALKED: (went, True), ALL_BACK: (came, all_back), ONLY_LISTED: (went, walk.only_listed)}
+    unheard: dict[Sign, Answer] = {EXPIRED_IN_TURN: Present()} if walk.unheard else {}
+    return {sign: answer for sign, (answer, is_so) in shown.items() if is_so} | unheard

@@ -1,0 +1,80 @@
+"""What happened to the members' processes, whatever protocol their group speaks: the input of a simulation.
+
+Times are epoch ms on the group's clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Came:
+    """A process started: at this time its consumer asks to join."""
+
+    member: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Went:
+    """A process ended: it closed its consumer, or died without a word."""
+
+    member: str
+    at: int
+    how: Literal["closed", "died"]
+    heard: float | None = None
+    """When the group last heard from it, where its eviction tells that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoodStill:
+    """A process lived and did not work: all of it was frozen, or its polling thread was stuck in a batch."""
+
+    member: str
+    begin: int
+    end: int
+    how: Literal["frozen", "stuck"]
+    heard: float | None = None
+    """When the group last heard from it, where its eviction tells that."""
+
+
+Fault = Came | Went | StoodStill
+
+
+def began(fault: Fault) -> int:
+    """When a fault began."""
+    return fault.begin if isinstance(fault, StoodStill) else fault.at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultSequence:
+    """The faults of an incident, in a group that was steady at `begin`; the simulation ends at `until`."""
+
+    members: tuple[str, ...]
+    """Those who share the partitions at the begin."""
+    partitions: tuple[str, ...]
+    faults: tuple[Fault, ...]
+    begin: int
+    until: int
+    steady_for: int
+    """How long before `begin` the last rebalance was over. Milliseconds."""
+
+    @property
+    def work(self) -> int:
+        """How much a simulation of it takes: each fault moves every member and every partition."""
+        return (len(self.members) + len(self.partitions)) * len(self.faults)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How fast members notice and act. Milliseconds."""
+
+    between_polls: tuple[float, float]
+    """What a member takes for a batch, on average: the range in which that lies."""
+    heartbeat: int
+    session: int
+    poll_interval: int
+    commits_first: bool = True
+    """enable.auto.commit: before a cooperative member joins it commits, which takes it one more poll (KAFKA-13310)."""

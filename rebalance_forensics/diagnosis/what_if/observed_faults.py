@@ -1,0 +1,133 @@
+"""The faults of an incident as its logs show them, whatever the group made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+
+from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, StoodStill, Went, began
+from rebalance_forensics.timeline.facts import Departure, Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.ownership.timeouts import HEARTBEAT, POLL, Timeouts, timeouts_of
+from rebalance_forensics.timeline.windows import AFTERMATH_MS, BARRIER_MS, HEARTBEAT_MS, MOMENTS_BEFORE_MS
+
+_CLOSED = frozenset({"closed", "left", "unsubscribed", "removed-by-admin"})
+MOST_WORK = 12_000
+"""Beyond this a simulation takes longer than anybody waits for an answer to `what if`."""
+
+
+def fault_sequence(
+    timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]
+) -> FaultSequence | None:
+    """The faults between two times; None where the logs do not tell how a member went, or who was there before."""
+    window = (started - MOMENTS_BEFORE_MS, ended + AFTERMATH_MS)
+    timeouts = timeouts_of(timeline)
+    departures = timeline.departures.between(*window)
+    faults: list[Fault] = []
+    for departure in departures:
+        seen = _departure(timeline, departure, timeouts, ended)
+        if seen is None:
+            return None
+        faults += seen
+    came_back = {d.returned.id for d in departures if d.returned is not None and d.returned.start is None}
+    faults += [
+        Came(member=a.participant.name, at=a.at)
+        for a in timeline.arrivals.between(*window)
+        if a.id not in came_back or _closed(timeline.ended_by(a))
+    ]
+    faults += _stragglers(timeline, rebalances, {f.member for f in faults})
+    return _sequence(timeline, sorted(faults, key=began), ended, timeouts)
+
+
+def heartbeat_of(timeouts: Timeouts) -> int:
+    """heartbeat.interval.ms of the group; what clients have unless set where no log shows it."""
+    return timeouts.group.get(HEARTBEAT, HEARTBEAT_MS)
+
+
+def poll_interval_of(timeouts: Timeouts) -> int | None:
+    """max.poll.interval.ms of the group, as a client prints it or as its coordinator knows it."""
+    return timeouts.group.get(POLL) or max(timeouts.rebalance.values(), default=None)
+
+
+def _closed(departure: Departure | None) -> bool:
+    return departure is not None and departure.why in _CLOSED
+
+
+def _departure(timeline: Timeline, departure: Departure, timeouts: Timeouts, ended: int) -> list[Fault] | None:
+    name, at, back = departure.participant.name, departure.at, departure.returned
+    poll = poll_interval_of(timeouts)
+    by_itself = back is not None and back.start is None
+    if departure.why in _CLOSED:
+        return [Went(member=name, at=at, how="closed")]
+    if departure.why == "poll-timeout" and poll is not None and (back is None or by_itself):
+        until = back.at if back is not None else max(ended, at)
+        return [StoodStill(member=name, begin=at - poll, end=until, how="stuck")]
+    if departure.why == "session-expired" and timeouts.session is not None:
+        heard = at - timeouts.session
+        since = max(heard + heartbeat_of(timeouts) // 2, _last_words(timeline, departure))
+        if by_itself and back is not None:
+            return [StoodStill(member=name, begin=since, end=back.at, how="frozen", heard=heard)]
+        return [Went(member=name, at=since, how="died", heard=heard)]
+    return None
+
+
+def _last_words(timeline: Timeline, departure: Departure) -> int:
+    """The end of its own log, where it died; a later process under the same name writes on."""
+    end = timeline.coverage.ends(departure.participant)
+    return end if end is not None and end <= departure.at and departure.returned is None else 0
+
+
+def _stragglers(timeline: Timeline, rebalances: Sequence[Rebalance], known: set[str]) -> Iterator[StoodStill]:
+    """Whoever joined last, long after a rebalance began, was stuck in a batch."""
+    for rebalance in rebalances if timeline.mode == "eager" else ():
+        last = max(rebalance.joined_at, key=lambda who: rebalance.joined_at[who], default=None)
+        if last is None or last.name in known:
+            continue
+        if rebalance.joined_at[last] - rebalance.started_at > BARRIER_MS:
+            begin, end = rebalance.started_at, rebalance.joined_at[last]
+            yield StoodStill(member=last.name, begin=begin, end=end, how="stuck")
+
+
+def _sequence(timeline: Timeline, faults: list[Fault], ended: int, timeouts: Timeouts) -> FaultSequence | None:
+    partitions = ownership_of(timeline).partitions
+    if not faults or not partitions:
+        return None
+    begin = began(faults[0])
+    known = ((g.completed_at or g.started_at, g.members) for g in timeline.generations)
+    steady_since, there_before = max(
+        ((at, members) for at, members in known if at is not None and at <= begin),
+        key=itemgetter(0),
+        default=(begin, ()),
+    )
+    there = (timeline.participants.of_member(member.member_id) for member in there_before)
+    members = sorted({who.name for who in there if who is not None})
+    if not members or not _anybody_is_left(members, faults):
+        return None
+    last = max(fault.end if isinstance(fault, StoodStill) else fault.at for fault in faults)
+    settles = (timeouts.session or 0) + 2 * BARRIER_MS
+    found = FaultSequence(
+        members=tuple(members),
+        partitions=tuple(sorted(partitions, key=_by_number)),
+        faults=tuple(faults),
+        begin=begin,
+        until=max(last, ended) + settles,
+        steady_for=begin - steady_since,
+    )
+    return found if found.work <= MOST_WORK else None
+
+
+def _anybody_is_left(members: Sequence[str], faults: Sequence[Fault]) -> bool:
+    """Where everybody shut down or died no protocol saves anything."""
+    alive = {*members}
+    for fault in faults:
+        if isinstance(fault, Went):
+            alive.discard(fault.member)
+        elif isinstance(fault, Came):
+            alive.add(fault.member)
+    return bool(alive)
+
+
+def _by_number(partition: str) -> tuple[str, int]:
+    topic, _, number = partition.rpartition("-")
+    return topic, int(number) if number.isdecimal() else 0

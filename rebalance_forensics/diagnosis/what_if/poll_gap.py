@@ -1,0 +1,70 @@
+"""How long members take between two polls, where their logs tell: from the word of a rebalance to the rejoin.
+
+The heartbeat thread logs that the group rebalances; the member rejoins at its next poll. When the word comes is chance,
+so that half of the members wait for less than half a batch: a batch takes about twice the median wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import sqrt
+from statistics import median
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.partitions import PartitionsRevoked
+from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinRequested, JoinStarted
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import IDLE_MS, SHORTEST_BATCH_MS
+
+FEWEST = 3
+"""Fewer waits say nothing about a batch."""
+UNEVEN = 0.9
+"""Four in five medians of n waits lie within this, divided by the root of n, of the true one (uniform waits)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollGap:
+    """Time between two polls of a busy member, and the range in which it lies, by how many waits tell it. ms."""
+
+    low: float
+    likely: float
+    high: float
+    waits: int
+
+
+def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap | None:
+    """What the rebalances up to a time tell; None where too few members log when they learn of one and rejoin."""
+    waits = [wait for at, wait in timeline.remembered(_waits) if at <= until]
+    busy = [wait for wait in waits if wait > IDLE_MS]
+    known = busy if len(busy) >= FEWEST else waits
+    if len(known) < FEWEST:
+        return None
+    # A cooperative member that commits before it joins waits for the poll after that as well.
+    polls = 1.5 if timeline.mode == "cooperative" and commits_first and known is busy else 0.5
+    likely = max(SHORTEST_BATCH_MS, median(known) / polls)
+    apart = min(0.6, UNEVEN / sqrt(len(known))) * (0.5 / polls)
+    return PollGap(low=likely * (1 - apart), likely=likely, high=likely * (1 + apart), waits=len(known))
+
+
+def _waits(timeline: Timeline) -> list[tuple[int, int]]:
+    """(when it rejoined, after how long) of every member that logs both."""
+    found: list[tuple[int, int]] = []
+    for participant in timeline.participants.everybody:
+        said = timeline.said_by(participant, JoinRequested, HeartbeatFailed, PartitionsRevoked, JoinStarted)
+        found += _of_one(said)
+    return sorted(found)
+
+
+def _of_one(said: list[Event]) -> Iterator[tuple[int, int]]:
+    told: int | None = None
+    for event in said:
+        if event.at is None:
+            continue
+        match event:
+            case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS" | None):
+                told = event.at if told is None else told
+            case PartitionsRevoked() | JoinStarted():
+                if told is not None:
+                    yield event.at, event.at - told
+                told = None

@@ -1,0 +1,103 @@
+"""Who is to blame, by the name an operator uses, with every other name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+
+from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
+from rebalance_forensics.diagnosis.reference.bug_signatures import members_in
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import streams_client
+from rebalance_forensics.timeline.identity.participants import Participant
+
+MOST_IDS = 100
+"""Whoever had more member ids than this goes by those that the evidence names: a storm makes thousands."""
+
+
+def culprit_of(participant: Participant, *, as_instance: bool = False) -> Culprit:
+    """A member: its client id; a Streams instance, a worker, one of many with that client id: where it runs.
+
+    A static member: its instance id.
+    """
+    return _culprit_of(participant, participant.number_of_names(), as_instance=as_instance)
+
+
+@lru_cache(maxsize=1024)
+def _culprit_of(participant: Participant, names: int, *, as_instance: bool) -> Culprit:
+    """The same, worked out once: a participant has thousands of member ids in a long storm, and is blamed as often."""
+    del names  # they only ever grow
+    if participant.has_namesakes or (
+        participant.kind == "instance" and participant.client_ids and not participant.instance_ids
+    ):
+        name = participant.name
+    elif as_instance and participant.instance_ids:
+        return Culprit(
+            kind="instance",
+            name=min(participant.instance_ids),
+            names=_others(participant, min(participant.instance_ids)),
+        )
+    elif participant.kind == "client":
+        plain = sorted(c for c in participant.client_ids if streams_client(c) is None)
+        name = plain[0] if plain else min(participant.instance_ids, default=participant.name)
+    else:
+        name = participant.name
+    kind: CulpritKind = (
+        "worker" if participant.kind == "worker" else "instance" if participant.kind == "instance" else "client"
+    )
+    return Culprit(kind=kind, name=name, names=_others(participant, name))
+
+
+def _others(participant: Participant, name: str) -> tuple[str, ...]:
+    names = participant.lasting_names()
+    if len(participant.member_ids) <= MOST_IDS:
+        names |= participant.member_ids
+    return tuple(sorted(names - {name, ""}))
+
+
+def ids_told(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]:
+    """The member ids in these lines of those that had too many to list them all, by the name they are blamed under."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for member in dict.fromkeys(m for line in lines for m in members_in(line)):
+        participant = timeline.participants.of_member(member)
+        if participant is not None and len(participant.member_ids) > MOST_IDS:
+            told = found[culprit_of(participant).name]
+            if len(told) < MOST_IDS:
+                told.append(member)
+    return found
+
+
+def culprits_of(
+    timeline: Timeline, participants: Iterable[Participant], *, as_instance: bool = False
+) -> tuple[Culprit, ...]:
+    """The culprits; when it is everybody (of more than one), the group as a single culprit."""
+    blamed = list(dict.fromkeys(participants))
+    everybody = timeline.members()
+    if len(blamed) > 1 and len(blamed) >= len(everybody):
+        return (the_group(timeline, blamed),)
+    found = {c.name: c for c in (culprit_of(a, as_instance=as_instance) for a in blamed)}
+    return tuple(found[name] for name in sorted(found))
+
+
+def the_group(timeline: Timeline, participants: Iterable[Participant] = ()) -> Culprit:
+    """Everyone to blame is a single culprit."""
+    names = {culprit_of(a).name for a in participants}
+    return Culprit(kind="group", name=timeline.group, names=tuple(sorted(names - {timeline.group})))
+
+
+def broker(broker_id: int | str) -> Culprit:
+    """`broker-3`, also known as `3`."""
+    plain = str(broker_id).removeprefix("broker-")
+    return Culprit(kind="broker", name=f"broker-{plain}", names=(plain,))
+
+
+def each_culprit(participants: Iterable[Participant]) -> tuple[Culprit, ...]:
+    """Every one of them by name, even where they are everybody."""
+    return tuple(sorted({culprit_of(a) for a in participants}, key=lambda c: c.name))
+
+
+def topic_culprits(topics: Iterable[str]) -> tuple[Culprit, ...]:
+    """Topics, by name."""
+    return tuple(Culprit(kind="topic", name=name) for name in topics)

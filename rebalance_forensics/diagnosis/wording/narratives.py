@@ -1,0 +1,80 @@
+"""What happened to a member, in one sentence, where it depends on what is known of it; `{who}` names the member."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
+from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
+from rebalance_forensics.diagnosis.group_settings import session_told_ms, setting
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+
+def stopped_without_leaving(timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival]) -> str:
+    """A process that died; `newcomers` took its place."""
+    session = session_told_ms(timeline)
+    expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
+    how = "it was missing from the next generation" if absence.vanished else expired
+    return f"{{who}} stopped without leaving the group: {how}; {_afterwards(absence, newcomers)}."
+
+
+def _afterwards(absence: Absence, newcomers: Sequence[Arrival]) -> str:
+    if absence.start is not None:
+        return "a new process of it started afterwards"
+    if absence.back_at is not None:
+        return "it joined again later"
+    return "a newcomer took its place" if newcomers else "nothing more was seen of it"
+
+
+def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
+    """A process that stood still; `own` is what its own log shows of it."""
+    told, back_at = session_told_ms(timeline), absence.back_at or 0
+    session = f" ({told} ms)" if told else ""
+    back = f" and was back {seconds(back_at - absence.at)} later" if back_at >= absence.at else ""
+    known = "its log is silent at that time, then resumes" if own else "none of its own logs tell more"
+    return f"{{who}} sent no heartbeat for session.timeout.ms{session}, was evicted{back}; {known}."
+
+
+def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
+    """Members whose poll timeout expired, one or several."""
+    members = len({a.participant for a in slow.absences})
+    limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
+    away = f"; out of the group for up to {seconds(slow.away_ms)}" if slow.away_ms else ""
+    return (
+        f"{f'{members} members' if members > 1 else '{who}'} did not call poll() for max.poll.interval.ms"
+        f"{f' ({limit} ms)' if limit else ''} and left the group{away}."
+    )
+
+
+def replaced_dying_threads(who: str, count: int) -> str:
+    """A Streams instance whose threads die and are replaced."""
+    often = "once" if count == 1 else f"{count} times"
+    return f"{who} replaced a dying stream thread {often}; each replacement is a leave and a join."
+
+
+def what_it_asked(rejoin: EnforcedRejoin) -> str:
+    """An application that asked for a rebalance, or may have."""
+    match rejoin.shown:
+        case "in-vain":
+            return (
+                "asked for a rebalance in vain, as far as the logs tell: it joined again though nothing made it, and "
+                f"was given its old assignment; the group stayed in generation {rejoin.generation}"
+            )
+        case "no-other-reason":
+            return "asked for a rebalance: it joined again for no other reason"
+        case "wordless":
+            return "may have asked for a rebalance: it rejoined, and no reason was logged"
+    return f"asked for a rebalance: {rejoin.reason or 'no reason given'}"
+
+
+def what_ended(away: Absence) -> str:
+    """A consumer that was closed, or the threads of an instance that ended while others go on."""
+    threads = ", ".join(away.ended_threads)
+    if not threads:
+        return "{who} closed its consumer"
+    are, them = ("is", "it") if len(away.ended_threads) == 1 else ("are", "them")
+    return f"{threads} of {{who}} {are} gone, the instance runs on without {them},"

@@ -1,0 +1,66 @@
+"""`--engine auto`: Spark where it pays, this machine's processes where they are done before Spark has started."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+UP_TO_BYTES = 512 << 20
+"""Up to here one machine's processes are done sooner (benchmarks/RESULTS.md), and what they hold fits in memory."""
+_LITTLE = 50_000
+_UNPACKED = 8
+"""Text packs to about an eighth."""
+_PACKED = frozenset({".gz", ".tgz", ".zip", ".zst", ".xz", ".bz2", ".lz4", ".txz", ".tbz2", ".tzst"})
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """Which engine runs, and why: words that begin a sentence."""
+
+    engine: Literal["spark", "local"]
+    why: str
+
+
+def engine_for(paths: Sequence[str]) -> EngineChoice:
+    """The engine for these inputs."""
+    if _session_runs():
+        return EngineChoice("spark", "a Spark session is running")
+    if any("://" in path for path in paths):
+        return EngineChoice("spark", "the input is remote")
+    size = bytes_below(paths, unpacked=True)
+    if size > UP_TO_BYTES:
+        return EngineChoice("spark", f"about {_megabytes(size)} to read")
+    return EngineChoice("local", f"about {_megabytes(size)} to read" if size > _LITTLE else "little to read")
+
+
+def bytes_below(paths: Sequence[str], *, unpacked: bool = False) -> int:
+    """About how much there is to read, known in milliseconds; archives count as they are, or as they may unpack."""
+    roots = [Path(path) for path in paths if path != "-" and "://" not in path]
+    files = (file for root in roots for file in (root.rglob("*") if os.path.isdir(root) else [root]))  # noqa: PTH112
+    return sum(_size_of(file) * (_UNPACKED if unpacked and file.suffix.lower() in _PACKED else 1) for file in files)
+
+
+def _session_runs() -> bool:
+    if "pyspark.sql" not in sys.modules:
+        return False
+    from rebalance_forensics.pipeline.session import active_session  # noqa: PLC0415 - Spark only where it is there
+
+    return active_session() is not None
+
+
+def _size_of(path: Path) -> int:
+    """The size of a file; nothing of what is none, or may not even be looked at."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB" if size >= 10_000_000 else f"{size / 1e6:.1f} MB"

@@ -1,0 +1,124 @@
+"""All incidents on one time axis: a row for each group, a mark for each incident, dense runs as one mark."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from rebalance_forensics.diagnosis.model import Incident, Severity
+from rebalance_forensics.report.html.axis import Tick, ticks
+from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.ranking import most_urgent_first
+from rebalance_forensics.report.times import utc
+from rebalance_forensics.report.wording import count, group_of
+
+ROWS = 12
+NEAR_PERCENT = 4.0
+"""Marks closer than this would cover one another on a phone."""
+SUMMARY_CHARACTERS = 200
+ROOM_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """One incident, or several that began close together."""
+
+    percent: float
+    width: float
+    """For how much of the axis it lasted."""
+    severity: Severity
+    label: str
+    target: str | None
+    """The id of the element that tells of it."""
+    number: int
+    groups: tuple[str, ...]
+    causes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewRow:
+    """The incidents of one group, or of all groups that have no row of their own."""
+
+    label: str
+    occurrences: tuple[Occurrence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """The axis with its rows."""
+
+    rows: tuple[OverviewRow, ...]
+    ticks: tuple[Tick, ...]
+    started_at: int
+    ended_at: int
+
+
+def overview_of(numbered: Sequence[Incident], told: Collection[str], logs_end: int) -> Overview | None:
+    """Lay out the incidents, given the most urgent first; None where one picture shows them all anyway."""
+    if len(numbered) <= 1:
+        return None
+    start = min(one.started_at for one in numbered)
+    last = max(_end(one, logs_end) for one in numbered)
+    margin = max((last - start) // 40, ROOM_MS)
+    axis = _Axis(start=start - margin, end=last + margin, told=told, logs_end=logs_end)
+    by_group: dict[str, list[Incident]] = {}
+    for one in numbered:
+        by_group.setdefault(group_of(one), []).append(one)
+    groups = list(by_group.items())
+    own = groups if len(groups) <= ROWS else groups[: ROWS - 1]
+    rows = [OverviewRow(label=name, occurrences=tuple(axis.occurrences(incidents))) for name, incidents in own]
+    rest = [*chain.from_iterable(incidents for _, incidents in groups[len(own) :])]
+    if rest:
+        label = f"{len(groups) - len(own)} other groups"
+        rows.append(OverviewRow(label=label, occurrences=tuple(axis.occurrences(rest))))
+    return Overview(rows=tuple(rows), ticks=ticks(axis.start, axis.end), started_at=axis.start, ended_at=axis.end)
+
+
+def _end(incident: Incident, logs_end: int) -> int:
+    if incident.ongoing:
+        return max(logs_end, incident.started_at)
+    return incident.started_at if incident.ended_at is None else incident.ended_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axis:
+    start: int
+    end: int
+    told: Collection[str]
+    logs_end: int
+
+    def occurrences(self, incidents: Sequence[Incident]) -> Iterator[Occurrence]:
+        """Fold what began too close together to be drawn side by side."""
+        run: list[Incident] = []
+        for one in sorted(incidents, key=lambda incident: (incident.started_at, incident.id)):
+            if run and self._percent(one.started_at) - self._percent(run[0].started_at) >= NEAR_PERCENT:
+                yield self._occurrence(run)
+                run = []
+            run.append(one)
+        if run:
+            yield self._occurrence(run)
+
+    def _percent(self, at: int) -> float:
+        return round((at - self.start) / (self.end - self.start) * 100, 2)
+
+    def _occurrence(self, run: Sequence[Incident]) -> Occurrence:
+        worst = most_urgent_first(run)[0]
+        begun, ended = run[0].started_at, max(_end(one, self.logs_end) for one in run)
+        return Occurrence(
+            percent=self._percent(begun),
+            width=round(self._percent(ended) - self._percent(begun), 2),
+            severity=worst.severity,
+            label=_label(run, worst),
+            target=f"incident-{worst.id}" if worst.id in self.told else f"listed-{worst.id}",
+            number=len(run),
+            groups=tuple(dict.fromkeys(one.group for one in run)),
+            causes=tuple(dict.fromkeys(one.root_causes[0].cause for one in run)),
+        )
+
+
+def _label(run: Sequence[Incident], worst: Incident) -> str:
+    said = f"{worst.severity}: {line_of(worst.summary, SUMMARY_CHARACTERS)}"
+    if len(run) == 1:
+        return f"{utc(worst.started_at)} UTC, {said}"
+    return f"{count(len(run), 'incident')} from {utc(run[0].started_at)} UTC on, the worst {said}"

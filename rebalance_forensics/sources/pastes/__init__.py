@@ -1,0 +1,59 @@
+"""What people paste, put back as the log it was; each line keeps its place in the paste."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rebalance_forensics.sources.blocks import whole_lines
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.line_ends import line_feeds
+from rebalance_forensics.sources.pastes import characters, dates, marks, markup, tables, wraps
+from rebalance_forensics.sources.pastes.glued import parted
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
+from rebalance_forensics.sources.text import text_of
+
+_PAGE_LINES = 5_000
+"""So many lines are looked at together: what shows how they were wrapped or marked stands in all of them."""
+_GOES_ON = (" ", "\t", "at ", "Caused by: ", "... ")
+
+Entry = tuple[int, int, Line]
+
+
+def entries(chunks: Iterator[bytes]) -> Iterator[Entry]:
+    """The lines as the logger wrote them, with the place of each."""
+    page: list[Piece] = []
+    for piece in _pieces(chunks):
+        page.append(piece)
+        if len(page) >= _PAGE_LINES:
+            yield from restored(page)
+            page = []
+    yield from restored(page)
+
+
+def _pieces(chunks: Iterator[bytes]) -> Iterator[Piece]:
+    number = 0
+    for block in whole_lines(line_feeds(chunks)):
+        offset = block.offset
+        for raw in block.data.removesuffix(b"\n").split(b"\n"):
+            number += 1
+            yield Piece(offset, number, text_of(raw))
+            offset += len(raw) + 1
+
+
+def restored(page: Sequence[Piece]) -> list[Entry]:
+    """One page of a paste: first what was put around the lines comes off, then cells and broken lines are restored."""
+    pieces = markup.without_tags(characters.plain(page))
+    pieces = dates.in_english(marks.stripped(pieces))
+    found = tables.split(pieces)
+    pieces = [each for each in found if isinstance(each, Piece)]
+    timed = any(has_time(each.text) for each in pieces)
+    done: list[Entry] = [(each.offset, each.number, each.line) for each in found if not isinstance(each, Piece)]
+    after_blank = True
+    for piece in parted(wraps.joined(pieces, timed=timed)):
+        if not piece.text.strip():
+            after_blank = True
+            continue
+        begins = not piece.text.startswith(_GOES_ON) and (not timed or after_blank or looks_like_record(piece.text))
+        done.append((piece.offset, piece.number, Line(text=piece.text, begins=begins)))
+        after_blank = False
+    return sorted(done, key=lambda entry: entry[1])

@@ -1,0 +1,49 @@
+"""What chats, mail and word processors make of plain characters: dashes, quotes, blanks, links, escapes."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+
+from rebalance_forensics.sources.pastes.piece import Piece
+
+_BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_NOTHING = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+_QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u02bc": "'"}
+_PLAIN = str.maketrans(
+    dict.fromkeys(_BLANKS, " ") | dict.fromkeys(_NOTHING) | dict.fromkeys(_DASHES, "-") | _QUOTES | {"\uff1a": ":"}
+)
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
+_SLACK = re.compile(r"<(?:https?|mailto|tel):[^<>|\n]{1,300}\|(?P<shown>[^<>|\n]{1,300})>")
+_MARKDOWN = re.compile(r"\[(?P<shown>[^\[\]\n]{1,200})\]\((?:https?|mailto):[^()\s]{1,300}\)")
+_BARE = re.compile(r"<?https?://(?P<shown>[\w-]{1,80}(?:\.[\w-]{1,80}){0,12}(?::\d{2,5})?)>?(?=[\s,;)\]]|\Z)")
+_ESCAPED = re.compile(r"\\(?P<mark>[_*\[\]|#<>~])")
+_BOLD = re.compile(r"(?<![*\w])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![*\w])")
+
+
+def has_links(lines: Iterable[str]) -> bool:
+    """Whether a chat or a ticket made links of host names."""
+    return any("://" in line and (_SLACK.search(line) or _MARKDOWN.search(line)) for line in lines)
+
+
+def plain(pieces: Iterable[Piece]) -> list[Piece]:
+    """The lines with the characters that a terminal would have shown."""
+    return [piece.reading(_plain(piece.text)) for piece in pieces]
+
+
+def _plain(text: str) -> str:
+    if not text.isascii():
+        text = text.translate(_PLAIN)
+    if "://" in text or "mailto:" in text:
+        text = _SLACK.sub(r"\g<shown>", text)
+        text = _MARKDOWN.sub(r"\g<shown>", text)
+        text = _BARE.sub(r"\g<shown>", text)
+    if "&" in text and _ENTITY.search(text):
+        text = html.unescape(text).translate(_PLAIN)
+    if "\\" in text and '\\"' not in text:
+        text = _ESCAPED.sub(r"\g<mark>", text)
+    if "**" in text:
+        text = _BOLD.sub("", text)
+    return text.rstrip()

@@ -1,0 +1,128 @@
+"""Marks before and behind lines that were pasted: quotes, bullets, comments, frames, fences, numbers, file names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
+
+_DEEPEST = 4
+_SURE_RUN = 4
+"""So many lines one after another that all begin with a mark have it in front, whatever they hold."""
+_BORDER = re.compile(r"\s*(?:(?:`{3,}|~{3,})[\w .+-]{0,20}|/?\*{1,80}/?|[\u2500-\u257f]{2,400})\Z")
+"""A fence of Markdown, the ends of a comment, the upper and lower side of a frame."""
+_NUMBER = re.compile(
+    r"[ \t]*[LN]?(?P<number>\d{1,7})(?:[:|.)\u2502][ \t]?|[-\t]|[ ]{1,4}(?=\S)|\Z)(?P<text>.*)", re.DOTALL
+)
+_FILE = re.compile(
+    r"(?P<file>[\w./\\@+~-]{1,200}\.[A-Za-z]\w{0,9}(?:\.\d{1,3})?)[:-](?:\d{1,7}[:-])?(?P<text>.*)", re.DOTALL
+)
+_BAR = r"[\u2502\u2503|\u2551]"
+_FRAME = re.compile(rf"\A[ \t]*+{_BAR} ?(?P<text>(?:(?!{_BAR}\Z).)*+){_BAR}\Z", re.DOTALL)
+_MARKS = tuple(
+    re.compile(shape, re.DOTALL)
+    for shape in (
+        r"[ \t]{0,8}(?:>[ \t]?){1,6}(?P<text>.*)",
+        r"[ \t]{0,8}[\u2502\u2503|\u2551](?:[ ](?P<text>.*)|(?P<empty>)\Z)",
+        r"[ \t]{0,8}(?:[*\u2022\u25e6\u25aa\u00b7+-]|\d{1,3}[.)]|[a-z]\))[ \t]{1,4}(?P<text>\S.*)",
+        r"[ \t]{0,8}(?:/\*{1,2}|\*(?=\s|\Z)|//+|#+|--(?=\s)|;+)[ \t]?(?P<text>.*)",
+        r"`(?P<text>[^`]+)`",
+        r"[\"'](?P<text>[^\"']+)[\"'],?",
+        r"[ \t]{2,40}(?P<text>\S.*)",
+    )
+)
+_INDENT = _MARKS[-1]
+_BARS = (_FRAME, _MARKS[1])
+_TABLE_BARS = 3
+
+
+def has_fence(lines: Sequence[str]) -> bool:
+    """Whether Markdown's fences are around the lines."""
+    return any(line.lstrip().startswith(("```", "~~~")) and _BORDER.match(line) for line in lines)
+
+
+def stripped(pieces: Sequence[Piece]) -> list[Piece]:
+    """The lines without what stands around them, run by run, until nothing more comes off."""
+    found = [piece.reading("") if _BORDER.match(piece.text) else piece for piece in pieces]
+    for _ in range(_DEEPEST):
+        before = found
+        found = _without_numbers(found)
+        found = _without(found, _FRAME)
+        found = _without(found, _FILE)
+        for mark in _MARKS:
+            found = _without(found, mark)
+        if found == before:
+            break
+    return found
+
+
+def _without(pieces: Sequence[Piece], mark: re.Pattern[str]) -> list[Piece]:
+    """The lines without a mark, in the runs where it is one."""
+    done: list[Piece] = []
+    for run in _runs(pieces, mark):
+        inside = [_inside(piece.text, mark) for piece in run]
+        if inside[0] is None or not _is_mark(run, [text or "" for text in inside], mark):
+            done.extend(run)
+        else:
+            done.extend(piece.reading(text or "") for piece, text in zip(run, inside, strict=True))
+    return done
+
+
+def _inside(text: str, mark: re.Pattern[str]) -> str | None:
+    if not text.strip():
+        return None
+    match = mark.match(text) if not looks_like_record(text) else None
+    return None if match is None or match.end() < len(text) else (match["text"] or "").rstrip(" \t")
+
+
+def _runs(pieces: Sequence[Piece], mark: re.Pattern[str]) -> Iterator[list[Piece]]:
+    """Lines one after another that all begin with the mark, or none of which does."""
+    run: list[Piece] = []
+    marked = False
+    for piece in pieces:
+        now = _inside(piece.text, mark) is not None
+        if run and now != marked:
+            yield run
+            run = []
+        run.append(piece)
+        marked = now
+    if run:
+        yield run
+
+
+def _is_mark(run: Sequence[Piece], inside: Sequence[str], mark: re.Pattern[str]) -> bool:
+    """A mark is one where a record starts behind it; quotes in a long run as well. A table's bars are none."""
+    if mark in _BARS and all(piece.text.count("|") >= _TABLE_BARS for piece in run):
+        return False
+    records = sum(looks_like_record(text.lstrip("`'\"")) for text in inside)
+    if mark is _INDENT:
+        return records * 2 >= len(run)
+    if records:
+        return True
+    return len(run) >= _SURE_RUN and mark in _MARKS[:1]
+
+
+def _without_numbers(pieces: Sequence[Piece]) -> list[Piece]:
+    """The lines without an editor's or grep's numbers: they grow from line to line."""
+    done: list[Piece] = []
+    run: list[tuple[Piece, int, str]] = []
+    for piece in [*pieces, None]:
+        match = _NUMBER.match(piece.text) if piece is not None and not looks_like_record(piece.text) else None
+        if piece is not None and match and (not run or int(match["number"]) > run[-1][1]):
+            run.append((piece, int(match["number"]), match["text"]))
+            continue
+        done.extend(_numbered(run))
+        run = [(piece, int(match["number"]), match["text"])] if piece is not None and match else []
+        if piece is not None and not match:
+            done.append(piece)
+    return done
+
+
+def _numbered(run: Sequence[tuple[Piece, int, str]]) -> list[Piece]:
+    steps = {after[1] - before[1] for before, after in pairwise(run)}
+    sure = len(run) > 1 and steps == {1}
+    if sure or any(looks_like_record(text.lstrip()) for _, _, text in run):
+        return [piece.reading(text) for piece, _, text in run]
+    return [piece for piece, _, _ in run]

@@ -1,0 +1,48 @@
+"""HTML around lines: rows and paragraphs become lines, cells are parted by tabs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rebalance_forensics.sources.pastes.piece import Piece
+
+_TAG = re.compile(
+    r"</?(?:table|thead|tbody|tr|td|th|p|div|li|ul|ol|pre|code|span|b|i|em|strong|font|a|html|body|h\d|br|blockquote)"
+    r"(?:\s[^<>]{0,500})?/?>",
+    re.IGNORECASE,
+)
+_CELL_ENDS = re.compile(r"</t[dh]>\s*(?=<t[dh]\b)", re.IGNORECASE)
+_LINE_ENDS = re.compile(r"<br\s{0,3}/?>|</(?:tr|p|div|li|pre|blockquote|h\d)>", re.IGNORECASE)
+_ROW = re.compile(r"<tr\b|</tr>", re.IGNORECASE)
+_LONGEST_ROW = 40
+
+
+def without_tags(pieces: Sequence[Piece]) -> list[Piece]:
+    """The text that a browser would show, where there are tags; else the lines as they are."""
+    if not any("<" in piece.text and _TAG.search(piece.text) for piece in pieces):
+        return list(pieces)
+    return [part for piece in _whole_rows(pieces) for part in _shown(piece)]
+
+
+def _whole_rows(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Rows of a table that were written in several lines, in one each."""
+    held: list[Piece] = []
+    for piece in pieces:
+        held.append(piece)
+        ends = _ROW.findall("".join(each.text for each in held))
+        if len(held) > _LONGEST_ROW or not ends or ends[-1].startswith("</"):
+            yield from [held[0].reading("".join(each.text.strip() for each in held))] if ends else held
+            held = []
+    yield from held
+
+
+def _shown(piece: Piece) -> Iterator[Piece]:
+    if "<" not in piece.text:
+        yield piece
+        return
+    text = _TAG.sub("", _LINE_ENDS.sub("\n", _CELL_ENDS.sub("\t", piece.text))).removesuffix("\n")
+    at = 0
+    for part in text.split("\n"):
+        yield piece.reading(text).part(at, at + len(part))
+        at += len(part) + 1

@@ -1,0 +1,51 @@
+"""A line of a paste, and what shows that a record starts in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.layouts.base import LEVEL
+from rebalance_forensics.sources.layouts.heading import begins_as_kafka_does
+
+_LOOKED_AT = 300
+_LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A line, or a part of one, with the place where it begins in the paste."""
+
+    offset: int
+    number: int
+    text: str
+
+    def reading(self, text: str) -> Piece:
+        """The same piece with another text."""
+        return self if text == self.text else replace(self, text=text)
+
+    def part(self, start: int, end: int) -> Piece:
+        """A part of the piece with a place of its own."""
+        offset = self.offset + len(self.text[:start].encode("utf-8", "replace"))
+        return replace(self, offset=offset, text=self.text[start:end].rstrip())
+
+
+def has_time(text: str) -> bool:
+    """Whether the text begins with the header of a record that has a time."""
+    return _header(text[:_LOOKED_AT])[1]
+
+
+def looks_like_record(text: str) -> bool:
+    """Whether a record starts with this text: a header, a level, or the words with which Kafka's classes begin."""
+    if not text or text[0] in " \t":
+        return False
+    return begins_as_kafka_does(text) or _LEVEL_FIRST.match(text) is not None or _header(text[:_LOOKED_AT])[0]
+
+
+@lru_cache(maxsize=8192)
+def _header(text: str) -> tuple[bool, bool]:
+    name = layouts.header_layout(text) if text[:1] not in (" ", "\t", "") else None
+    parsed = layouts.by_name()[name].parse(text) if name else None
+    return parsed is not None, parsed is not None and parsed.stamp is not None

@@ -1,0 +1,60 @@
+"""Whether a file is a paste: it does not read as a log, or its records were broken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rebalance_forensics.sources.pastes import characters, glued, marks, tables, wraps
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
+
+LARGEST = 32 << 20
+"""Nobody selects more than this by hand."""
+_LOOKED_AT = 400
+_NEAR_THE_EDGE = 30
+_FULL_LINES = 5
+"""One line in so many must be about as long as the longest before anybody takes a closer look: most logs fail this."""
+_FEW_CUT = 10
+_LEFT_OUT = re.compile(r"\w\s?(?:\u2026|\.{3}(?!\s*\d))")
+_LOST = 5
+"""A paste has one record that only shows without its marks for so many that show with them, or more."""
+
+
+def is_broken(head: str, headers: Sequence[str]) -> bool:
+    """Whether a file with these headers is a paste: a table, broken lines, or records that show only without marks."""
+    lines = [line.rstrip() for line in head.split("\n")[:_LOOKED_AT]]
+    return (
+        marks.has_fence(lines)
+        or tables.has_rule(lines)
+        or characters.has_links(lines)
+        or glued.is_glued(lines)
+        or _is_cut(lines)
+        or _is_wrapped(lines)
+        or _has_lost(lines, set(headers))
+    )
+
+
+def _is_cut(lines: Sequence[str]) -> bool:
+    """Whether something was left out of many lines."""
+    return sum(_LEFT_OUT.search(line) is not None for line in lines) * _FEW_CUT > len(lines)
+
+
+def _is_wrapped(lines: Sequence[str]) -> bool:
+    lengths = [len(line) for line in lines if line]
+    longest = max(lengths, default=0)
+    if sum(length >= longest - _NEAR_THE_EDGE for length in lengths) * _FULL_LINES < len(lengths):
+        return False
+    pieces = marks.stripped(characters.plain([Piece(0, 0, line) for line in lines]))
+    texts = [piece.text for piece in pieces]
+    return wraps.width_of(texts, timed=any(map(has_time, texts))) is not None
+
+
+def _has_lost(lines: Sequence[str], headers: set[str]) -> bool:
+    """Whether records are among the lines that nobody takes for one."""
+    others = [Piece(0, 0, line) for line in lines if line.strip() and line not in headers]
+    found = marks.stripped(characters.plain(others))
+    lost = sum(
+        looks_like_record(after.text) and not looks_like_record(before.text)
+        for before, after in zip(others, found, strict=True)
+    )
+    return lost * _LOST > len(headers)

@@ -1,0 +1,154 @@
+"""Tables that were pasted: Markdown's, a spreadsheet's, CSV; the cell that holds the line, and those around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.sources.csv_rows import cells_of
+from rebalance_forensics.sources.envelopes.base import Line, instant
+from rebalance_forensics.sources.leaves import HOSTS, TEXTS, TIMES, is_called
+from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
+from rebalance_forensics.sources.stamps import read_stamp
+
+_RULE = re.compile(r"[\s:|+=]*+-[\s:|+=-]*+\Z")
+_BAR = re.compile(r"(?<!\\)\|")
+_KEY = re.compile(r"[\w.@-]{1,40}: (?=[{\[])")
+_HOST = re.compile(r"[A-Za-z][\w.:/-]{0,80}\Z")
+_LONGEST_TIME = 40
+_LONGEST_NAME = 40
+_SHORTEST_LINE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table with the line that it holds."""
+
+    offset: int
+    number: int
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Which cell is what, where the first row names them."""
+
+    text: int | None = None
+    time: int | None = None
+    host: int | None = None
+
+
+def has_rule(lines: Sequence[str]) -> bool:
+    """Whether the rule of a Markdown table is among the lines."""
+    return any("|" in line and line.count("-") > 1 and _RULE.match(line) for line in lines)
+
+
+def split(pieces: Sequence[Piece]) -> list[Piece | Row]:
+    """The pieces, with rows in place of those that are one."""
+    done: list[Piece | Row] = []
+    for run, delimiter in _runs(pieces):
+        if delimiter is None:
+            done.extend(run)
+            continue
+        columns = _Columns()
+        for piece, following in zip(run, [*run[1:], None], strict=True):
+            cells = _cells(piece.text, delimiter)
+            if named := _named(cells):
+                columns = named
+            elif not _RULE.match(piece.text) and not (following and _RULE.match(following.text)):
+                done.append(_row(piece, cells, columns))
+    return done
+
+
+def _cells(text: str, delimiter: str) -> list[str]:
+    if delimiter == "|":
+        inner = text.strip().removeprefix("|")
+        inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
+        return [cell.strip().replace("\\|", "|").strip("`") for cell in _BAR.split(inner)]
+    return [cell.strip() for cell in cells_of([text], delimiter)]
+
+
+def _runs(pieces: Sequence[Piece]) -> Iterator[tuple[list[Piece], str | None]]:
+    """Rows of one table, or pieces that are of none."""
+    at = 0
+    while at < len(pieces):
+        found = next((run for each in "|\t,;" if (run := _table_at(pieces, at, each))), 0)
+        if found:
+            delimiter = next(each for each in "|\t,;" if _table_at(pieces, at, each) == found)
+            yield list(pieces[at : at + found]), delimiter
+            at += found
+        else:
+            yield [pieces[at]], None
+            at += 1
+
+
+def _table_at(pieces: Sequence[Piece], at: int, delimiter: str) -> int:
+    """How many rows of a table begin here; none where they do not agree in the number of their cells."""
+    first = pieces[at].text
+    if delimiter not in first or looks_like_record(first) or (delimiter == "|") != first.lstrip().startswith("|"):
+        return 0
+    count = len(_cells(first, delimiter))
+    if count < 2:
+        return 0
+    size, held = 0, False
+    for piece in pieces[at:]:
+        if not piece.text.strip() or not (_RULE.match(piece.text) or len(_cells(piece.text, delimiter)) == count):
+            break
+        size += 1
+        held = held or any(_is_line(cell) for cell in _cells(piece.text, delimiter))
+    return size if held and (size > 1 or delimiter == "|") else 0
+
+
+def _is_line(cell: str) -> bool:
+    return len(cell) >= _SHORTEST_LINE and looks_like_record(_KEY.sub("", cell)) and not _is_time(cell)
+
+
+def _is_time(cell: str) -> bool:
+    return 0 < len(cell) <= _LONGEST_TIME and read_stamp(cell.strip("[]\"'")) is not None
+
+
+def _named(cells: Sequence[str]) -> _Columns | None:
+    """What a row that names columns calls them."""
+    if any(len(cell) > _LONGEST_NAME or _is_time(cell) or looks_like_record(cell) for cell in cells):
+        return None
+    text = _first(cells, TEXTS)
+    if text is None:
+        return None
+    return _Columns(text=text, time=_first(cells, TIMES), host=_first(cells, HOSTS))
+
+
+def _first(cells: Sequence[str], names: Sequence[str]) -> int | None:
+    return next((index for index, cell in enumerate(cells) if cell and is_called(cell, names)), None)
+
+
+def _row(piece: Piece, cells: Sequence[str], columns: _Columns) -> Row:
+    """The line in a row, with the time and the host that stand beside it."""
+    text = columns.text if columns.text is not None and columns.text < len(cells) else _longest(cells)
+    others = [index for index in range(len(cells)) if index != text]
+    time = columns.time if columns.time in others else next((i for i in others if _is_time(cells[i])), None)
+    host = columns.host
+    if columns.text is None:
+        host = next(
+            (i for i in others if i != time and _HOST.match(cells[i]) and any(c in cells[i] for c in "-.0123456789")),
+            None,
+        )
+    written = cells[time].strip("[]\"'") if time is not None else ""
+    stamp = read_stamp(written) if written else None
+    zoned = stamp is not None and stamp.form == "full" and stamp.offset_minutes is not None
+    return Row(
+        piece.offset,
+        piece.number,
+        Line(
+            text=_KEY.sub("", cells[text]),
+            at=instant(written) if zoned else None,
+            local=None if zoned else stamp,
+            host=cells[host] or None if host is not None and host in others else None,
+            begins=True,
+        ),
+    )
+
+
+def _longest(cells: Sequence[str]) -> int:
+    """The cell that holds a line: one that begins a record, else the longest that is no time."""
+    return max(range(len(cells)), key=lambda i: (_is_line(cells[i]), not _is_time(cells[i]), len(cells[i])))

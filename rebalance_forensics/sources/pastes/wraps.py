@@ -1,0 +1,130 @@
+"""Lines that a terminal, a mail program or a form broke at its width, joined again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
+
+_NARROWEST = 36
+_WIDEST = 400
+_SHARE = 0.8
+_ENDS_A_WORD = ".,:;)]}"
+_LOGGER_LAST = re.compile(r"(?:^|\s)\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)\Z")
+"""What ends a record in Kafka's own layout: nothing of that line stands on the next one."""
+_NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.")
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """How wide the lines of a paste may be, and whether they were broken inside words."""
+
+    columns: int
+    inside_words: bool
+    indent: int = 0
+    """How far the rest of a line is moved to the right."""
+
+    def is_full(self, text: str, following: str) -> bool:
+        """Whether a line was broken because the next word did not fit."""
+        if self.inside_words:
+            return len(text) >= self.columns - 1
+        word = following.split(maxsplit=1)[0] if following.strip() else ""
+        return len(text) + 1 + len(word) > self.columns
+
+
+def joined(pieces: Sequence[Piece], *, timed: bool) -> list[Piece]:
+    """The lines as they were before they were broken; those that were not are left as they are."""
+    width = width_of([piece.text for piece in pieces], timed=timed)
+    if width is None:
+        return list(pieces)
+    done: list[Piece] = []
+    last = ""
+    for piece in pieces:
+        if done and last and goes_on(last, piece.text, width, timed=timed):
+            done[-1] = done[-1].reading(_joint(done[-1].text, last, piece.text, width))
+        else:
+            done.append(piece)
+        last = piece.text
+    return done
+
+
+def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
+    """The width at which lines were broken: nearly all that another line continues were as full as they could be."""
+    told = _around_records(texts, timed=timed)
+    columns = max(map(len, told), default=0)
+    if not _NARROWEST <= columns <= _WIDEST:
+        return None
+    pairs = [
+        (before, after)
+        for before, after in pairwise(told)
+        if _may_go_on(before, after) and not _starts(after, timed=timed)
+    ]
+    if not pairs:
+        return None
+    indent = min(len(after) - len(after.lstrip()) for _, after in pairs)
+    indent = indent if indent > 1 else 0
+    inside = Width(columns, inside_words=True, indent=indent)
+    if _holds(pairs, inside):
+        return inside
+    between = Width(columns, inside_words=False, indent=indent)
+    return between if _holds(pairs, between) else None
+
+
+def _around_records(texts: Sequence[str], *, timed: bool) -> list[str]:
+    """The blocks of lines in which a record starts; other blocks are somebody's own words, of another width."""
+    told: list[str] = []
+    block: list[str] = []
+    for text in [*texts, ""]:
+        if text.strip():
+            block.append(text)
+            continue
+        if any(_starts(each, timed=timed) for each in block):
+            told += [*block, ""]
+        block = []
+    return told
+
+
+def _holds(pairs: Sequence[tuple[str, str]], width: Width) -> bool:
+    """Whether most lines that might continue are full; a line that ends a record is short, and so is one of prose."""
+    full = sum(width.is_full(before, after) for before, after in pairs)
+    ended = sum(not width.is_full(before, after) and _is_prose(after) for before, after in pairs)
+    return full > 0 and full >= _SHARE * (len(pairs) - ended)
+
+
+def _is_prose(text: str) -> bool:
+    """Whether nothing that Kafka prints in one long word stands in a line."""
+    return not any(mark in text for mark in "=[]{}():") or text.endswith((":", "?", "!"))
+
+
+def goes_on(before: str, after: str, width: Width, *, timed: bool) -> bool:
+    """Whether a line is the rest of the one before it."""
+    return _may_go_on(before, after) and width.is_full(before, after) and not _starts(after, timed=timed)
+
+
+def _may_go_on(before: str, after: str) -> bool:
+    """Whether two lines can be one: stack traces and what is moved by tabs were lines of their own from the start."""
+    if not before.strip() or not after.strip() or after.startswith(_NEVER_BROKEN) or before.startswith("\t"):
+        return False
+    return _LOGGER_LAST.search(before) is None
+
+
+def _starts(text: str, *, timed: bool) -> bool:
+    """Whether a record starts with a line: in a paste with times only those do that have one."""
+    return has_time(text) if timed else looks_like_record(text)
+
+
+def _joint(whole: str, before: str, after: str, width: Width) -> str:
+    """Two parts of a line as one: a break between words took a blank away, one inside a word did not."""
+    if width.inside_words:
+        rest = after[width.indent :]
+        return f"{whole} {rest.lstrip()}" if len(before) < width.columns else f"{whole}{rest}"
+    rest = after.lstrip()
+    last, first = before.rsplit(None, 1)[-1], rest.split(maxsplit=1)[0]
+    cut = len(before) == width.columns and len(last) + len(first) > width.columns - width.indent
+    dotted = last.endswith(".") and last.count(".") > 1
+    cut = cut and (dotted or last[-1] not in _ENDS_A_WORD)
+    hyphen = last.endswith("-") and len(last) > 1 and last[-2].isalnum()
+    return f"{whole}{rest}" if cut or hyphen else f"{whole} {rest}"

@@ -1,0 +1,372 @@
+"""Participants in the making: every line of a group may name another, or add a name to one that is known."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeVar
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import (
+    MemberDescribed,
+    MemberIdIssued,
+    MemberJoined,
+    MemberLeft,
+    MemberLoaded,
+    StaticMemberFenced,
+    StaticMemberReplaced,
+)
+from rebalance_forensics.events.rebalancing import RebalanceStarted
+from rebalance_forensics.timeline.identity.names import (
+    is_bare_member_id,
+    name_in_member_id,
+    process_of_streams_client,
+    streams_client,
+    streams_thread,
+)
+from rebalance_forensics.timeline.identity.participants import (
+    BY_PROCESS,
+    Participant,
+    ParticipantKind,
+    Participants,
+    own_member_id,
+    place_name,
+    speaking,
+)
+
+K = TypeVar("K")
+_MEMBER_FIELDS = ("member", "old_member", "leader", "new_leader")
+
+
+@dataclass(slots=True, eq=False)
+class ParticipantDraft:
+    """One party to the group, with the names found so far."""
+
+    kind: ParticipantKind
+    name: str
+    client_ids: set[str] = field(default_factory=set)
+    instance_ids: set[str] = field(default_factory=set)
+    member_ids: set[str] = field(default_factory=set)
+    threads: set[str] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    processes: set[str] = field(default_factory=set)
+    endpoints: set[str] = field(default_factory=set)
+    has_log: bool = False
+    places: set[str] = field(default_factory=set)
+    """What sets its process apart from others on the same host."""
+    has_namesakes: bool = False
+    """Others of the group have the same client id: only its place or its member ids name it."""
+
+    def finished(self) -> Participant:
+        """The same for good."""
+        return Participant(
+            kind=self.kind,
+            name=self.name,
+            client_ids=frozenset(self.client_ids),
+            instance_ids=frozenset(self.instance_ids),
+            member_ids=frozenset(self.member_ids),
+            threads=frozenset(self.threads),
+            hosts=frozenset(self.hosts),
+            files=frozenset(self.files),
+            processes=frozenset(self.processes),
+            endpoints=frozenset(self.endpoints),
+            has_log=self.has_log,
+            has_namesakes=self.has_namesakes,
+        )
+
+
+class ParticipantDrafts:
+    """The participants of one group while its lines are read: each line may name another, or one in another way."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.everybody: list[ParticipantDraft] = []
+        self._by_key: dict[tuple[str, str], ParticipantDraft] = {}
+        self._place_of: dict[ParticipantDraft, int] = {}
+        self._named_so: dict[str, ParticipantDraft] = {}
+        self._first_of_client: dict[str, ParticipantDraft] = {}
+        self._by_member: dict[str, ParticipantDraft] = {}
+        self._by_client: dict[str, list[ParticipantDraft]] = defaultdict(list)
+        self._by_instance: dict[str, ParticipantDraft] = {}
+        self._client_of: dict[str, str] = {}
+        self._thread_of: dict[str, str] = {}
+        self._by_place: dict[str, list[ParticipantDraft]] = defaultdict(list)
+
+    def of_member(self, member_id: str) -> ParticipantDraft:
+        """The participant behind a member id; a new one when nobody is known by it."""
+        return self._by_member.get(member_id) or self._met_by_member_id(member_id)
+
+    def called(self, client_id: str) -> Sequence[ParticipantDraft]:
+        """Everybody known by a client id."""
+        return self._by_client.get(client_id, ())
+
+    def known_by(self, member_id: str) -> ParticipantDraft | None:
+        """The participant behind a member id, if somebody is known by it."""
+        return self._by_member.get(member_id)
+
+    def of_instance(self, instance_id: str) -> ParticipantDraft:
+        """The participant behind a group.instance.id; a new one when nobody is known by it."""
+        if instance_id not in self._by_instance:
+            participant = self._add(("instance", instance_id), "instance", instance_id)
+            self._by_instance[instance_id] = participant
+            participant.instance_ids.add(instance_id)
+        return self._by_instance[instance_id]
+
+    def of_speaker(self, event: Event) -> ParticipantDraft | None:
+        """The participant whose log this line is in."""
+        return speaking(self.kind, self._by_key, self._by_place, event)
+
+    def learn(self, event: Event) -> None:
+        """Take in whatever names this line of a client tells."""
+        speaker = event.speaker
+        if speaker.role == "broker" or (event.group is None and not speaker.client_id and not speaker.thread):
+            return
+        if event.group is None and self.kind == "consumer":
+            return
+        participant = self._speaking(event)
+        if participant is None:
+            return
+        participant.has_log = True
+        participant.files.add(speaker.file)
+        if speaker.host:
+            participant.hosts.add(speaker.host)
+        if speaker.place:
+            participant.places.add(speaker.place)
+        self._learn_ids(participant, event)
+
+    def meet_nameless(self, event: Event) -> None:
+        """Take in a client that says of which group it is, and not who: its log names it.
+
+        Only where no coordinator speaks, which would name it, and nobody else writes into its log.
+        """
+        speaker, place = event.speaker, place_name(event)
+        nobody = event.group is None or speaker.role == "broker" or speaker.client_id is not None
+        if self.kind != "consumer" or nobody or self._by_place.get(place):
+            return
+        participant = self._add(("log", place), "client", place.rpartition("/")[2], place)
+        participant.has_log = True
+        participant.files.add(speaker.file)
+        if speaker.host:
+            participant.hosts.add(speaker.host)
+
+    def _learn_ids(self, participant: ParticipantDraft, event: Event) -> None:
+        speaker = event.speaker
+        if speaker.client_id and event.group is not None:
+            self._owns_client(participant, speaker.client_id)
+        if speaker.instance_id:
+            participant.instance_ids.add(speaker.instance_id)
+            self._by_instance.setdefault(speaker.instance_id, participant)
+            if participant.kind == "instance" and speaker.client_id:
+                self._thread_of[speaker.instance_id] = speaker.client_id
+        thread = streams_thread(speaker.client_id or speaker.thread or "")
+        if thread:
+            participant.threads.add(thread)
+            client = streams_client(thread)
+            if client:
+                self._goes_by(participant, client)
+                process = process_of_streams_client(client)
+                if process:
+                    participant.processes.add(process)
+        member = own_member_id(event)
+        if member:
+            self._owns_member(participant, member)
+            if speaker.client_id:
+                self._client_of[member] = speaker.client_id
+
+    def _speaking(self, event: Event) -> ParticipantDraft | None:
+        place = place_name(event)
+        if self.kind in BY_PROCESS:
+            kind: ParticipantKind = "instance" if self.kind == "streams" else "worker"
+            return self._add((self.kind, place), kind, place, place)
+        client = event.speaker.client_id
+        return self._add((client, place), "client", client, place) if client else None
+
+    def _add(
+        self, key: tuple[str, str], kind: ParticipantKind, name: str, place: str | None = None
+    ) -> ParticipantDraft:
+        participant = self._by_key.get(key)
+        if participant is None:
+            participant = ParticipantDraft(kind=kind, name=name)
+            self._by_key[key] = participant
+            self._place_of[participant] = len(self.everybody)
+            self.everybody.append(participant)
+            self._named_so.setdefault(name, participant)
+            if place is not None:
+                self._by_place[place].append(participant)
+        return participant
+
+    def _owns_client(self, participant: ParticipantDraft, client_id: str) -> None:
+        self._goes_by(participant, client_id)
+        if participant not in self._by_client[client_id]:
+            self._by_client[client_id].append(participant)
+
+    def _goes_by(self, participant: ParticipantDraft, client_id: str) -> None:
+        """Take in a client id of a participant; whoever was met first is found by it."""
+        participant.client_ids.add(client_id)
+        first = self._first_of_client.setdefault(client_id, participant)
+        if self._place_of[participant] < self._place_of[first]:
+            self._first_of_client[client_id] = participant
+
+    def _owns_member(self, participant: ParticipantDraft, member_id: str) -> None:
+        participant.member_ids.add(member_id)
+        self._by_member.setdefault(member_id, participant)
+
+    def _met_by_member_id(self, member_id: str) -> ParticipantDraft:
+        name = name_in_member_id(member_id)
+        participant = self._add(("member", member_id), "client", member_id) if name is None else self._named(name)
+        self._owns_member(participant, member_id)
+        return participant
+
+    def _named(self, name: str) -> ParticipantDraft:
+        if name in self._by_instance:
+            return self._by_instance[name]
+        known = self._by_client.get(name, [])
+        if len(known) == 1:
+            return known[0]
+        client = streams_client(name)
+        if client is not None:
+            participant = self._by_streams_client(client)
+            participant.threads.add(streams_thread(name) or name)
+            process = process_of_streams_client(client)
+            if process:
+                participant.processes.add(process)
+        else:
+            participant = self._add(("name", name), "worker" if self.kind == "connect" else "client", name)
+        self._owns_client(participant, name)
+        return participant
+
+    def _by_streams_client(self, client: str) -> ParticipantDraft:
+        if (known := self._first_of_client.get(client)) is not None:
+            return known
+        participant = self._add(("streams-client", client), "instance", client)
+        self._goes_by(participant, client)
+        return participant
+
+    def seat(self, client_id: str, member_ids: Sequence[str]) -> None:
+        """Take in that these member ids belong to one of several members with the same client id."""
+        owners = {a for m in member_ids if (a := self._by_member.get(m)) is not None}
+        if len(owners) == 1:
+            participant = owners.pop()
+        else:
+            kind: ParticipantKind = "worker" if self.kind == "connect" else "client"
+            participant = self._add(("seat", member_ids[0]), kind, client_id)
+            self._owns_client(participant, client_id)
+        for member in member_ids:
+            if member not in self._by_member:
+                self._owns_member(participant, member)
+
+    def tell_apart(self) -> None:
+        """Call those who share a name by where they run, else by their first member id."""
+        by_name: dict[str, list[ParticipantDraft]] = defaultdict(list)
+        for participant in self.everybody:
+            by_name[participant.name].append(participant)
+        for namesakes in by_name.values():
+            if len(namesakes) > 1:
+                places = [a.places or a.hosts or a.endpoints or a.files for a in namesakes]
+                apart = all(len(p) == 1 for p in places) and len(set().union(*places)) == len(namesakes)
+                for participant, place in zip(namesakes, places, strict=True):
+                    participant.has_namesakes = True
+                    participant.name = (
+                        next(iter(place)) if apart else min(participant.member_ids, default=participant.name)
+                    )
+        self._name_anew()
+
+    def _name_anew(self) -> None:
+        """Find everybody by the name that they have now."""
+        self._named_so = {participant.name: participant for participant in reversed(self.everybody)}
+
+    def link(self, event: Event) -> None:
+        """Take in what the coordinator tells of a member: its client id, host and instance."""
+        if isinstance(event, MemberDescribed):
+            self._described(event)
+        instance, member = getattr(event, "instance_id", None), getattr(event, "member", None)
+        if isinstance(event, RebalanceStarted) and len(event.members) == 1:
+            member = event.members[0]
+        if event.speaker.role == "broker" and instance and member and not isinstance(event, StaticMemberFenced):
+            self._owns_instance(instance, member)
+        match event:
+            case MemberLeft(member=str(told)) | MemberLoaded(member=told) if told:
+                participant = self.of_member(told)
+                if event.client_host:
+                    participant.endpoints.add(event.client_host.lstrip("/"))
+                if event.client_id and is_bare_member_id(told):
+                    self._owns_client(participant, event.client_id)
+                    if participant.name == told:
+                        self._rename(participant, event.client_id)
+
+    def _rename(self, participant: ParticipantDraft, name: str) -> None:
+        if self._named_so.get(participant.name) is participant:
+            del self._named_so[participant.name]
+        participant.name = name
+        first = self._named_so.setdefault(name, participant)
+        if self._place_of[participant] < self._place_of[first]:
+            self._named_so[name] = participant
+
+    def _described(self, event: MemberDescribed) -> None:
+        """The member ids of KIP-1071 name nobody; the coordinator says once whose stream thread is behind each."""
+        if event.member is None or event.client_id is None:
+            return
+        participant = self._by_member.get(event.member) or self._named(event.client_id)
+        self._owns_member(participant, event.member)
+        self._client_of.setdefault(event.member, event.client_id)
+        if event.process:
+            participant.processes.add(event.process)
+        if event.client_host:
+            participant.endpoints.add(event.client_host)
+
+    def _owns_instance(self, instance: str, member: str) -> None:
+        participant = self._by_member.get(member) or self.of_instance(instance)
+        participant.instance_ids.add(instance)
+        self._by_instance.setdefault(instance, participant)
+        self._owns_member(participant, member)
+
+    def meet(self, event: Event) -> None:
+        """Take in everybody else whom a line names by a member id or a group.instance.id."""
+        if isinstance(event, MemberIdIssued | MemberJoined | MemberLeft | StaticMemberReplaced) and event.instance_id:
+            participant = self.of_instance(event.instance_id)
+            if isinstance(event, StaticMemberReplaced):
+                participant.member_ids.update(filter(None, (event.old_member, event.member)))
+        for member in member_ids_in(event):
+            if member and not member.startswith("?"):  # which stands for a member whose id is unknown (`unnamed`)
+                self.of_member(member)
+
+    def finished(self) -> Participants:
+        """All of them, for good."""
+        done = {draft: draft.finished() for draft in self.everybody}
+        return Participants(
+            kind=self.kind,
+            everybody=tuple(done.values()),
+            by_key=_frozen(self._by_key, done),
+            by_place=MappingProxyType({place: tuple(done[a] for a in here) for place, here in self._by_place.items()}),
+            by_name=_frozen(self._by_name(), done),
+            by_member=_frozen(self._by_member, done),
+            by_instance=_frozen(self._by_instance, done),
+            client_of_member=MappingProxyType(self._client_of),
+            thread_of_instance=MappingProxyType(self._thread_of),
+        )
+
+    def _by_name(self) -> dict[str, ParticipantDraft]:
+        """By name or client id, whoever was met first."""
+        found = dict(self._first_of_client)
+        for name, participant in self._named_so.items():
+            first = found.setdefault(name, participant)
+            if self._place_of[participant] < self._place_of[first]:
+                found[name] = participant
+        return found
+
+
+def _frozen(
+    known: Mapping[K, ParticipantDraft], done: Mapping[ParticipantDraft, Participant]
+) -> Mapping[K, Participant]:
+    return MappingProxyType({key: done[draft] for key, draft in known.items()})
+
+
+def member_ids_in(event: Event) -> Iterator[str]:
+    """The member ids that a line names; the one that a fence names as its current owner is left to its own lines."""
+    named = (getattr(event, field_name, None) for field_name in _MEMBER_FIELDS)
+    yield from (member for member in named if member)
+    yield from getattr(event, "members", ())
+    yield from (member for member, _ in getattr(event, "assignment", ()))

@@ -1,0 +1,37 @@
+"""Connect: connectors and tasks stand for partitions, and workers for consumers; each is named as Connect names it.
+
+A worker prints all that it has from then on ("Joined group at generation … and got assignment"). Eager workers (before
+2.3, or connect.protocol=eager) stop everything for a rebalance; others stop what is revoked.
+"""
+
+from __future__ import annotations
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConnectorConfigChanged, WorkerAssigned, WorkerStopped
+from rebalance_forensics.events.rebalancing import JoinStarted
+from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner
+
+WORK = (WorkerAssigned, WorkerStopped, JoinStarted)
+
+
+def worker_said(ledger: Ledger, owner: Owner, event: Event, at: int, *, eager: bool) -> None:
+    """What a worker says of its own work."""
+    match event:
+        case WorkerAssigned():
+            given = [*event.connectors, *event.tasks]
+            gone = [work for work in ledger.owned.get(owner, ()) if work not in given]
+            ledger.release(owner, gone, Loss(at=at, why="revoked"))
+            ledger.assign(owner, given, at)
+        case JoinStarted() if eager:
+            ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="revoked"))
+        case WorkerStopped():
+            ledger.closed(owner, at)
+
+
+def dropped(event: ConnectorConfigChanged, work: str) -> bool:
+    """Whether a change of a connector's configuration may have ended this connector or task for good."""
+    if event.connector is None or event.change not in ("removed", "tasks", "updated"):
+        return False
+    connector, _, number = work.rpartition("-")
+    is_task = number.isdecimal() and connector == event.connector
+    return is_task or (event.change == "removed" and work == event.connector)

@@ -1,0 +1,61 @@
+"""Which consumer a line or a member id means, and whether its own log names what it owns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalancing import AssignmentComputed
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.ownership.readings import Owner
+
+
+class Consumers:
+    """The consumers of one group."""
+
+    def __init__(self, timeline: Timeline, lines: Iterable[Event]) -> None:
+        self._timeline = timeline
+        self._of_participant: dict[Participant, set[Owner]] = defaultdict(set)
+        for event in lines:
+            if names_something(event) and (owner := self.speaking(event)) is not None:
+                self._of_participant[owner[0]].add(owner)
+
+    @property
+    def telling(self) -> list[Owner]:
+        """Those whose own lines name what they own."""
+        return [owner for owners in self._of_participant.values() for owner in owners]
+
+    def tells(self, owner: Owner, at: int) -> bool:
+        """Whether its own log reaches over that time and is one that names what it owns."""
+        if owner not in self._of_participant.get(owner[0], ()):
+            return False
+        logs = [log for log in self._timeline.coverage.of(owner[0]) if log.detailed]
+        # Between the last record of a rolled log and the first of the next nothing is lost.
+        return bool(logs) and min(log.begin for log in logs) <= at <= max(log.end for log in logs)
+
+    def speaking(self, event: Event) -> Owner | None:
+        """Whose line it is."""
+        participant = self._timeline.participants.of_speaker(event) if event.speaker.role != "broker" else None
+        if participant is None:
+            return None
+        return participant, "" if self._timeline.kind == "connect" else event.speaker.client_id or ""
+
+    def of_member(self, member: str) -> Owner | None:
+        """Who is behind a member id; a static member's id names its instance, so its client is asked for elsewhere."""
+        participant = self._timeline.participants.of_member(member)
+        if participant is None:
+            return None
+        client = self._timeline.participants.client_of(member) or ""
+        known = self._of_participant.get(participant, set())
+        if participant.kind == "instance" or client in participant.client_ids:
+            return participant, client
+        return next(iter(known)) if len(known) == 1 else (participant, min(participant.client_ids, default=""))
+
+
+def names_something(event: Event) -> bool:
+    """Whether a line of an owner names partitions, tasks or connectors."""
+    if isinstance(event, AssignmentComputed):
+        return False
+    return any(getattr(event, name, ()) for name in ("partitions", "active", "tasks", "connectors"))

@@ -1,0 +1,191 @@
+"""Who read each partition, when: the finished picture of one group.
+
+Sources, best first: the owners' own lines; the leader's printed assignment; Streams' and Connect's own assignments; a
+KIP-848 coordinator's current assignments. From brokers alone, without any of these, nobody tells who owned what, and
+nothing is said. A member that was evicted, or that did not call poll(), stopped reading before the group noticed: its
+partitions are unread from then on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+from operator import attrgetter
+
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.model import ReadSpan, UnreadSpan
+from rebalance_forensics.timeline.ownership.consumers import Consumers
+from rebalance_forensics.timeline.ownership.knowledge import knowledge_of, printed_generations
+from rebalance_forensics.timeline.ownership.losses import LossJudge
+from rebalance_forensics.timeline.ownership.readings import Owner, PartitionReading
+from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, unit_of
+from rebalance_forensics.timeline.ownership.spans import Gaps, UnknownSpan
+from rebalance_forensics.timeline.ownership.timeouts import timeouts_of
+from rebalance_forensics.timeline.time_index import Lasting
+from rebalance_forensics.timeline.windows import BARRIER_MS, CLOCK_SLACK_MS
+
+LateJoins = Mapping[Participant, tuple[tuple[int, int], ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ownership:
+    """The spans in which nobody read a partition, oldest first, and when any was read."""
+
+    spans: Lasting[UnreadSpan] = field(default_factory=lambda: _lasting(()))
+    unknown: Lasting[UnknownSpan] = field(default_factory=lambda: _lasting_unknown(()))
+    """Where the logs do not tell whether a partition was read."""
+    until: int = 0
+    """When the logs end."""
+    partitions: frozenset[str] = frozenset()
+    """Those of which an owner is known."""
+    while_read: tuple[tuple[int, int], ...] = ()
+    """The stretches of time in which any partition was read, apart from each other."""
+    partial: tuple[tuple[int, int], ...] = ()
+    """The stretches in which members without a log may have owned partitions that nobody names."""
+    presumed_whole: bool = False
+    """No line names a member without a log, though none says that there is none."""
+    read: tuple[ReadSpan, ...] = ()
+    """Who read which partitions, oldest first."""
+
+    def stopped_ms(self, begin: int, end: int) -> int | None:
+        """For how long, between two times, no partition of the group was read; None where the logs do not tell."""
+        if not self.while_read or not self.whole_between(begin, end):
+            return None
+        begin, end = max(begin, self.while_read[0][0]), min(end, self.until)
+        place = max(bisect_left(self.while_read, (begin, begin)) - 1, 0)
+        read = 0
+        for since, until in islice(self.while_read, place, None):
+            if since >= end:
+                break
+            read += max(0, min(until, end) - max(since, begin))
+        return max(0, end - begin - read)
+
+    def whole_between(self, begin: int, end: int) -> bool:
+        """Whether the owners of all partitions are known all the while."""
+        return not any(since < end and begin < until for since, until in self.partial)
+
+    def known_between(self, begin: int, end: int) -> bool:
+        """Whether anything is known of who owned what in a while."""
+        first = self.while_read[0][0] if self.while_read else None
+        return first is not None and first <= end and begin <= self.until
+
+    def unread_between(self, begin: int, end: int) -> list[UnreadSpan]:
+        """The spans that touch a while."""
+        return self.spans.touching(begin, end)
+
+
+def ownership_of(timeline: Timeline) -> Ownership:
+    """Who read each partition of a group, worked out when it is first asked."""
+    return timeline.remembered(_ownership_of)
+
+
+def _ownership_of(timeline: Timeline) -> Ownership:
+    unit = unit_of(timeline)
+    if not unit:
+        return Ownership()
+    end = max(timeline.coverage.end, timeline.last)
+    consumers = Consumers(timeline, timeline.own.telling(*unit))
+    ledger = OwnershipReplay(timeline, LossJudge(timeline, timeouts_of(timeline)), unit, consumers).run()
+    late = _late(timeline)
+    heard = {owner: until for owner in ledger.owned if (until := _heard_until(timeline, consumers, owner)) is not None}
+    knowledge = knowledge_of(timeline, consumers.telling)
+    found = [part for one in (*ledger.readings, *ledger.still_read(heard, end)) for part in _awake(late, one)]
+    readings = sorted(found, key=lambda r: (r.begin, r.partition, r.client or ""))
+    gaps = [*_gaps(readings, Gaps(timeline, knowledge, end))]
+    return Ownership(
+        spans=_lasting(gap for gap in gaps if isinstance(gap, UnreadSpan)),
+        unknown=_lasting_unknown(gap for gap in gaps if isinstance(gap, UnknownSpan)),
+        until=end,
+        partitions=frozenset(reading.partition for reading in readings),
+        while_read=tuple(_united(readings)),
+        partial=tuple(knowledge.partial(end)) if readings else (),
+        presumed_whole=knowledge.nobody_else,
+        read=tuple(_read(readings)),
+    )
+
+
+def _heard_until(timeline: Timeline, consumers: Consumers, owner: Owner) -> int | None:
+    """Until when an owner that nobody saw go is known to have read on: the first rebalance after its log ended.
+
+    None where nothing of the kind happened, where others tell what it has, and where members rebalance without a word
+    (KIP-848). Any other member that lives logs that it rejoins.
+    """
+    if owner not in consumers.telling or timeline.mode == "server-side":
+        return None
+    over = timeline.coverage.ends(owner[0])
+    if over is None:
+        return None
+    printed = printed_generations(timeline)
+    later = next((r for r in timeline.rebalances if r.started_at > over and r.generation not in printed), None)
+    return later.started_at if later is not None else None
+
+
+def _late(timeline: Timeline) -> LateJoins:
+    """Whoever kept a rebalance open, the last to join it; a cooperative member may as well have been reading.
+
+    A member that was started meanwhile, or joined when the generation stood, kept nobody waiting.
+    """
+    found: dict[Participant, tuple[tuple[int, int], ...]] = {}
+    for rebalance in timeline.rebalances if timeline.mode == "eager" else ():
+        begin, closed = rebalance.started_at, rebalance.stabilized_at
+        last = max(rebalance.joined_at, key=lambda participant: rebalance.joined_at[participant], default=None)
+        if last is None or rebalance.joined_at[last] - begin <= BARRIER_MS:
+            continue
+        joined = rebalance.joined_at[last]
+        in_time = closed is None or joined <= closed + CLOCK_SLACK_MS
+        if in_time and not timeline.starts.of(last).any_between(begin, joined):
+            found[last] = (*found.get(last, ()), (begin, joined))
+    return found
+
+
+def _awake(late: LateJoins, reading: PartitionReading) -> Iterator[PartitionReading]:
+    """A reading without the times in which its owner kept a whole rebalance waiting: it did not poll meanwhile."""
+    begin = reading.begin
+    for since, until in late.get(reading.participant, ()):
+        if begin < since < reading.end:
+            yield replace(reading, begin=begin, end=since, why="stuck", certain=False, earliest=begin)
+            begin = min(until, reading.end)
+    if begin < reading.end or begin == reading.begin:
+        yield replace(reading, begin=begin)
+
+
+def _gaps(readings: Sequence[PartitionReading], gaps: Gaps) -> Iterator[UnreadSpan | UnknownSpan]:
+    """The gaps between the readings of each partition, from its first one on, oldest first."""
+    by_partition = sorted(readings, key=attrgetter("partition"))
+    together = groupby(by_partition, key=attrgetter("partition"))
+    found = [gap for _, mine in together for gap in gaps.between([*mine])]
+    yield from sorted(found, key=lambda gap: (gap.started_at, gap.partition))
+
+
+def _lasting(spans: Iterable[UnreadSpan]) -> Lasting[UnreadSpan]:
+    return Lasting(spans, attrgetter("started_at"), attrgetter("ended_at"))
+
+
+def _lasting_unknown(spans: Iterable[UnknownSpan]) -> Lasting[UnknownSpan]:
+    return Lasting(spans, attrgetter("started_at"), attrgetter("ended_at"))
+
+
+def _read(readings: Sequence[PartitionReading]) -> Iterator[ReadSpan]:
+    """Partitions that one member read from the same moment to the same moment stand together."""
+    together: dict[tuple[int, int | None, str], list[str]] = {}
+    for one in readings:
+        end = None if one.why is None else one.end
+        together.setdefault((one.begin, end, one.participant.name), []).append(one.partition)
+    for (begin, end, member), partitions in together.items():
+        yield ReadSpan(partitions=tuple(partitions), member=member, started_at=begin, ended_at=end)
+
+
+def _united(readings: Sequence[PartitionReading]) -> Iterator[tuple[int, int]]:
+    """The stretches that the readings cover together."""
+    since = until = None
+    for reading in readings:
+        if until is None or since is None or reading.begin > until:
+            if since is not None and until is not None:
+                yield since, until
+            since, until = reading.begin, reading.end
+        until = max(until, reading.end)
+    if since is not None and until is not None:
+        yield since, until

@@ -1,0 +1,125 @@
+"""Who has which partitions while the lines are read in the order of time, and the stretches of reading that result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.model import WhyUnread
+
+Owner = tuple[Participant, str]
+"""A consumer: the party it belongs to, and its client id (several of one process each own partitions)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionReading:
+    """A member read a partition for a while; `why` is what ended it, None while it still reads.
+
+    `certain`: its end stands in a line. Else it lies between `earliest` and what the logs show, `end` being the best
+    estimate. `missed_at` is when the group noticed that the member was gone. `bounded` is False where no timeout is
+    known: the member may have stopped reading long before.
+    """
+
+    partition: str
+    participant: Participant
+    client: str | None
+    begin: int
+    end: int
+    why: WhyUnread | None
+    certain: bool = True
+    earliest: int | None = None
+    missed_at: int | None = None
+    bounded: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """How a member lost what it read: its last moment as a reader, why, and how well that is known."""
+
+    at: int
+    why: WhyUnread
+    certain: bool = True
+    earliest: int | None = None
+    missed_at: int | None = None
+    bounded: bool = True
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What everybody owns, as far as lines tell, and what was read until it was given up."""
+
+    owned: dict[Owner, dict[str, int]] = field(default_factory=dict)
+    """Owner -> partition -> since when."""
+    readings: list[PartitionReading] = field(default_factory=list)
+    taken: dict[tuple[Owner, str], int] = field(default_factory=dict)
+    """When somebody else was given a partition that its owner had not given up."""
+    holders: dict[str, set[Owner]] = field(default_factory=dict)
+    _given_back: dict[Owner, list[int]] = field(default_factory=dict)
+    """The readings that ended since the owner was last given something: a close explains them."""
+
+    def assign(self, owner: Owner, partitions: Iterable[str], at: int) -> None:
+        """The owner reads these from now on, if it does not already."""
+        mine = self.owned.setdefault(owner, {})
+        for partition in partitions:
+            if partition in mine:
+                continue
+            self._given_back.pop(owner, None)
+            for other in self.holders.setdefault(partition, set()):
+                self.taken.setdefault((other, partition), at)
+            self.holders[partition].add(owner)
+            mine[partition] = at
+
+    def release(self, owner: Owner, partitions: Iterable[str], loss: Loss) -> None:
+        """The owner reads these no longer."""
+        mine = self.owned.get(owner, {})
+        for partition in list(partitions):
+            since = mine.pop(partition, None)
+            if since is None:
+                continue
+            self.holders[partition].discard(owner)
+            taken = self.taken.pop((owner, partition), None)
+            end = loss.at if taken is None else min(loss.at, taken)
+            self._given_back.setdefault(owner, []).append(len(self.readings))
+            self.readings.append(
+                PartitionReading(
+                    partition=partition,
+                    participant=owner[0],
+                    client=owner[1] or owner[0].name,
+                    begin=since,
+                    end=max(since, end),
+                    why=loss.why,
+                    certain=loss.certain and taken is None,
+                    earliest=None if loss.earliest is None else max(since, min(loss.earliest, end)),
+                    missed_at=loss.missed_at,
+                    bounded=loss.bounded,
+                )
+            )
+
+    def closed(self, owner: Owner, at: int) -> None:
+        """A member that closes has revoked its partitions just before: not for a rebalance, but to stop."""
+        for place in self._given_back.pop(owner, ()):
+            if self.readings[place].why == "revoked":
+                self.readings[place] = replace(self.readings[place], why="stopped")
+        self.release(owner, [*self.owned.get(owner, ())], Loss(at=at, why="stopped"))
+
+    def owners(self, participant: Participant | None) -> list[Owner]:
+        """Every consumer of one party."""
+        return [owner for owner in self.owned if owner[0] is participant]
+
+    def still_read(self, ends: Mapping[Owner, int], end: int) -> Iterator[PartitionReading]:
+        """What nobody gave up: read until the end of the logs, or for as long as anything is known of its owner."""
+        for owner, mine in self.owned.items():
+            until = ends.get(owner, end)
+            for partition, since in mine.items():
+                taken = self.taken.get((owner, partition))
+                over = min(until, taken) if taken is not None else until
+                yield PartitionReading(
+                    partition=partition,
+                    participant=owner[0],
+                    client=owner[1] or owner[0].name,
+                    begin=since,
+                    end=max(since, over),
+                    why=None if over >= end else "unknown",
+                    certain=over >= end,
+                )

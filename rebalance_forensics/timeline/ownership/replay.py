@@ -1,0 +1,156 @@
+"""The lines that tell who owns what, read in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import MemberReconciled
+from rebalance_forensics.events.membership import LeaveSent
+from rebalance_forensics.events.partitions import (
+    AssignmentNotified,
+    AssignmentUpdated,
+    OwnershipGivenUp,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+)
+from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.events.rebalancing import AssignmentComputed
+from rebalance_forensics.timeline.facts import Departure, Start
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.ownership.connect_work import WORK, worker_said
+from rebalance_forensics.timeline.ownership.consumers import Consumers, names_something
+from rebalance_forensics.timeline.ownership.coordinators_assignment import reconciled
+from rebalance_forensics.timeline.ownership.leaders_assignment import assigned_by_leader
+from rebalance_forensics.timeline.ownership.losses import LossJudge
+from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner
+from rebalance_forensics.timeline.ownership.streams_tasks import TASKS, thread_said
+
+_CLOSES = (ConsumerClosed, LeaveSent)
+_PARTITIONS = (
+    PartitionsAssigned, PartitionsRevoked, PartitionsLost, AssignmentNotified, AssignmentUpdated, OwnershipGivenUp,
+    AssignmentComputed,
+)  # fmt: skip
+
+Moment = Event | Departure | Start
+
+
+@dataclass(slots=True)
+class OwnershipReplay:
+    """Takes in what changes owners and keeps the ledger."""
+
+    timeline: Timeline
+    judge: LossJudge
+    unit: tuple[type[Event], ...]
+    """The lines that name what is owned: partitions, or tasks, or connectors and their tasks."""
+    consumers: Consumers
+    ledger: Ledger = field(default_factory=Ledger)
+    began: dict[int | None, int] = field(default_factory=dict)
+
+    def run(self) -> Ledger:
+        """Replay all of it."""
+        self.began = {r.generation: r.started_at for r in reversed(self.timeline.rebalances)}
+        for at, _, what in sorted(self._moments(), key=lambda moment: moment[:2]):
+            match what:
+                case Departure():
+                    self._departed(what, at)
+                case Start():
+                    for owner in self.ledger.owners(what.participant):
+                        self._lost(owner, self.judge.silent(owner, at, "dead"))
+                case AssignmentComputed():
+                    assigned_by_leader(self.ledger, self.timeline, self.consumers, what, at, self.began)
+                case MemberReconciled():
+                    reconciled(self.ledger, self.consumers, what, at)
+                case Event():
+                    self._own_line(what, at)
+        return self.ledger
+
+    def _moments(self) -> Iterator[tuple[int, int, Moment]]:
+        """Everything that changes owners, with its time; a departure comes before what lines of that instant say."""
+        timeline = self.timeline
+        yield from ((departure.at, 0, departure) for departure in timeline.departures)
+        yield from ((start.at, 1, start) for start in timeline.starts)
+        lines = timeline.own.telling(*self.unit, *_CLOSES)
+        yield from ((event.at, 2, event) for event in lines if event.at is not None)
+
+    def _departed(self, departure: Departure, at: int) -> None:
+        """A party may be in the group several times, each time as another consumer: the member id tells which."""
+        client = (
+            self.timeline.participants.client_of(departure.member or "")
+            if departure.participant.kind == "instance"
+            else None
+        )
+        for owner in self.ledger.owners(departure.participant):
+            if client in (None, owner[1]):
+                self._lost(owner, self.judge.departed(departure, owner, self._missed_at(owner, at)))
+
+    def _missed_at(self, owner: Owner, at: int) -> int:
+        """When somebody else was given what it owned, the group had missed it."""
+        taken = [when for (who, _), when in self.ledger.taken.items() if who == owner]
+        return min([at, *taken])
+
+    def _lost(self, owner: Owner, loss: Loss) -> None:
+        if loss.why == "stopped":
+            self.ledger.closed(owner, loss.at)
+        self.ledger.release(owner, [*self.ledger.owned.get(owner, ())], loss)
+
+    def _own_line(self, event: Event, at: int) -> None:
+        """What a consumer, a thread or a worker says of itself."""
+        owner = self.consumers.speaking(event)
+        if owner is None:
+            return
+        mine: tuple[str, ...] = tuple(self.ledger.owned.get(owner, ()))
+        match event:
+            case ConsumerClosed() | LeaveSent(why="closed"):
+                self._closed(owner, event, at)
+            case PartitionsAssigned(partitions=partitions):
+                if self.timeline.mode == "eager" and partitions:
+                    left_out = [p for p in mine if p not in partitions]
+                    self.ledger.release(owner, left_out, Loss(at=at, why="revoked"))
+                self.ledger.assign(owner, partitions, at)
+            case PartitionsRevoked() if not event.due:
+                # librdkafka prints how many; under eager that is all of them.
+                gone = event.partitions or (mine if (event.count or 0) >= len(mine) else ())
+                self.ledger.release(owner, gone, Loss(at=at, why="revoked"))
+            case PartitionsLost(partitions=partitions):
+                self.ledger.release(owner, partitions, Loss(at=at, why="fenced"))
+            case OwnershipGivenUp():
+                self.ledger.release(owner, mine, Loss(at=at, why="fenced"))
+            case AssignmentNotified(partitions=kept) | AssignmentUpdated(owned=kept):
+                # What it kept all along is in no line of its own where the log begins in the middle.
+                self.ledger.assign(owner, [p for p in kept if p not in self.ledger.holders], at)
+            case _ if isinstance(event, TASKS):
+                thread_said(self.ledger, owner, event, at)
+            case _ if isinstance(event, WORK):
+                worker_said(self.ledger, owner, event, at, eager=self._stops_everything)
+            case _:
+                pass
+
+    def _closed(self, owner: Owner, event: Event, at: int) -> None:
+        if self.timeline.kind == "connect":
+            return
+        if owner in self.ledger.owned or owner[1]:
+            self.ledger.closed(owner, at)
+        elif not event.speaker.client_id:
+            for mine in self.ledger.owners(owner[0]):
+                self.ledger.closed(mine, at)
+
+    @property
+    def _stops_everything(self) -> bool:
+        return self.timeline.mode == "eager"
+
+
+def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
+    """The lines by which the owners of a group are known, best first; none for groups that own nothing for long."""
+    own = timeline.own
+    if timeline.kind == "connect":
+        return WORK if own.telling(*WORK[:1]) else ()
+    if timeline.kind not in ("consumer", "streams"):
+        return ()
+    if any(names_something(e) for e in own.telling(*_PARTITIONS)) or own.telling(AssignmentComputed):
+        return _PARTITIONS
+    if timeline.kind == "streams" and own.telling(*TASKS):
+        return TASKS
+    return (MemberReconciled,) if own.telling(MemberReconciled) else ()

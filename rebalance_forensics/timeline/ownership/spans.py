@@ -1,0 +1,132 @@
+"""From who read what to the stretches in which nobody did: their reasons, their bounds, and what nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConnectorConfigChanged
+from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.rebalancing import AssignmentFailed, AssignmentNotStored, SyncFailed
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
+from rebalance_forensics.timeline.ownership.connect_work import dropped
+from rebalance_forensics.timeline.ownership.knowledge import Knowledge
+from rebalance_forensics.timeline.ownership.readings import PartitionReading
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import AFTERMATH_MS, SHORTEST_UNREAD_MS
+
+_GIVEN_BACK = frozenset({"revoked", "unknown"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownSpan:
+    """Nobody can tell from the logs whether a partition was read; `ended_at` is None where that is so to the end."""
+
+    partition: str
+    started_at: int
+    ended_at: int | None
+
+
+class Gaps:
+    """What lies between the readings of a partition."""
+
+    def __init__(self, timeline: Timeline, knowledge: Knowledge, end: int) -> None:
+        self._knowledge = knowledge
+        self._end = end
+        self._failures: InTime[Event] = InTime(
+            timeline.own.telling(AssignmentFailed, AssignmentNotStored, SyncFailed), time_of
+        )
+        self._in_force = InTime((r.completed_at for r in timeline.rebalances if r.completed_at is not None), int)
+        self._vanished = _vanished(timeline)
+        self._configured = InTime(timeline.own.telling(ConnectorConfigChanged), time_of)
+
+    def between(self, readings: Sequence[PartitionReading]) -> Iterator[UnreadSpan | UnknownSpan]:
+        """The gaps of one partition, whose readings are given in the order of their begins."""
+        yield from (_doubt(reading) for reading in readings if not reading.bounded)
+        latest = readings[0]
+        for reading in readings[1:]:
+            if reading.begin - latest.end > SHORTEST_UNREAD_MS:
+                yield from self._gap(latest, reading.begin)
+            if reading.end > latest.end:
+                latest = reading
+        if latest.why is not None and self._end - latest.end > SHORTEST_UNREAD_MS:
+            yield from self._gap(latest, None)
+
+    def _gap(self, before: PartitionReading, until: int | None) -> Iterator[UnreadSpan | UnknownSpan]:
+        begin, name = before.end, before.partition
+        gone = self._gone(name, begin, until)
+        if gone is not None:
+            if gone - begin > SHORTEST_UNREAD_MS:
+                yield self._span(before, gone, certain=True)
+            return
+        since = self._unknown_from(before, until)
+        if since is None or (until is not None and until - since <= AFTERMATH_MS):
+            yield self._span(before, until, certain=True)
+            return
+        if since - begin > SHORTEST_UNREAD_MS:
+            yield self._span(before, since, certain=False)
+        yield UnknownSpan(partition=name, started_at=since, ended_at=until)
+
+    def _unknown_from(self, before: PartitionReading, until: int | None) -> int | None:
+        """From when on somebody without a log may have had it; None where nobody can."""
+        if before.why == "unknown" and before.missed_at is None:
+            return before.end
+        if self._knowledge.nobody_else and until is not None:
+            return None
+        end = until if until is not None else self._end
+        handed_on = self._knowledge.lost_between(before.end, end)
+        if handed_on is not None or self._knowledge.complete_at(before.end) or before.why == "revoked":
+            return handed_on
+        return max(before.end, before.missed_at or before.end)
+
+    def _gone(self, partition: str, begin: int, until: int | None) -> int | None:
+        """When it ceased to exist within a gap: its topic was deleted, its connector removed or given fewer tasks."""
+        end = until if until is not None else self._end
+        for at in self._vanished.get(partition.rpartition("-")[0], ()):
+            if begin <= at < end:
+                return at
+        if until is None:
+            changes = self._configured.between(begin - AFTERMATH_MS, end)
+            return next((max(begin, time_of(e)) for e in changes if dropped(e, partition)), None)
+        return None
+
+    def _span(self, before: PartitionReading, until: int | None, *, certain: bool) -> UnreadSpan:
+        certain = certain and not (self._knowledge.nobody_else and not self._knowledge.complete_at(before.end))
+        return UnreadSpan(
+            partition=before.partition,
+            started_at=before.end,
+            ended_at=until,
+            client_id=before.client,
+            why=self._why(before, until),
+            certain=certain and before.certain,
+            from_earliest=before.earliest,
+        )
+
+    def _why(self, before: PartitionReading, until: int | None) -> WhyUnread:
+        """What ended the reading, unless what came after it tells more: no assignment, or one without this."""
+        end, why = until if until is not None else self._end, before.why or "unknown"
+        if why not in _GIVEN_BACK:
+            return why
+        if self._failures.any_between(before.end, end):
+            return "assignment-failed"
+        given = self._in_force.first(before.end + 1)
+        left_out = given is not None and end - given > AFTERMATH_MS and self._knowledge.complete_at(given)
+        return "unassigned" if left_out else why
+
+
+def _doubt(reading: PartitionReading) -> UnknownSpan:
+    """Without the timeout nothing bounds how long before it was missed a member had stopped reading."""
+    begin = reading.begin if reading.earliest is None else reading.earliest
+    return UnknownSpan(partition=reading.partition, started_at=begin, ended_at=max(begin, reading.end))
+
+
+def _vanished(timeline: Timeline) -> Mapping[str, Sequence[int]]:
+    """When each topic was deleted."""
+    found: dict[str, list[int]] = {}
+    for event in timeline.of(TopicChanged):
+        if event.change == "deleted":
+            found.setdefault(event.topic, []).append(time_of(event))
+    return found

@@ -1,0 +1,84 @@
+"""While a member was in the group and did not read, or kept the whole group waiting: stretches of its lane."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from rebalance_forensics.timeline.facts import Departure, Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.model import Span, SpanKind, UnreadSpan
+from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.session_timeouts import number_in, session_timeout_of
+from rebalance_forensics.timeline.windows import ARRIVED_MS, BARRIER_MS
+
+LABELS: Mapping[str, str] = {
+    "stuck": "did not call poll()",
+    "dead": "its process was gone, and the group had not noticed",
+    "frozen": "its process stood still, and the group had not noticed",
+    "cut-off": "could not reach the brokers, and the group had not noticed",
+}
+_SILENT = ("session-expired", "vanished")
+
+
+def unable(timeline: Timeline, participant: Participant) -> Iterator[Span]:
+    """From when a member could no longer read until the group gave it up, and while it held up a rebalance."""
+    for departure in timeline.departures.of(participant):
+        yield from _before(timeline, participant, departure)
+    for rebalance in timeline.remembered(_held_up).get(participant, ()):
+        joined = rebalance.joined_at[participant]
+        late = (joined - rebalance.started_at) / 1000
+        yield Span(
+            started_at=rebalance.started_at,
+            ended_at=joined,
+            kind="holding-up",
+            label=f"joined {late:.1f} s after the rebalance began",
+            generation=rebalance.generation,
+        )
+
+
+def _before(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
+    """What is known of the time before a member went: from its partitions, else from its timeouts."""
+    mine = timeline.remembered(_unread_by_client)
+    gaps = [
+        gap
+        for name in {*participant.client_ids, participant.name}
+        for gap in mine.get(name, ())
+        if gap.started_at <= departure.at and (gap.ended_at is None or gap.ended_at >= departure.at)
+    ]
+    if gaps:
+        first = min(gaps, key=lambda gap: gap.started_at)
+        kind: SpanKind | None = first.why if first.why in ("stuck", "dead", "frozen", "cut-off") else None
+        began = first.started_at
+    elif departure.why == "rebalance-timeout":
+        rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
+        kind, began = "holding-up", departure.at if rebalance is None else rebalance.started_at
+    elif departure.why == "poll-timeout":
+        kind, began = "stuck", departure.at - (number_in(timeline.settings, "max.poll.interval.ms") or 0)
+    else:
+        session = session_timeout_of(timeline.own, timeline.protocol, timeline.settings) or 0
+        kind, began = ("silent" if departure.why in _SILENT else None), departure.at - session
+    if kind is not None and began < departure.at:
+        label = LABELS.get(kind, "no heartbeat arrived until its session expired")
+        label = "did not rejoin until the rebalance timeout was over" if kind == "holding-up" else label
+        yield Span(started_at=began, ended_at=departure.at, kind=kind, label=label)
+
+
+def _unread_by_client(timeline: Timeline) -> dict[str, list[UnreadSpan]]:
+    found: dict[str, list[UnreadSpan]] = defaultdict(list)
+    for gap in ownership_of(timeline).spans:
+        found[gap.client_id or ""].append(gap)
+    return found
+
+
+def _held_up(timeline: Timeline) -> dict[Participant, list[Rebalance]]:
+    """Whoever joined last, longer after the rebalance began than a polling member needs; a newcomer is not awaited."""
+    found: dict[Participant, list[Rebalance]] = defaultdict(list)
+    for rebalance in timeline.rebalances:
+        last = max(rebalance.joined_at, key=lambda one: rebalance.joined_at[one], default=None)
+        if last is not None and rebalance.joined_at[last] - rebalance.started_at > BARRIER_MS:
+            came = timeline.arrivals.of(last).any_between(rebalance.started_at, rebalance.joined_at[last] + ARRIVED_MS)
+            if not came:
+                found[last].append(rebalance)
+    return found

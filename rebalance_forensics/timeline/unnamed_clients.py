@@ -1,0 +1,96 @@
+"""Which group a client belongs to whose log names none: the coordinator's lines name members by their client id."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.membership import MemberFailed, MemberLeft, PollTimeoutExpired
+from rebalance_forensics.events.rebalancing import RebalanceStarted
+from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
+from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.participants import place_name
+from rebalance_forensics.timeline.windows import SEEN_BY_BOTH_MS
+
+_SAID = (*OF_A_MEMBER, CoordinatorLost, NodeDisconnected)
+_ANYBODY = re.compile(r"rdkafka|sarama|kgo|kafkajs|kafka-go.*|(?:aio)?kafka-python-.*|aiokafka-.*", re.IGNORECASE)
+"""Client ids that libraries use where the application sets none: having the same one ties nobody to anybody."""
+
+Gone = dict[str, list[tuple[int, str]]]
+"""By client id: when the coordinator lost a member, and which."""
+
+
+class UnnamedClients:
+    """What clients of one cluster say without naming a group."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
+
+    def hear(self, event: Event) -> None:
+        """Take in a line of a client that names no group."""
+        client = event.speaker.client_id
+        by_a_member = isinstance(event, PollTimeoutExpired) or (
+            isinstance(event, _SAID) and event.speaker.role == "other"
+        )
+        if client and by_a_member:
+            self._said[client][place_name(event)].append(event)
+
+    def of_group(self, group: str, own: Sequence[Event]) -> Iterator[Event]:
+        """The lines of those clients that this group's coordinator knows as its members."""
+        if not self._said:
+            return
+        told = [event for event in own if event.speaker.role == "broker"]
+        known = {name for event in told for member in _members(event) if (name := name_in_member_id(member))}
+        gone = _gone(told)
+        times = [event.at for event in told if event.at is not None]
+        for client in sorted(self._said.keys() & (known | gone.keys())):
+            for said in self._said[client].values():
+                seen = {id(event): member for event in said if (member := _lost_then(event, gone[client]))}
+                if seen or _ANYBODY.fullmatch(client) is None:
+                    yield from (
+                        _of_the_group(event, group, seen.get(id(event)))
+                        for event in said
+                        if id(event) in seen or not _would_be_seen(event, times)
+                    )
+
+
+def _of_the_group(event: Event, group: str, member: str | None) -> Event:
+    if isinstance(event, PollTimeoutExpired):
+        return replace(event, group=group, member=member)
+    return replace(event, group=group)
+
+
+def _members(event: Event) -> Iterator[str]:
+    told = (getattr(event, "member", None), *getattr(event, "members", ()))
+    return (name for name in told if isinstance(name, str))
+
+
+def _gone(told: Iterable[Event]) -> Gone:
+    found: Gone = defaultdict(list)
+    for event in told:
+        lost = isinstance(event, MemberLeft | MemberFailed)
+        lost |= isinstance(event, RebalanceStarted) and event.trigger in ("member-left", "heartbeat-expired")
+        if lost and event.at is not None:
+            for member in _members(event):
+                client = getattr(event, "client_id", None) or name_in_member_id(member)
+                if client:
+                    found[client].append((event.at, member))
+    return found
+
+
+def _lost_then(event: Event, gone: Sequence[tuple[int, str]]) -> str | None:
+    """The member that the coordinator lost when its client says that it lost its membership."""
+    lost = isinstance(event, PollTimeoutExpired) or (isinstance(event, CoordinatorLost) and event.for_ms is not None)
+    if not lost or event.at is None:
+        return None
+    return next((member for at, member in gone if abs(event.at - at) <= SEEN_BY_BOTH_MS), None)
+
+
+def _would_be_seen(event: Event, times: Sequence[int]) -> bool:
+    """Whether this group's coordinator would have seen the client leave then: it left another group."""
+    timed_out = isinstance(event, PollTimeoutExpired) and event.at is not None and bool(times)
+    return timed_out and min(times) <= (event.at or 0) <= max(times)

@@ -1,0 +1,157 @@
+"""Clients whose logs name no group: each is a group of its own, until a line ties it to a group that is named.
+
+librdkafka, Sarama, franz-go, KafkaJS, Spring and the first Java clients say that they missed a poll or lost their
+session without saying of which group. What they say still happened to a member of one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
+from rebalance_forensics.events.membership import InstanceFenced
+from rebalance_forensics.events.partitions import ListenerFailed, OffsetCommitFailed
+from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
+from rebalance_forensics.events.rebalancing import AssignmentFailed
+from rebalance_forensics.events.streams import StreamsStateChanged, StreamThreadStateChanged, ThreadFailed
+from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, streams_client_of
+from rebalance_forensics.timeline.identity.names import process_of_streams_client
+from rebalance_forensics.timeline.identity.processes_per_host import log_stem
+
+SpeakerKey = tuple[str | None, str, str | None]
+"""Host, log without its rotation's numbers, client id: whose lines belong together though none names a group."""
+
+_BY_MEMBERS = (
+    *OF_A_MEMBER, AssignmentFailed, CoordinatorFound, CoordinatorLost, GroupHeartbeatFailed, InstanceFenced,
+    ListenerFailed, MemberTransitioned, OffsetCommitFailed,
+)  # fmt: skip
+"""What only a member of a group says."""
+_BY_STREAMS = (StreamsStateChanged, StreamThreadStateChanged, ThreadFailed)
+_BY_OTHER_CLIENTS = (ConsumerClosed, NodeDisconnected)
+"""What librdkafka and its like say of a consumer; Java's consumers say it of those without a group as well."""
+_NOT_NAMED = "group not named, "
+_HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
+"""What librdkafka calls each of a process's clients: `rdkafka#consumer-1`."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnnamedGroup:
+    """A group that its member's lines do not name; `events` are what they say, under the name given here.
+
+    It is its own name where the process's configuration has it, or a Streams client's name, which begins with the
+    application id; else one made of its member's.
+    """
+
+    name: str
+    events: tuple[Event, ...]
+
+
+def is_named(group: str) -> bool:
+    """Whether it is a group's own name, and not one made of its member's."""
+    return not group.startswith(_NOT_NAMED)
+
+
+def in_words(group: str) -> str:
+    """A group within a sentence: `group payments`, `the group of client rdkafka#consumer-1`."""
+    if is_named(group):
+        return f"group {group}"
+    member = group.removeprefix(_NOT_NAMED)
+    return f"the group of {'the ' if member.startswith(('client in ', 'client on ')) else ''}{member}"
+
+
+def speaker_key(event: Event) -> SpeakerKey:
+    """Whose line it is, as far as the line and its log tell."""
+    speaker = event.speaker
+    return speaker.host, log_stem(speaker.file), speaker.client_id
+
+
+def unnamed_groups(shared: Iterable[Event]) -> list[UnnamedGroup]:
+    """The groups of clients that say what only members say, and name none; by name."""
+    said: dict[_Client, list[Event]] = defaultdict(list)
+    configured: dict[tuple[str | None, str], set[str]] = defaultdict(set)
+    for event in shared:
+        host, log, _ = speaker_key(event)
+        if isinstance(event, SettingsReported) and (group := group_in(event)) is not None:
+            configured[host, log].add(group)
+        elif (client := _client_of(event)) is not None:
+            said[client].append(event)
+    told: dict[str, list[Event]] = defaultdict(list)
+    said = _nameless_lines_joined(said)
+    labels = _labels(said)
+    for client, events in said.items():
+        names = configured.get((client.host, client.log), set())
+        group = client.application or (min(names) if len(names) == 1 else labels[client])
+        told[group] += (replace(event, group=group) for event in events)
+    return [UnnamedGroup(name, tuple(events)) for name, events in sorted(told.items())]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Client:
+    """Whose lines belong together; `application` is the application.id in a Streams client's name."""
+
+    host: str
+    log: str
+    name: str
+    application: str
+
+
+def _client_of(event: Event) -> _Client | None:
+    """The client that says a line without a group, if only a member of one would say it."""
+    speaker = event.speaker
+    if event.group is not None or speaker.role == "broker":
+        return None
+    host, log, client_id = speaker_key(event)
+    if (streams := streams_client_of(event)) is not None:
+        application = _application_of(streams)
+        return _Client(host or "", log, streams, application) if isinstance(event, _BY_STREAMS) else None
+    handle = _HANDLE.fullmatch(speaker.thread or "")
+    if handle is not None and handle["kind"] == "producer":
+        return None
+    java_without_a_group = client_id is not None and speaker.role != "other"
+    kinds = (*_BY_MEMBERS, *_BY_OTHER_CLIENTS) if handle is not None else _BY_MEMBERS
+    if java_without_a_group or not isinstance(event, kinds):
+        return None
+    return _Client(host or "", log, handle[0] if handle is not None else client_id or "", "")
+
+
+def _nameless_lines_joined(said: Mapping[_Client, list[Event]]) -> dict[_Client, list[Event]]:
+    """Lines without a client's name are those of the one client that writes into the same log, if it is one."""
+    by_log: dict[tuple[str, str], list[_Client]] = defaultdict(list)
+    for client in said:
+        if client.name:
+            by_log[client.host, client.log].append(client)
+    found: dict[_Client, list[Event]] = defaultdict(list)
+    for client, events in said.items():
+        others = by_log[client.host, client.log] if not client.name else []
+        found[others[0] if len(others) == 1 else client] += events
+    return found
+
+
+def _application_of(streams: str) -> str:
+    """A Streams client without client.id is called `{application.id}-{uuid}`."""
+    process = process_of_streams_client(streams)
+    return streams.removesuffix(f"-{process}") if process is not None and process != streams else ""
+
+
+def _labels(clients: Iterable[_Client]) -> dict[_Client, str]:
+    """What to call the groups: by the client's name, and by where its log was written where that is not enough."""
+    by_name: dict[str, list[_Client]] = defaultdict(list)
+    for client in sorted(clients):
+        by_name[client.name].append(client)
+    return {client: _label(client, same) for same in by_name.values() for client in same}
+
+
+def _label(client: _Client, same: Sequence[_Client]) -> str:
+    who = f"client {client.name}" if client.name else "client"
+    if client.name and len(same) == 1:
+        return f"{_NOT_NAMED}{who}"
+    if [one.host for one in same].count(client.host) == 1 and client.host:
+        return f"{_NOT_NAMED}{who} on {client.host}"
+    logs = [one.log.rpartition("/")[2] for one in same]
+    log = client.log.rpartition("/")[2]
+    return f"{_NOT_NAMED}{who} in {log if logs.count(log) == 1 else client.log}"

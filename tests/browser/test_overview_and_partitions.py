@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import Opened, Opener
+from tests.browser.looking import FIRST_PICTURE, point, row_named, view_of
+from tests.report.building import crash_report
+from tests.report.extremes import many_groups
+from tests.report.owned import owned_report
+
+pytestmark = pytest.mark.browser
+
+
+def names_of(one: Opened) -> list[str]:
+    return one.page.locator(f"{FIRST_PICTURE} .names li:visible").all_inner_texts()
+
+
+def test_a_switch_shows_rows_of_partitions_in_place_of_members_and_back(opened: Opener) -> None:
+    one = opened(owned_report())
+    picture = one.page.locator(FIRST_PICTURE)
+    members = ["generations", "unread", "payments-2", "broker-1", "payments-1", "payments-3"]
+    assert names_of(one) == members
+    picture.get_by_role("button", name="Partitions").click()
+    partitions = ["generations", "unread", "orders 0-3", "orders 4-5", "orders 6-7", "orders 8-11"]
+    assert names_of(one) == partitions
+    assert view_of(one)[3] == 26 * len(partitions)
+    assert picture.get_by_role("button", name="Partitions").get_attribute("aria-pressed") == "true"
+    assert picture.locator(".legend:visible", has_text="dead: its process was gone").count() == 1
+    assert one.page.locator("#says").text_content() == "4 rows of partitions"
+    picture.get_by_role("button", name="Members").click()
+    assert names_of(one) == members
+
+
+def test_a_stretch_of_a_partition_says_who_read_it_or_why_nobody_did(opened: Opener) -> None:
+    one = opened(owned_report())
+    one.page.locator(FIRST_PICTURE).get_by_role("button", name="Partitions").click()
+    row = names_of(one).index("orders 4-5")
+    one.page.mouse.move(*point(one, row, 0.6))
+    assert "dead: its process was gone, was read by payments-2" in one.page.locator("#tip").inner_text()
+    one.page.mouse.move(*point(one, row, 0.97))
+    assert "read by payments-1" in one.page.locator("#tip").inner_text()
+    one.page.mouse.click(*point(one, row, 0.6))
+    assert "removing it from the group" in one.page.locator("#panel-lines").inner_text()
+
+
+def test_the_keyboard_walks_over_partitions_too(opened: Opener) -> None:
+    one = opened(owned_report())
+    one.page.locator(FIRST_PICTURE).get_by_role("button", name="Partitions").press("Enter")
+    one.page.locator(f"{FIRST_PICTURE} .plot").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
+        one.page.keyboard.press(key)
+    assert (one.page.locator("#says").text_content() or "").startswith("orders 4-5")
+
+
+def test_a_member_filter_leaves_the_partitions_it_reads(opened: Opener) -> None:
+    one = opened(owned_report())
+    one.page.locator(FIRST_PICTURE).get_by_role("button", name="Partitions").click()
+    one.page.get_by_label("Member", exact=True).fill("payments-2")
+    assert names_of(one) == ["generations", "unread", "orders 4-5", "orders 6-7"]
+
+
+def test_reasons_differ_in_their_dashes_and_not_in_color_alone(opened: Opener) -> None:
+    one = opened(owned_report())
+    dashes = """() => ['stuck', 'dead', 'frozen', 'cut-off', 'fenced', 'silent', 'stopped', 'assignment-failed',
+      'unassigned', 'unknown', 'holding-up'].map((why) => {
+        const bar = document.createElementNS('http://www.w3.org/2000/svg', 'g');
+        bar.setAttribute('class', `bar unread ${why}`);
+        const hatch = bar.appendChild(document.createElementNS('http://www.w3.org/2000/svg', 'path'));
+        hatch.setAttribute('class', 'hatch');
+        document.querySelector('.chart').appendChild(bar);
+        return getComputedStyle(hatch).strokeDasharray;
+    })"""
+    drawn = one.page.evaluate(dashes)
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_a_mark_of_the_overview_leads_to_its_incident_with_a_click_and_with_the_keyboard(opened: Opener) -> None:
+    one = opened(crash_report())
+    mark = one.page.locator(".occurrences a.info")
+    mark.click()
+    one.page.locator("details.incident[open]").wait_for()
+    again = opened(crash_report())
+    again.page.locator(".occurrences a.info").focus()
+    again.page.keyboard.press("Enter")
+    again.page.locator("details.incident[open]").wait_for()
+    assert "All members joined an empty group." in again.page.locator("details.incident[open]").inner_text()
+
+
+def test_filters_reach_the_overview(opened: Opener) -> None:
+    one = opened(many_groups(30))
+    shown = one.page.locator(".occurrences a:visible")
+    before = shown.count()
+    one.page.get_by_label("Group", exact=True).select_option("payments-eu-003")
+    assert shown.count() == 1 < before
+
+
+def test_the_times_of_the_overview_switch_too(opened: Opener) -> None:
+    one = opened(crash_report(), timezone_id="Asia/Tokyo")
+    label = one.page.locator(".overview .axis text").last
+    before = label.text_content() or ""
+    one.page.get_by_role("button", name="Local time").click()
+    after = label.text_content() or ""
+    assert (int(before[:2]) + 9) % 24 == int(after[:2])
+    assert before[2:] == after[2:]
+
+
+def test_marks_of_the_overview_do_not_cover_one_another_on_a_phone(opened: Opener) -> None:
+    one = opened(many_groups(30), width=390, height=844)
+    boxes = one.page.evaluate(
+        "[...document.querySelectorAll('.occurrences .mark')].map((one) => one.getBoundingClientRect().toJSON())"
+    )
+    for place, box in enumerate(boxes):
+        for other in boxes[place + 1 :]:
+            apart = box["right"] <= other["left"] + 1 or other["right"] <= box["left"] + 1
+            assert apart or box["bottom"] <= other["top"] or other["bottom"] <= box["top"]
+
+
+def test_the_lane_of_whoever_is_to_blame_stands_first(opened: Opener) -> None:
+    one = opened(owned_report())
+    assert row_named(one, "payments-2") == 2

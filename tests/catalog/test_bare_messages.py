@@ -1,0 +1,77 @@
+"""A message is known by its own words wherever it begins in a line; talk about messages is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_forensics.catalog.matcher import Catalog
+
+FAILED = "Member c-1-77aa in group payments has failed, removing it from the group"
+REJOIN = "[Consumer clientId=c-1, groupId=payments] (Re-)joining group"
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return Catalog.load()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        FAILED,
+        f"[10:15] sam: {FAILED}",
+        f"| 10:15 | broker-1 | {FAILED} |",
+        f'"{FAILED}",',
+        f"what the broker says -> {FAILED}",
+        f"odd <layout> INFO {FAILED} (kafka.coordinator.group.GroupCoordinator)",
+    ],
+)
+def test_a_message_is_found_wherever_it_begins_and_whatever_stands_behind_it(catalog: Catalog, line: str) -> None:
+    found = catalog.match_inside(line)
+    assert found is not None
+    assert (found.pattern, found.group) == ("broker/member-failed", "payments")
+
+
+@pytest.mark.parametrize("line", [REJOIN, f"sam: {REJOIN}", f"then we see {REJOIN.replace('[', ': [', 1)}"])
+def test_the_prefix_of_a_class_makes_a_short_message_kafkas(catalog: Catalog, line: str) -> None:
+    found = catalog.match_inside(line)
+    assert found is not None
+    assert found.group == "payments"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I think a member has failed and the coordinator removed it from the group.",
+        "We saw that member X has failed, and then everything rebalanced again.",
+        "After the deployment every consumer was rejoining the group for minutes.",
+        "Why is it that (Re-)joining group shows up so often in our logs?",
+        'The client says "Giving away all assigned partitions as lost" and starts anew.',
+        "Preparing to rebalance is what the broker writes when somebody joins or leaves.",
+        "Is the rebalance timeout the same as max.poll.interval.ms of the slowest member?",
+        "Stabilized group payments, finally, after we raised the session timeout to a minute.",
+        "The leader finished the assignment \u2026 and nobody got partition 7.",
+    ],
+)
+def test_a_sentence_about_messages_is_none(catalog: Catalog, sentence: str) -> None:
+    assert catalog.match_inside(sentence) is None
+
+
+def test_a_message_whose_end_was_left_out_tells_what_is_left(catalog: Catalog) -> None:
+    message = "Preparing to rebalance group payments in state PreparingRebalance with old generation 7"
+    found = catalog.match_inside(
+        f"[GroupCoordinator 1]: {message} (__consumer_offsets-3) (reason: Adding new mem\u2026"
+    )
+    assert found is not None
+    assert (found.event, found.group, found.fields["generation"]) == ("RebalanceStarted", "payments", 7)
+
+
+def test_a_name_that_was_cut_is_not_taken_for_a_whole_one(catalog: Catalog) -> None:
+    found = catalog.match_inside("[GroupCoordinator 1]: Preparing to rebalance group paym\u2026")
+    assert found is None or found.group is None
+
+
+def test_a_reason_that_was_cut_is_not_taken_for_somebodys_own(catalog: Catalog) -> None:
+    cut = "[Consumer clientId=c-1, groupId=payments] Request joining group due to: need to re-jo\u2026"
+    found = catalog.match_inside(cut)
+    assert found is None or found.fields.get("why") != "enforced"

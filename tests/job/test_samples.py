@@ -1,0 +1,106 @@
+"""The tables tell of every sample what the report tells, and silence counts alike, however the logs came in."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.job.arguments import parse
+from rebalance_forensics.job.running import run_job
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.pipeline.tables.engines import InProcess
+from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row
+from rebalance_forensics.pipeline.tables.schemas import FINDINGS, INCIDENTS, Table
+from tests.incidents.sample import LOCAL, Sample, all_samples, report_of
+from tests.job.conftest import rows
+
+WHENEVER = ("--since", "2000-01-01", "--until", "2090-01-01")
+STAMP = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d{3}\]", re.MULTILINE)
+Told = list[dict[str, Any]]
+
+
+def job(logs: Path, output: Path) -> int:
+    outcome = run_job(parse(["--input", str(logs), "--output", str(output), *WHENEVER]).options, InProcess())
+    assert not outcome.failures
+    return int(outcome.summary["days"] or 0)
+
+
+def in_report(incidents: Iterable[Incident]) -> tuple[Told, Told]:
+    """Incidents and findings of a report, as rows of the tables."""
+    found = list(incidents)
+    findings = [row for one in found for row in finding_rows(one)]
+    return _stored([incident_row(one) for one in found], INCIDENTS), _stored(findings, FINDINGS)
+
+
+def _stored(cells: Told, table: Table) -> Told:
+    return _ordered(pa.Table.from_pylist(cells, table.schema).to_pylist(), table)
+
+
+def in_tables(output: Path) -> tuple[Told, Told]:
+    """Those of the tables."""
+    found = rows(output, (INCIDENTS.name, FINDINGS.name))
+    return _ordered(found[INCIDENTS.name], INCIDENTS), _ordered(found[FINDINGS.name], FINDINGS)
+
+
+def _ordered(found: Told, table: Table) -> Told:
+    cells = [{name: row[name] for name in table.schema.names} for row in found]
+    return sorted(cells, key=lambda row: [str(row[name]) for name in table.order])
+
+
+def went_on(log: Path, minutes: int) -> None:
+    """Another program's lines in the same log, until long after Kafka's last one: Kafka's silence is heard."""
+    stamps = STAMP.findall(log.read_text())
+    if stamps:
+        last = datetime.fromisoformat(stamps[-1])
+        times = [last + timedelta(seconds=20 * n) for n in range(1, 3 * minutes)]
+        with log.open("a") as stream:
+            stream.writelines(f"[{at},000] INFO Request handled (com.example.Http)\n" for at in times)
+
+
+@pytest.mark.parametrize("sample", all_samples(), ids=lambda sample: sample.folder.name)
+def test_the_tables_tell_what_the_report_tells_though_one_host_came_later(sample: Sample, tmp_path: Path) -> None:
+    logs, output = tmp_path / "logs", tmp_path / "tables"
+    shutil.copytree(sample.folder, logs)
+    late = min(path for path in logs.iterdir() if path.is_dir())
+    late.rename(tmp_path / "late")
+    with suppress(InputError):
+        job(logs, output)
+    (tmp_path / "late").rename(late)
+    job(logs, output)
+    assert in_tables(output) == in_report(report_of(sample.folder).incidents)
+
+
+@pytest.mark.parametrize("name", ["process-crash", "member-left"])
+def test_a_silence_that_later_lines_of_other_programs_show_counts_in_the_tables_too(name: str, tmp_path: Path) -> None:
+    sample = next(each for each in all_samples() if each.folder.name == name)
+    logs, output = tmp_path / "logs", tmp_path / "tables"
+    for host in sample.folder.glob("broker*"):
+        shutil.copytree(host, logs / host.name)
+    job(logs, output)
+    assert in_tables(output) == in_report(analyze([str(logs)], LOCAL).incidents)
+    for log in sorted(logs.rglob("*.log")):
+        went_on(log, minutes=30)
+        job(logs, output)
+    assert in_tables(output) == in_report(analyze([str(logs)], LOCAL).incidents)
+
+
+def test_a_log_that_goes_on_without_kafka_reopens_no_date_that_does_not_see_it(tmp_path: Path) -> None:
+    logs, output = tmp_path / "logs", tmp_path / "tables"
+    shutil.copytree(next(each.folder for each in all_samples() if each.folder.name == "process-crash"), logs)
+    log = next(logs.glob("broker*/server.log"))
+    went_on(log, minutes=4 * 24 * 60)
+    job(logs, output)
+    before = in_tables(output)
+    went_on(log, minutes=30)
+    assert job(logs, output) == 0
+    assert in_tables(output) == before

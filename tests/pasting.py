@@ -1,0 +1,129 @@
+"""Lines as people paste them: what mail, chats, editors, terminals, tickets and spreadsheets make of a log."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+_HEADER = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d+\]?(?:Z|[+-]\d\d:?\d\d)? +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +"
+)
+
+
+class Told(NamedTuple):
+    """A line with its time in UTC and the host that wrote it."""
+
+    at: str
+    host: str
+    line: str
+
+    @property
+    def message(self) -> str:
+        """The line without its header and the logger behind it."""
+        return re.sub(r" \([\w.$]+(?::\d+)?\)$", "", _HEADER.sub("", self.line))
+
+
+Shape = Callable[[Sequence[Told]], str]
+
+
+def _each(write: Callable[[Told], str]) -> Shape:
+    return lambda told: "".join(write(each) + "\n" for each in told)
+
+
+def _numbered(write: Callable[[int, str], str]) -> Shape:
+    return lambda told: "".join(write(118 + at, each.line) + "\n" for at, each in enumerate(told))
+
+
+def wrapped(lines: Sequence[str], columns: int, indent: str = "", *, hyphens: bool = False) -> str:
+    """Broken between words."""
+    broken = (
+        part
+        for line in lines
+        for part in textwrap.wrap(line, columns, subsequent_indent=indent, break_on_hyphens=hyphens)
+    )
+    return "\n".join(broken) + "\n"
+
+
+def cut(lines: Sequence[str], columns: int, indent: str = "") -> str:
+    """Broken at a column, inside words too."""
+    out: list[str] = []
+    for line in lines:
+        out.append(line[:columns])
+        rest, width = line[columns:], columns - len(indent)
+        out += [indent + rest[at : at + width] for at in range(0, len(rest), width)]
+    return "\n".join(out) + "\n"
+
+
+def _framed(told: Sequence[Told]) -> str:
+    rows = cut([each.line for each in told], 110).splitlines()
+    return "\n".join(["\u250c" + "\u2500" * 112 + "\u2510", *(f"\u2502 {row:110} \u2502" for row in rows)]) + "\n"
+
+
+def _lines(told: Sequence[Told]) -> list[str]:
+    return [each.line for each in told]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+SHAPES: dict[str, Shape] = {
+    "plain": _each(lambda t: t.line),
+    "in a fence": lambda told: (
+        "Hi all,\n\nsee the log:\n\n```\n" + "\n".join(_lines(told)) + "\n```\n\nAny idea? Thanks!\n"
+    ),
+    "quoted": _each(lambda t: f"> {t.line}"),
+    "quoted twice and wrapped": lambda told: "".join(f">> {row}\n" for row in wrapped(_lines(told), 76).splitlines()),
+    "wrapped at 100": lambda told: wrapped(_lines(told), 100),
+    "wrapped after hyphens": lambda told: wrapped(_lines(told), 90, hyphens=True),
+    "wrapped with a hanging indent": lambda told: wrapped(_lines(told), 120, "    "),
+    "cut at 80": lambda told: cut(_lines(told), 80),
+    "cut at 133 with a hanging indent": lambda told: cut(_lines(told), 133, "  "),
+    "framed": _framed,
+    "bullets": lambda told: "What we saw:\n\n" + "".join(f"- {line}\n" for line in _lines(told)),
+    "bullets of code": _each(lambda t: f"* `{t.line}`"),
+    "a numbered list": lambda told: "".join(f"{at}. {line}\n" for at, line in enumerate(_lines(told), 1)),
+    "a block comment": lambda told: "/**\n" + "".join(f" * {line}\n" for line in _lines(told)) + " */\n",
+    "an editor's numbers": _numbered(lambda at, line: f"\t{at}\t{line}"),
+    "grep -n": _numbered(lambda at, line: f"{at * 7}:{line}"),
+    "grep's files": _each(lambda t: f"logs/{t.host}/server.log:{t.line}"),
+    "bold": lambda told: "".join(f"**{line}**\n\n" for line in _lines(told)),
+    "links": lambda told: re.sub(r"\b(127\.0\.0\.1:\d+)", r"<http://\1|\1>", "".join(f"{x}\n" for x in _lines(told))),
+    "typographic": lambda told: "".join(
+        f"{line}\n".replace("-", "\u2013").replace("'", "\u2019").replace(" ", "\u00a0", 2) for line in _lines(told)
+    ),
+    "a chat": _each(lambda t: f"Sam Miller  {t.at[11:16]}\n{t.line}\n"),
+    "mixed line ends": lambda told: "".join(x + ("\r\n", "\n", "\r")[at % 3] for at, x in enumerate(_lines(told))),
+    "in one line": lambda told: " ".join(_lines(told)) + "\n",
+    "a Markdown table": lambda told: (
+        "| time | host | message |\n|---|---|---|\n"
+        + "".join(f"| {t.at} | {t.host} | {_cell(t.message)} |\n" for t in told)
+    ),
+    "a table of documents": lambda told: (
+        "| Time | Document |\n|---|---|\n"
+        + "".join(f"| {t.at} | log: {_cell(json.dumps({'level': 'INFO', 'message': t.message}))} |\n" for t in told)
+    ),
+    "an HTML table": lambda told: (
+        "<table>\n"
+        + "".join(f"<tr><td>{t.at}</td><td>{html.escape(t.message)}</td></tr>\n" for t in told)
+        + "</table>\n"
+    ),
+    "a spreadsheet": _each(lambda t: f"{t.at}\t{t.host}\t{t.message}"),
+    "JSON in a fence": lambda told: (
+        "```json\n"
+        + "".join(json.dumps({"@timestamp": t.at, "level": "INFO", "message": t.message}) + "\n" for t in told)
+        + "```\n"
+    ),
+    "no date": _each(lambda t: f"{t.at[11:23]} INFO {t.message}"),
+    "months in German": _each(lambda t: f"{int(t.at[8:10])}. November {t.at[:4]}, {t.at[11:19]} MEZ INFO {t.message}"),
+    "months in French": _each(lambda t: f"{int(t.at[8:10])} nov. {t.at[:4]} \u00e0 {t.at[11:19]} INFO {t.message}"),
+    "its time twice": _each(lambda t: f"{t.at} {t.line}"),
+    "bare": _each(lambda t: t.message),
+    "bare and wrapped": lambda told: wrapped([t.message for t in told], 90),
+    "bare, who said it in front": _each(lambda t: f"[{t.at[11:16]}] sam: {t.message}"),
+}
+"""By name, what writes a paste."""

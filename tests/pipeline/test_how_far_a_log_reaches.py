@@ -1,0 +1,35 @@
+"""What the silence of a log is worth depends on how far it reaches; one odd line must not change that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rebalance_forensics as rf
+from tests.conftest import SHORT_LOG
+
+LATER = (
+    "[2026-03-01 11:00:00,000] INFO [GroupCoordinator 1]: Group shipping with generation 1 is now empty (x-1) (kafka)\n"
+)
+ODD = {
+    "a time in another century": LATER.replace("2026", "2135"),
+    "a time years ago": LATER.replace("2026", "2001"),
+    "a word before the header, like a host": f"at {LATER}",
+    "the rest of a line, whose beginning looks like a host": LATER.partition(" IN")[2],
+}
+
+
+@pytest.mark.parametrize("line", ODD.values(), ids=ODD)
+def test_an_odd_line_of_another_group_does_not_change_how_far_a_log_reaches(tmp_path: Path, line: str) -> None:
+    lines = SHORT_LOG.splitlines(keepends=True)
+    assert _payments(tmp_path / "odd", [*lines, line, LATER]) == _payments(tmp_path, [*lines, LATER])
+
+
+def _payments(folder: Path, lines: list[str]) -> list[object]:
+    (folder / "broker-1").mkdir(parents=True)
+    (folder / "broker-1" / "server.log").write_text("".join(lines))
+    report = json.loads(rf.analyze(folder / "broker-1", engine="local").to_json())
+    told = [one for one in report["incidents"] if one["group"] == "payments"]
+    return [(one["severity"], one["ruled_out"], [cause["confidence"] for cause in one["root_causes"]]) for one in told]

@@ -1,0 +1,56 @@
+"""Without Spark, several processes read and investigate: the report is that of one, and none of them stays behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.pipeline import planning
+from rebalance_forensics.pipeline.engine_choice import UP_TO_BYTES, engine_for
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.pipeline.worker_processes import worker_processes
+from rebalance_forensics.report.json_report import to_json
+from tests.conftest import SAMPLES
+
+LOGS = [str(SAMPLES / name) for name in ("process-pause", "scaling-flap")]
+
+
+def test_several_processes_say_what_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = analyze(LOGS, AnalyzeOptions(engine="local"))
+    monkeypatch.setattr(planning, "SMALL_BYTES", 0)
+    assert to_json(analyze(LOGS, AnalyzeOptions(engine="local", processes=2))) == to_json(alone)
+    assert not multiprocessing.active_children()
+
+
+def test_a_killed_process_is_one_sentence_and_the_others_end() -> None:
+    with pytest.raises(InputError, match="was killed, most likely because memory ran out"):
+        _killed()
+    for process in multiprocessing.active_children():
+        process.join(5)
+    assert not multiprocessing.active_children()
+
+
+def _killed() -> None:
+    with worker_processes(2) as pool:
+        os.kill(pool.submit(os.getpid).result(), signal.SIGKILL)
+        pool.submit(os.getpid).result()
+
+
+def test_spark_is_chosen_for_much_to_read_and_for_object_stores(tmp_path: Path) -> None:
+    log, packed = tmp_path / "server.log", tmp_path / "server.log.gz"
+    log.touch()
+    os.truncate(log, UP_TO_BYTES)
+    assert engine_for([str(log)]).engine == "local"
+    os.truncate(log, UP_TO_BYTES + 1)
+    assert engine_for([str(tmp_path)]).engine == "spark"
+    packed.touch()
+    os.truncate(packed, UP_TO_BYTES // 4)
+    assert engine_for([str(packed)]).engine == "spark"
+    assert engine_for(["s3://logs/kafka"]).engine == "spark"
+    assert engine_for(["-"]).engine == "local"

@@ -1,0 +1,83 @@
+"""A paste is put back as the log it was: the same messages, each at its own line of the paste."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_forensics.records import LogRecord
+from rebalance_forensics.sources import pastes
+from rebalance_forensics.sources.files import discover
+from rebalance_forensics.sources.neighbours import profile
+from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.splits import Split
+from tests.pasting import SHAPES, Told, cut, wrapped
+
+_COORDINATOR = "(kafka.coordinator.group.GroupCoordinator)"
+_CLIENT = "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)"
+_MEMBER = "payments-2-b749f02b-154f-4c9b-92e6-f57babb332e3"
+_CLOSE = f"(reason: Removing member {_MEMBER} on LeaveGroup; client reason: consumer poll timeout has expired.)"
+_PREPARING = "Preparing to rebalance group payments in state PreparingRebalance with old generation 7"
+_LEAVING = "sending LeaveGroup request to coordinator 127.0.0.1:19004 (id: 2147483645 rack: null)"
+_CONSUMER = "[Consumer clientId=payments-2, groupId=payments]"
+_STABLE = "Stabilized group payments generation 8 (__consumer_offsets-3) with 2 members"
+_SAID = (
+    ("consumer-2", f"{_CONSUMER} Member {_MEMBER} {_LEAVING} due to consumer poll timeout has expired. {_CLIENT}"),
+    ("broker-1", f"[GroupCoordinator 1]: {_PREPARING} {_CLOSE} {_COORDINATOR}"),
+    ("broker-1", f"[GroupCoordinator 1]: {_STABLE} {_COORDINATOR}"),
+    ("consumer-2", f"{_CONSUMER} (Re-)joining group {_CLIENT}"),
+)
+TOLD = [
+    Told(f"2026-11-20T10:15:{30 + at}.123Z", host, f"[2026-11-20 10:15:{30 + at},123] INFO {said}")
+    for at, (host, said) in enumerate(_SAID)
+]
+
+
+def read(text: str, directory: Path) -> list[LogRecord]:
+    """The records of a paste that say something."""
+    path = directory / "paste.txt"
+    path.write_text(text, newline="")
+    file = discover([str(path)]).files[0]
+    split = Split(file=file, profile=profile(file), index=0, start=0, end=None)
+    return [record for record in read_records(split, None, SplitCounts()) if "payments" in record.message]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_message_is_read_whole_however_it_was_pasted(shape: str, tmp_path: Path) -> None:
+    records = sorted(read(SHAPES[shape](TOLD), tmp_path), key=lambda record: record.origin.byte_offset)
+    read_whole = [record.message.partition("\n")[0].rpartition(" sam: ")[2] for record in records]
+    assert read_whole == [each.message for each in TOLD]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(40, 160), st.booleans(), st.sampled_from(["", "  ", "        "]))
+def test_lines_broken_at_any_column_are_joined_again(columns: int, inside: bool, indent: str) -> None:  # noqa: FBT001
+    lines = [each.line for each in TOLD]
+    text = cut(lines, columns, indent) if inside else wrapped(lines, max(columns, 60), indent)
+    told = [entry[2].text for entry in pastes.entries(iter([text.encode()]))]
+    assert told == lines
+
+
+def test_each_record_says_on_which_line_of_the_paste_it_begins(tmp_path: Path) -> None:
+    text = SHAPES["quoted twice and wrapped"](TOLD)
+    for record in read(text, tmp_path):
+        line = text.splitlines()[record.origin.line - 1]
+        assert line.removeprefix(">> ")[:40] == record.text[:40]
+        assert text.encode()[record.origin.byte_offset :].startswith(line.encode())
+
+
+def test_a_whole_log_is_read_as_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    dump = "\tgroup.id = payments\n\tsession.timeout.ms = 45000\n"
+    trace = "java.lang.IllegalStateException: x\n\tat kafka.Kafka.main(Kafka.scala:1)\n"
+    path.write_text("".join(f"{each.line}\n{dump}{trace}" for each in TOLD * 10))
+    assert profile(discover([str(path)]).files[0]).document is None
+
+
+def test_records_of_one_line_have_places_of_their_own(tmp_path: Path) -> None:
+    records = read(SHAPES["in one line"](TOLD), tmp_path)
+    assert [record.origin.line for record in records] == [1] * len(TOLD)
+    assert len({record.origin.byte_offset for record in records}) == len(TOLD)
