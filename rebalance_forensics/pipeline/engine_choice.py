@@ -27,9 +27,12 @@ class EngineChoice:
 
 
 def engine_for(paths: Sequence[str]) -> EngineChoice:
-    """The engine for these inputs."""
-    if _session_runs():
-        return EngineChoice("spark", "a Spark session is running")
+    """The engine for these inputs: Spark where a session runs already."""
+    return EngineChoice("spark", "a Spark session is running") if _session_runs() else engine_by_size(paths)
+
+
+def engine_by_size(paths: Sequence[str]) -> EngineChoice:
+    """The engine for these inputs where neither has started yet."""
     if any("://" in path for path in paths):
         return EngineChoice("spark", "the input is remote")
     size = bytes_below(paths, unpacked=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.pipeline import planning
-from rebalance_forensics.pipeline.engine_choice import UP_TO_BYTES, engine_for
+from rebalance_forensics.pipeline.engine_choice import UP_TO_BYTES, engine_by_size
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze
@@ -46,11 +46,11 @@ def test_spark_is_chosen_for_much_to_read_and_for_object_stores(tmp_path: Path) 
     log, packed = tmp_path / "server.log", tmp_path / "server.log.gz"
     log.touch()
     os.truncate(log, UP_TO_BYTES)
-    assert engine_for([str(log)]).engine == "local"
+    assert engine_by_size([str(log)]).engine == "local"
     os.truncate(log, UP_TO_BYTES + 1)
-    assert engine_for([str(tmp_path)]).engine == "spark"
+    assert engine_by_size([str(tmp_path)]).engine == "spark"
     packed.touch()
     os.truncate(packed, UP_TO_BYTES // 4)
-    assert engine_for([str(packed)]).engine == "spark"
-    assert engine_for(["s3://logs/kafka"]).engine == "spark"
-    assert engine_for(["-"]).engine == "local"
+    assert engine_by_size([str(packed)]).engine == "spark"
+    assert engine_by_size(["s3://logs/kafka"]).engine == "spark"
+    assert engine_by_size(["-"]).engine == "local"
