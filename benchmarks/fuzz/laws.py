@@ -128,8 +128,11 @@ def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
 
 
 def _is_escaped(line: str) -> bool:
-    """Whether a collector may have written the text in other characters; rows of CSV begin with a quote."""
-    return line.startswith('"') or any(mark in line for mark in _ESCAPED)
+    """Whether a collector may have written the text in other characters, or in parts; rows of CSV begin with a quote.
+
+    Docker writes a line of more than 16 KiB as several entries, of which only the last one's text ends the line.
+    """
+    return line.startswith('"') or any(mark in line for mark in _ESCAPED) or '"log"' in line
 
 
 def part_of(report: dict[str, Any], cluster: str) -> dict[str, Any]:
