@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from benchmarks.measuring import ROOT, table
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading
-from rebalance_forensics.pipeline.reporting import report_of
+from rebalance_forensics.pipeline.read_plan import ReadPlan, plan_reading
+from rebalance_forensics.pipeline.report_assembly import report_of
 from rebalance_forensics.pipeline.schemas import ROWS, Kind, Row, batch_of, rows_of
 from rebalance_forensics.pipeline.stages import investigate_rows, read_portion
 from rebalance_forensics.report.json_report import to_json

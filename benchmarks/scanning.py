@@ -16,7 +16,7 @@ GREP = "grep -c -F GroupCoordinator"
 GUNZIP = "gzip -dc"
 INFLATE = "our own decompressor alone"
 INFLATING = (
-    "import sys\nfrom rebalance_forensics.sources.opening import chunks_of\n"
+    "import sys\nfrom rebalance_forensics.sources.decompression import chunks_of\n"
     "from rebalance_forensics.sources.places import Place\n"
     "for file in sys.argv[1:]:\n    for chunk in chunks_of(Place(file)): pass"
 )

@@ -21,8 +21,8 @@ from rebalance_forensics.pipeline.run import Analysis, analyze_keeping
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.output_files import write_whole
 from rebalance_forensics.report.terminal import render
-from rebalance_forensics.report.writing import write_whole
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Literal
 
-from rebalance_forensics.catalog.assembling import event_of
+from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import Origin
-from rebalance_forensics.sources.reading import parse_line
+from rebalance_forensics.sources.record_reader import parse_line
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import GroupHistory

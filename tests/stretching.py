@@ -14,7 +14,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.planning import plan_reading
+from rebalance_forensics.pipeline.read_plan import plan_reading
 from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.schemas import Kind, rows_of
 from rebalance_forensics.pipeline.stages import in_order, read_portion

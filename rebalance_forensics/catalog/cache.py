@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rebalance_forensics.catalog.compiled import CompiledCatalog, Entry, compile_catalog
+from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry, compile_catalog
 from rebalance_forensics.catalog.fields import frozen
 from rebalance_forensics.catalog.loader import load_all
 from rebalance_forensics.catalog.program import Program

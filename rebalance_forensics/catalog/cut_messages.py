@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import regex
 
-from rebalance_forensics.catalog.compiled import Entry
+from rebalance_forensics.catalog.compiled_catalog import Entry
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.prefixes import Peeled
 from rebalance_forensics.catalog.program import Types

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from rebalance_forensics.catalog import bare_messages, cache, cut_messages
-from rebalance_forensics.catalog.compiled import CompiledCatalog, Entry
+from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required
 from rebalance_forensics.catalog.index import Index, Sieve, words_of
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns

@@ -12,8 +12,8 @@ from typing import cast
 import regex
 
 from rebalance_forensics.catalog.automaton import BREAK_AHEAD, Automaton
+from rebalance_forensics.catalog.field_types import HoleType, choices
 from rebalance_forensics.catalog.fields import FieldError, FieldValue
-from rebalance_forensics.catalog.holes import HoleType, choices
 from rebalance_forensics.catalog.template import (
     Hole,
     Maybe,

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from rebalance_forensics.cli.analysis_run import catalog_with
 from rebalance_forensics.cli.examples import examples
 from rebalance_forensics.cli.options import PatternsOption
 from rebalance_forensics.cli.outcomes import FOUND, leave, say, warn
-from rebalance_forensics.cli.running import catalog_with
 from rebalance_forensics.pipeline.refusals import InputError
 
 app = typer.Typer(
@@ -45,8 +45,8 @@ def check(
 
     No other pattern may claim a sample of theirs, and they none of another's.
     """
-    from rebalance_forensics.catalog.checking import check as problems_of  # noqa: PLC0415
     from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns  # noqa: PLC0415
+    from rebalance_forensics.catalog.pattern_checks import check as problems_of  # noqa: PLC0415
     from rebalance_forensics.report.wording import count  # noqa: PLC0415
 
     for path in files or []:
@@ -70,7 +70,7 @@ def match(patterns: PatternsOption = []) -> None:  # noqa: B006
     Reads standard input. `null` for a line no pattern knows; `event` is null for one that is known
     and says nothing about groups.
     """
-    from rebalance_forensics.sources.reading import parse_line  # noqa: PLC0415
+    from rebalance_forensics.sources.record_reader import parse_line  # noqa: PLC0415
 
     catalog = catalog_with(patterns)
     for raw in sys.stdin.buffer:

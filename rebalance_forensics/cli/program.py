@@ -11,15 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rebalance_forensics import __version__
-from rebalance_forensics.cli import (
-    analyzing,
-    asking,
-    comparing,
-    demonstrating,
-    doctoring,
-    explaining,
-    patterns,
-)
+from rebalance_forensics.cli import analyze, compare, demo, doctor, explain, patterns, queries
 from rebalance_forensics.cli.examples import examples
 from rebalance_forensics.cli.outcomes import DEFECT, INTERRUPTED, OK, REFUSED, leave, say, warn
 from rebalance_forensics.defects import DefectError, sentence
@@ -68,14 +60,14 @@ def root(
     """
 
 
-app.command(epilog=examples("analyze"))(analyzing.analyze)
-app.command(epilog=examples("explain"))(explaining.explain)
-app.command(epilog=examples("timeline"))(asking.timeline)
-app.command(epilog=examples("whois"))(asking.whois)
-app.command(epilog=examples("events"))(asking.events)
-app.command(epilog=examples("coverage"))(asking.coverage)
+app.command(epilog=examples("analyze"))(analyze.analyze)
+app.command(epilog=examples("explain"))(explain.explain)
+app.command(epilog=examples("timeline"))(queries.timeline)
+app.command(epilog=examples("whois"))(queries.whois)
+app.command(epilog=examples("events"))(queries.events)
+app.command(epilog=examples("coverage"))(queries.coverage)
 app.add_typer(patterns.app, name="patterns")
-app.command(epilog=examples("compare"))(comparing.compare)
+app.command(epilog=examples("compare"))(compare.compare)
 
 
 @app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -85,9 +77,9 @@ def job(context: typer.Context) -> None:
     leave(scheduled(context.args))
 
 
-app.command(epilog=examples("doctor"))(doctoring.doctor)
-app.command(epilog=examples("warmup"))(doctoring.warmup)
-app.command(epilog=examples("demo"))(demonstrating.demo)
+app.command(epilog=examples("doctor"))(doctor.doctor)
+app.command(epilog=examples("warmup"))(doctor.warmup)
+app.command(epilog=examples("demo"))(demo.demo)
 
 
 def main(arguments: Sequence[str], *, job: Job) -> NoReturn:

@@ -9,25 +9,25 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from rebalance_forensics.defects import DefectError, sentence
-from rebalance_forensics.job.ahead import ReadAhead
-from rebalance_forensics.job.alerting import Webhook, deliver, webhook_of
+from rebalance_forensics.job.alerts import Webhook, deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
+from rebalance_forensics.job.job_log import Voice
 from rebalance_forensics.job.lake_tables import Lake, publish
 from rebalance_forensics.job.metrics import prometheus
+from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
-from rebalance_forensics.job.publishing import write_index
+from rebalance_forensics.job.publications import write_index
 from rebalance_forensics.job.run import DEFECT, OK, REFUSED, TAKEN, Outcome, exit_code
-from rebalance_forensics.job.running import check, run_job
-from rebalance_forensics.job.saying import Voice
+from rebalance_forensics.job.run_job import check, run_job
 from rebalance_forensics.job.sessions import engine_of
-from rebalance_forensics.job.streaming import follow
+from rebalance_forensics.job.stream import follow
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
-from rebalance_forensics.pipeline.launching import telling_of_lost_java
+from rebalance_forensics.pipeline.jvm_launch import telling_of_lost_java
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import JobEngine, OnSpark
 from rebalance_forensics.pipeline.tables.stores import Store, writing
 from rebalance_forensics.process import stop_signals
-from rebalance_forensics.report.writing import OutputError, write_whole
+from rebalance_forensics.report.output_files import OutputError, write_whole
 
 TIDYING_S = 20.0
 """What was begun on a store is undone or finished; what is not by then, the next run does."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from rebalance_forensics.job.alerting import webhook_of
+from rebalance_forensics.job.alerts import webhook_of
 from rebalance_forensics.job.options import HOUR_MS, JobOptions
 from rebalance_forensics.job.settings import SETTINGS
 from rebalance_forensics.job.settings_file import Told, from_file

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.damage import undamaged
-from rebalance_forensics.pipeline.tables.describing import column_types, ddl
 from rebalance_forensics.pipeline.tables.intervals import date_text
 from rebalance_forensics.pipeline.tables.journal import FILES, Journal
 from rebalance_forensics.pipeline.tables.layout import Partition, partition_of
+from rebalance_forensics.pipeline.tables.schema_document import column_types, ddl
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, INPUTS, PUBLIC, Table
 from rebalance_forensics.pipeline.tables.stores import Store, first_line
 

@@ -8,7 +8,7 @@ from typing import Literal
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.tables.layout import EVERY_CLUSTER
 from rebalance_forensics.pipeline.tables.stores import Store
-from rebalance_forensics.report.writing import PRIVATE
+from rebalance_forensics.report.output_files import PRIVATE
 
 HOUR_MS = 3_600_000
 

@@ -13,12 +13,12 @@ from rebalance_forensics.job.losses import Losses
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.tenure import Tenure
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
-from rebalance_forensics.pipeline.tables.choosing import Reach, changed_spans
+from rebalance_forensics.pipeline.tables.chosen_dates import Reach, changed_spans
 from rebalance_forensics.pipeline.tables.engines import JobEngine
-from rebalance_forensics.pipeline.tables.hearing import newly_heard
 from rebalance_forensics.pipeline.tables.intervals import Interval
 from rebalance_forensics.pipeline.tables.journal import Journal
-from rebalance_forensics.pipeline.tables.scanning import Spans
+from rebalance_forensics.pipeline.tables.log_spans import newly_heard
+from rebalance_forensics.pipeline.tables.scan_step import Spans
 from rebalance_forensics.pipeline.tables.stock import Stock
 from rebalance_forensics.pipeline.tables.stores import Store
 

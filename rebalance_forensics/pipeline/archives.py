@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rebalance_forensics.catalog.cache import directory
 from rebalance_forensics.pipeline.java import Java
-from rebalance_forensics.pipeline.launching import spark_jars
+from rebalance_forensics.pipeline.jvm_launch import spark_jars
 
 FIRST_WITH_AHEAD_OF_TIME_CACHE = 25
 

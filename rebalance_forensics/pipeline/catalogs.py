@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from rebalance_forensics.catalog.checking import check
 from rebalance_forensics.catalog.loader import pattern_files
 from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.catalog.pattern_checks import check
 from rebalance_forensics.pipeline.refusals import InputError
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.line_numbers import LinesBefore
-from rebalance_forensics.pipeline.reporting import counts_of
+from rebalance_forensics.pipeline.report_assembly import counts_of
 from rebalance_forensics.pipeline.rows import fields_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of

@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_forensics.pipeline.planning import ReadPlan, weight
+from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.schemas import ROWS
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion

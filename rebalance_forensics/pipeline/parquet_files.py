@@ -13,7 +13,7 @@ from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.tables.rows import Cells, finding_rows, generation_row, incident_row, pause_row
 from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES, Table
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.writing import OutputError, replacing
+from rebalance_forensics.report.output_files import OutputError, replacing
 
 CLUSTER = pa.field("cluster", pa.string())
 

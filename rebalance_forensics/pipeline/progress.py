@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from rebalance_forensics.pipeline.planning import ReadPlan
+from rebalance_forensics.pipeline.read_plan import ReadPlan
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rebalance_forensics import defects
-from rebalance_forensics.catalog.assembling import event_of
 from rebalance_forensics.catalog.bare_messages import is_kafkas
+from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog, Match
 from rebalance_forensics.events.base import Event
@@ -22,9 +22,9 @@ from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
 from rebalance_forensics.pipeline.shards import shard_of
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LogRecord
-from rebalance_forensics.sources.counting import Times
 from rebalance_forensics.sources.documents import PASTE
-from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.line_counts import Times
+from rebalance_forensics.sources.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
 

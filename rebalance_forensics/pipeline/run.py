@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from rebalance_forensics import defects
 from rebalance_forensics.pipeline.engine_choice import bytes_below, engine_for
-from rebalance_forensics.pipeline.launching import telling_of_lost_java
+from rebalance_forensics.pipeline.jvm_launch import telling_of_lost_java
 from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.planning import ReadPlan, plan_reading, refuse_missing
+from rebalance_forensics.pipeline.read_plan import ReadPlan, plan_reading, refuse_missing
 from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
-from rebalance_forensics.pipeline.reporting import counts_of, failures_of, groups_in, report_of, without_cases
+from rebalance_forensics.pipeline.report_assembly import counts_of, failures_of, groups_in, report_of, without_cases
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.process.cores import cores
 from rebalance_forensics.report.model import Report

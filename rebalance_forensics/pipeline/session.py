@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rebalance_forensics.pipeline.archives import archive_for
 from rebalance_forensics.pipeline.java import find_java
-from rebalance_forensics.pipeline.launching import Booting, launch
+from rebalance_forensics.pipeline.jvm_launch import Booting, launch
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process import stop_signals
 from rebalance_forensics.process.cores import cores

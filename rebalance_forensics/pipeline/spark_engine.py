@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rebalance_forensics.pipeline.planning import ReadPlan
 from rebalance_forensics.pipeline.progress import watching
+from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, spark_schema
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion

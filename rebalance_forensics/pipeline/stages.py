@@ -15,8 +15,8 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate, investigate_unnamed
 from rebalance_forensics.pipeline.case_rows import payload_of
 from rebalance_forensics.pipeline.catalogs import catalog_of
-from rebalance_forensics.pipeline.collecting import seldom_collected
 from rebalance_forensics.pipeline.event_rows import event_of
+from rebalance_forensics.pipeline.garbage_collection import seldom_collected
 from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading, read_split
 from rebalance_forensics.pipeline.rows import Codec, dumps
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_of, rows_of

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from rebalance_forensics import defects
-from rebalance_forensics.pipeline.planning import ReadPlan
+from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.stats import HostStats, SplitStats
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import InputSummary

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from rebalance_forensics.pipeline.launching import START_SECONDS, class_path, module_options, surroundings
+from rebalance_forensics.pipeline.jvm_launch import START_SECONDS, class_path, module_options, surroundings
 from rebalance_forensics.pipeline.session import jvm_options, local_settings
 from rebalance_forensics.process.cores import cores
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from rebalance_forensics.catalog import cache
 from rebalance_forensics.pipeline.java import find_java
-from rebalance_forensics.pipeline.launching import START_SECONDS, last_words, spark_jars
+from rebalance_forensics.pipeline.jvm_launch import START_SECONDS, last_words, spark_jars
 from rebalance_forensics.pipeline.refusals import InputError
 
 if TYPE_CHECKING:

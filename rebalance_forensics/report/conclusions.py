@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.model import Gap, GapKind
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.ranking import planned, unexplained
+from rebalance_forensics.report.urgency_order import planned, unexplained
 from rebalance_forensics.report.wording import count
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, SearchedLog, SignRow, WouldDecide
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.ranking import is_unexplained
 from rebalance_forensics.report.times import day, time_of_day, utc
+from rebalance_forensics.report.urgency_order import is_unexplained
 from rebalance_forensics.report.wording import place, share, sureness
 
 MATTERS = 0.2

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.model import (
 )
 from rebalance_forensics.records import BY_ORDER_MS
 from rebalance_forensics.report.documents import Document, Json, written
-from rebalance_forensics.report.json_reading import evidence_document, reading_document
+from rebalance_forensics.report.json_rebalance_pattern import evidence_document, reading_document
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.report.times import iso
 from rebalance_forensics.report.wording import narrative

@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
+from rebalance_forensics.sources.json_field_names import TEXTS, TIMES, is_called
 from rebalance_forensics.sources.layouts.json_fields import Fields
-from rebalance_forensics.sources.leaves import TEXTS, TIMES, is_called
 from rebalance_forensics.sources.text import lines_of
 
 _MAX_ROW = 8 << 20

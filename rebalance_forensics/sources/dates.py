@@ -14,9 +14,9 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.peeling import opened
+from rebalance_forensics.sources.peeler import opened
 from rebalance_forensics.sources.sample import Sample, Sampled
-from rebalance_forensics.sources.stamps import DAY_MS, DateOrder, Stamp, days_on
+from rebalance_forensics.sources.timestamps import DAY_MS, DateOrder, Stamp, days_on
 from rebalance_forensics.sources.zones import QUARTER_MS
 
 _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")

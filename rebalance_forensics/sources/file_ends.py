@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from rebalance_forensics.sources.blocks import Block
-from rebalance_forensics.sources.counting import SplitCounts
-from rebalance_forensics.sources.opening import chunks_of
+from rebalance_forensics.sources.decompression import chunks_of
+from rebalance_forensics.sources.line_counts import SplitCounts
 from rebalance_forensics.sources.sample import first_lines
 from rebalance_forensics.sources.seams import Seam
 from rebalance_forensics.sources.searchable import hit_lines

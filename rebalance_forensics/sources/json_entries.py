@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rebalance_forensics.sources.json_field_names import TEXTS, is_called, pair_of
 from rebalance_forensics.sources.layouts.json_fields import Fields
-from rebalance_forensics.sources.leaves import TEXTS, is_called, pair_of
 
 _DEEPEST = 8
 _SHORTEST_PAIR = 2

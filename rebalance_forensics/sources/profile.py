@@ -16,10 +16,10 @@ from rebalance_forensics.sources.dates import Dates
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
 from rebalance_forensics.sources.layouts.base import Layout
-from rebalance_forensics.sources.marking import marks_of
+from rebalance_forensics.sources.record_markers import marks_of
 from rebalance_forensics.sources.sample import Sample, Sampled, has_line_end, sample_of
-from rebalance_forensics.sources.stamps import DateOrder
 from rebalance_forensics.sources.text import text_of
+from rebalance_forensics.sources.timestamps import DateOrder
 from rebalance_forensics.sources.torn_lines import ends_with_logger
 
 _UNTIMED = range(80, 90)

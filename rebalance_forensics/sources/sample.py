@@ -12,14 +12,14 @@ from itertools import islice
 from rebalance_forensics.sources import documents, layouts
 from rebalance_forensics.sources.codecs import Damage
 from rebalance_forensics.sources.containers import UNREADABLE
+from rebalance_forensics.sources.decompression import chunks_of
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.dated_message import end_of_time
 from rebalance_forensics.sources.line_ends import after_padding, line_feeds
-from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.pastes import recognition
-from rebalance_forensics.sources.peeling import opened, parse_fields
+from rebalance_forensics.sources.peeler import opened, parse_fields
 from rebalance_forensics.sources.text import text_of
 from rebalance_forensics.sources.torn_lines import is_severed
 

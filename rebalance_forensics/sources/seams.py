@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.expecting import Peeler
 from rebalance_forensics.sources.layouts.json_fields import object_of
-from rebalance_forensics.sources.peeling import opened
+from rebalance_forensics.sources.peeler import opened
 from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.profiled_peeler import Peeler
 from rebalance_forensics.sources.text import text_of
 from rebalance_forensics.sources.torn_lines import ends_with_logger, fit, has_form_of, is_severed
 

@@ -15,7 +15,7 @@ from rebalance_forensics.events.partitions import (
     PartitionsRevoked,
 )
 from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationReset,
     HeartbeatFailed,

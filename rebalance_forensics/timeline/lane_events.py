@@ -39,7 +39,7 @@ from rebalance_forensics.events.process import (
     ProcessStopping,
     SettingsReported,
 )
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentFailed,
     AssignmentNotStored,
     AssignmentReceived,

@@ -15,7 +15,7 @@ from rebalance_forensics.events.partitions import (
     PartitionsRevoked,
 )
 from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
-from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import Pause, PauseKind

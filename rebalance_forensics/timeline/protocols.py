@@ -17,7 +17,7 @@ from rebalance_forensics.events.epochs import (
 )
 from rebalance_forensics.events.membership import MemberJoined
 from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinSucceeded, RebalanceStarted, SyncSucceeded
+from rebalance_forensics.events.rebalances import GenerationStabilized, JoinSucceeded, RebalanceStarted, SyncSucceeded
 from rebalance_forensics.timeline.identity.names import streams_client
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
 

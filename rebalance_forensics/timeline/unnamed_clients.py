@@ -10,7 +10,7 @@ from dataclasses import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import MemberFailed, MemberLeft, PollTimeoutExpired
-from rebalance_forensics.events.rebalancing import RebalanceStarted
+from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name

@@ -17,7 +17,7 @@ from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransi
 from rebalance_forensics.events.membership import InstanceFenced
 from rebalance_forensics.events.partitions import ListenerFailed, OffsetCommitFailed
 from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
-from rebalance_forensics.events.rebalancing import AssignmentFailed
+from rebalance_forensics.events.rebalances import AssignmentFailed
 from rebalance_forensics.events.streams import StreamsStateChanged, StreamThreadStateChanged, ThreadFailed
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, streams_client_of
 from rebalance_forensics.timeline.identity.names import process_of_streams_client

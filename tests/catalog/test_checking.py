@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.catalog.checking import check
+from rebalance_forensics.catalog.pattern_checks import check
 from tests.catalog.test_cache import PATTERN
 
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from rebalance_forensics.catalog.answers import explained, listed, match_message
-from rebalance_forensics.catalog.assembling import event_of
+from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.catalog.vocabulary import document
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.events.rebalancing import GenerationStabilized, RebalanceStarted
+from rebalance_forensics.events.rebalances import GenerationStabilized, RebalanceStarted
 from rebalance_forensics.records import EpochMs, LogRecord, Origin
 
 CATALOG = Catalog.load()

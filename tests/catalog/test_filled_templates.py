@@ -8,9 +8,9 @@ from itertools import pairwise
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rebalance_forensics.catalog.checking import Loaded
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
+from rebalance_forensics.catalog.pattern_checks import Loaded
 from rebalance_forensics.catalog.program import IGNORED, Program
 from rebalance_forensics.catalog.template import Hole, Part, parse
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_forensics.catalog.compiled import compile_catalog
-from rebalance_forensics.catalog.holes import TYPES
+from rebalance_forensics.catalog.compiled_catalog import compile_catalog
+from rebalance_forensics.catalog.field_types import TYPES
 from rebalance_forensics.catalog.loader import load_all, pattern_files, shipped_patterns
 from rebalance_forensics.catalog.program import Types
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_forensics.catalog.checking import Loaded
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.catalog.pattern_checks import Loaded
 from rebalance_forensics.catalog.prefilter import Prefilter
 from rebalance_forensics.catalog.word_scan import WordScan
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_forensics.catalog.holes import TYPES
+from rebalance_forensics.catalog.field_types import TYPES
 from rebalance_forensics.catalog.program import compile_parts
 from rebalance_forensics.catalog.template import Hole, Maybe, TemplateError, parse
 

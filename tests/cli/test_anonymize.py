@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.cli.writing import Outputs, shown
+from rebalance_forensics.cli.output_files import Outputs, shown
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze_keeping
 from rebalance_forensics.report.exports import formats

@@ -15,10 +15,10 @@ import pytest
 
 import rebalance_forensics
 from rebalance_forensics import cli
-from rebalance_forensics.cli import analyzing, writing
+from rebalance_forensics.cli import analyze, output_files
 from rebalance_forensics.defects import ASK, DefectError
 from rebalance_forensics.job import main as job
-from rebalance_forensics.pipeline import launching, stages
+from rebalance_forensics.pipeline import jvm_launch, stages
 from rebalance_forensics.pipeline.java import Java
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.report.exports import Format, formats
@@ -58,8 +58,8 @@ def test_an_output_that_cannot_be_written_is_a_gap_of_the_others(
     called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = formats()
-    monkeypatch.setattr(writing, "formats", lambda: whole | {"slack": broken_export(whole["slack"])})
-    monkeypatch.setattr(writing, "to_html", broken)
+    monkeypatch.setattr(output_files, "formats", lambda: whole | {"slack": broken_export(whole["slack"])})
+    monkeypatch.setattr(output_files, "to_html", broken)
     outputs = ("--export", "slack=s.json", "--export", "markdown=m.md", "--html", "r.html", "--json", "r.json")
     code, shown, said = called("analyze", *outputs)
     assert (code, "payments" in shown) == (PARTIAL, True)
@@ -74,14 +74,14 @@ def test_an_output_that_cannot_be_written_is_a_gap_of_the_others(
 def test_a_report_that_cannot_be_printed_is_left_in_the_files(
     called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analyzing, "_rendered", broken)
+    monkeypatch.setattr(analyze, "_rendered", broken)
     code, shown, said = called("analyze", "--json", "r.json")
     assert (code, shown) == (PARTIAL, "")
     assert said.startswith("rebalance-forensics: the report could not be printed: LookupError: nobody thought of it (")
     assert json.loads((tmp_path / "r.json").read_text())["groups"]
 
 
-@pytest.mark.parametrize(("place", "name"), [(analyzing, "_rendered"), (writing, "write_outputs"), (analyzing, "run")])
+@pytest.mark.parametrize(("place", "name"), [(analyze, "_rendered"), (output_files, "write_outputs"), (analyze, "run")])
 def test_a_defect_that_leaves_no_report_ends_with_70_and_one_sentence(
     called: Called, monkeypatch: pytest.MonkeyPatch, place: object, name: str
 ) -> None:
@@ -94,7 +94,7 @@ def test_a_defect_that_leaves_no_report_ends_with_70_and_one_sentence(
 
 
 def test_the_only_output_that_cannot_be_written_ends_with_70(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "to_json", broken)
+    monkeypatch.setattr(output_files, "to_json", broken)
     code, shown, said = called("analyze", "--json", "-")
     assert (code, shown, said.splitlines()[-1]) == (
         DEFECT,
@@ -140,34 +140,34 @@ def test_a_program_that_cannot_be_loaded_says_so(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[launching.Booting]:
+def jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[jvm_launch.Booting]:
     """A process in the place of a JVM that runs."""
     process = subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE)
     java = Java(executable=Path("/usr/bin/java"), source="PATH", release=17)
     (tmp_path / "jvm.log").write_text("Setting default log level\n")
-    booting = launching.Booting(java=java, process=process, address=tmp_path / "gateway", log=tmp_path / "jvm.log")
-    monkeypatch.setattr(launching, "_running", [booting])
+    booting = jvm_launch.Booting(java=java, process=process, address=tmp_path / "gateway", log=tmp_path / "jvm.log")
+    monkeypatch.setattr(jvm_launch, "_running", [booting])
     yield booting
     process.kill()
     booting.end()
 
 
-def test_a_java_that_is_killed_while_spark_is_at_work_is_told_as_such(jvm: launching.Booting) -> None:
+def test_a_java_that_is_killed_while_spark_is_at_work_is_told_as_such(jvm: jvm_launch.Booting) -> None:
     jvm.process.send_signal(signal.SIGKILL)
     sentence = rf"Java 17 \(process {jvm.process.pid}\) was killed by signal 9 while Spark was at work\."
-    with pytest.raises(InputError, match=sentence), launching.telling_of_lost_java():
+    with pytest.raises(InputError, match=sentence), jvm_launch.telling_of_lost_java():
         raise ConnectionRefusedError("Connection refused")
 
 
-def test_a_java_that_is_killed_on_its_way_up_is_not_said_to_have_failed_to_start(jvm: launching.Booting) -> None:
+def test_a_java_that_is_killed_on_its_way_up_is_not_said_to_have_failed_to_start(jvm: jvm_launch.Booting) -> None:
     jvm.process.send_signal(signal.SIGKILL)
     jvm.process.wait()
     with pytest.raises(InputError, match="was killed by signal 9 before Spark was up"):
         jvm.gateway()
 
 
-def test_what_fails_beside_a_java_that_lives_is_told_as_it_is(jvm: launching.Booting) -> None:
-    with pytest.raises(LookupError), launching.telling_of_lost_java():
+def test_what_fails_beside_a_java_that_lives_is_told_as_it_is(jvm: jvm_launch.Booting) -> None:
+    with pytest.raises(LookupError), jvm_launch.telling_of_lost_java():
         raise LookupError
     assert jvm.ended_by is None
 
@@ -175,7 +175,7 @@ def test_what_fails_beside_a_java_that_lives_is_told_as_it_is(jvm: launching.Boo
 def test_a_job_with_a_defect_of_ours_leaves_its_tables_alone_and_ends_with_70(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rebalance_forensics.job.running.chosen_days", broken)
+    monkeypatch.setattr("rebalance_forensics.job.run_job.chosen_days", broken)
     given = [
         "--input",
         str(logs),

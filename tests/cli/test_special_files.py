@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.job import main
+from rebalance_forensics.sources.decompression import chunks_of
 from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.opening import chunks_of
 from rebalance_forensics.sources.places import Place
 from tests.conftest import ROOT, SHORT_LOG, Command
 

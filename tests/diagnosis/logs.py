@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 
-from rebalance_forensics.catalog.assembling import event_of
+from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event

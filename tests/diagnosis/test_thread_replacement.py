@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.engine.contest import consequences_of, contest
-from rebalance_forensics.diagnosis.engine.weighing import Weighed
+from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit
 from rebalance_forensics.timeline.facts import Departure, Fact

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.job import alerting
-from rebalance_forensics.job.alerting import deliver, webhook_of
+from rebalance_forensics.job import alerts
+from rebalance_forensics.job.alerts import deliver, webhook_of
 from rebalance_forensics.pipeline.tables.stores import Store
 from tests.conftest import ROOT
 from tests.job.conftest import Run, rows
@@ -20,7 +20,7 @@ SINCE, UNTIL = "2026-03-01", "2026-03-04"
 KILLED = 9
 DIES_BEFORE_NOTING = """
 import os, sys
-from rebalance_forensics.job.alerting import deliver, webhook_of
+from rebalance_forensics.job.alerts import deliver, webhook_of
 from rebalance_forensics.pipeline.tables.stores import Store
 write = Store.write
 def dying(store, path, data):
@@ -80,7 +80,7 @@ def test_a_refusal_is_not_argued_with(tables: Path, receiver: Receiver) -> None:
 def test_slack_and_pagerduty_get_what_they_understand(
     tables: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alerting, "PAGERDUTY", receiver.url)
+    monkeypatch.setattr(alerts, "PAGERDUTY", receiver.url)
     assert told(tables, f"slack={receiver.url}", "pagerduty=R0UT1NGKEY") == []
     assert any("blocks" in message for message in receiver.accepted)
     events = [message for message in receiver.accepted if "event_action" in message]

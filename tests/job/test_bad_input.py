@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.job import main
-from rebalance_forensics.sources import reading
-from rebalance_forensics.sources.opening import chunks_of
+from rebalance_forensics.sources import record_reader
+from rebalance_forensics.sources.decompression import chunks_of
 from rebalance_forensics.sources.places import Place
 from tests.job.conftest import Run, rows
 
@@ -135,7 +135,7 @@ def test_a_file_that_the_disk_would_not_give_is_read_again(
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as disk:
-        disk.setattr(reading, "chunks_of", failing)
+        disk.setattr(record_reader, "chunks_of", failing)
         assert len(run("2026-03-01", "2026-03-04").errors) == len(list((logs / "broker-1").iterdir()))
     assert not run("2026-03-01", "2026-03-04").errors
     undisturbed = tmp_path / "undisturbed"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rebalance_forensics.pipeline.tables.engines import InProcess
-from rebalance_forensics.pipeline.tables.scanning import Scan
-from rebalance_forensics.pipeline.tables.telling import Told
+from rebalance_forensics.pipeline.tables.scan_step import Scan
+from rebalance_forensics.pipeline.tables.task_messages import Told
 from tests.job.conftest import Run, rows
 from tests.job.days import packed
 

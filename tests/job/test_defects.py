@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_forensics.job import main, publishing
+from rebalance_forensics.job import main, publications
 from rebalance_forensics.sources import profile
 from rebalance_forensics.sources.sample import sample_of
 from tests.broken_causes import causes_but_for
@@ -76,7 +76,7 @@ def test_a_rule_that_breaks_off_is_told_though_its_group_has_no_incident(
 def test_a_page_that_cannot_be_written_is_named_beside_the_tables(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "to_html", broken)
+    monkeypatch.setattr(publications, "to_html", broken)
     code, said = job("--reports", "info")
     assert code == PARTIAL
     assert "the page of incident " in said

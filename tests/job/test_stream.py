@@ -10,8 +10,8 @@ import pytest
 
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.run import Outcome
-from rebalance_forensics.job.running import run_job
-from rebalance_forensics.job.streaming import follow
+from rebalance_forensics.job.run_job import run_job
+from rebalance_forensics.job.stream import follow
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import OnSpark
 from tests.job.conftest import Run, rows

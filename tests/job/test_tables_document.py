@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from rebalance_forensics.job.alerting import state_of
-from rebalance_forensics.pipeline.tables.describing import described
+from rebalance_forensics.job.alerts import state_of
 from rebalance_forensics.pipeline.tables.rows import incident_row
+from rebalance_forensics.pipeline.tables.schema_document import described
 from rebalance_forensics.pipeline.tables.schemas import INCIDENTS, PUBLIC, SCHEMA_VERSION, plain
 from tests.conftest import ROOT
 from tests.job.conftest import TABLES

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from rebalance_forensics.catalog.checking import Loaded
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.pattern import Pattern, Problem, Sample
-from rebalance_forensics.catalog.proving import Proof
+from rebalance_forensics.catalog.pattern_checks import Loaded
+from rebalance_forensics.catalog.sample_check import Proof
 
 LOADED = Loaded({identifier: path for path, identifier in pattern_files([shipped_patterns()])})
 PROOF = Proof(LOADED.catalog())

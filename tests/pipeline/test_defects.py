@@ -12,11 +12,11 @@ import pytest
 
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.defects import ASK, DefectError
-from rebalance_forensics.pipeline import reporting, stages
+from rebalance_forensics.pipeline import report_assembly, stages
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import Analysis, analyze, analyze_keeping
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.sources import contents, profile, reading, recording, rotation
+from rebalance_forensics.sources import contents, profile, record_builder, record_reader, rotation
 from tests.broken_causes import causes_but_for
 from tests.conftest import SHORT_LOG
 
@@ -95,7 +95,7 @@ def test_a_member_of_an_archive_that_cannot_be_opened_is_named_by_its_path(
     assert groups(report) == ["orders"]
 
 
-@pytest.mark.parametrize("place", [(recording.Recorder, "_parsed"), (Catalog, "match")], ids=["layout", "catalog"])
+@pytest.mark.parametrize("place", [(record_builder.Recorder, "_parsed"), (Catalog, "match")], ids=["layout", "catalog"])
 def test_a_record_that_cannot_be_read_is_named_by_its_byte_and_the_others_are_read(
     two_logs: Path, breaks: Break, place: tuple[object, str]
 ) -> None:
@@ -117,7 +117,7 @@ def test_many_records_that_one_defect_spoils_are_one_sentence(two_logs: Path, br
 def test_a_file_whose_reading_breaks_off_keeps_what_came_before(
     two_logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = reading._framed  # noqa: SLF001 - the stage that breaks off
+    whole = record_reader._framed  # noqa: SLF001 - the stage that breaks off
 
     def framed(split: Any, *rest: Any) -> Iterator[Any]:  # noqa: ANN401
         for number, each in enumerate(whole(split, *rest)):
@@ -125,7 +125,7 @@ def test_a_file_whose_reading_breaks_off_keeps_what_came_before(
                 raise AssertionError
             yield each
 
-    monkeypatch.setattr(reading, "_framed", framed)
+    monkeypatch.setattr(record_reader, "_framed", framed)
     report = analyze([str(two_logs)], LOCAL)
     ((told,),) = errors(report).values()
     byte = SHORT_LOG.index("[2026-03-01 10:00:03,050]")
@@ -170,7 +170,7 @@ def test_a_rule_that_breaks_off_is_owed(two_logs: Path, monkeypatch: pytest.Monk
 
 
 def test_what_groups_have_in_common_may_be_owed_and_each_is_told_by_itself(two_logs: Path, breaks: Break) -> None:
-    breaks(reporting, "related", "payments")
+    breaks(report_assembly, "related", "payments")
     _, report = analyzed(two_logs)
     assert groups(report) == ["orders", "payments"]
     assert owed(report)[0].startswith("What the incidents of different groups have in common could not be told: ")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.pipeline import planning
+from rebalance_forensics.pipeline import read_plan
 from rebalance_forensics.pipeline.engine_choice import UP_TO_BYTES, engine_by_size
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.refusals import InputError
@@ -23,7 +23,7 @@ LOGS = [str(SAMPLES / name) for name in ("process-pause", "scaling-flap")]
 
 def test_several_processes_say_what_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = analyze(LOGS, AnalyzeOptions(engine="local"))
-    monkeypatch.setattr(planning, "SMALL_BYTES", 0)
+    monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
     assert to_json(analyze(LOGS, AnalyzeOptions(engine="local", processes=2))) == to_json(alone)
     assert not multiprocessing.active_children()
 

@@ -16,7 +16,7 @@ from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.files import discover
 from rebalance_forensics.sources.neighbours import profile
 from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 
 HEADER = "[2026-11-20 10:15:30,{ms:03d}] INFO {message} (kafka.coordinator.group.GroupCoordinator)"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.sources import in_bulk, line_by_line
+from rebalance_forensics.sources import bulk_framer, line_framer, record_reader
 from rebalance_forensics.sources.files import discover
 from rebalance_forensics.sources.line_starts import LineStarts
 from rebalance_forensics.sources.neighbours import profile
 from rebalance_forensics.sources.places import Place
-from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 
 HEADER = b"[2026-11-20 10:15:30,123] INFO started (kafka.server.KafkaServer)\n"
@@ -26,10 +26,10 @@ class Steps:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.taken = 0
-        test = in_bulk.BulkFramer._is_header  # noqa: SLF001 - the step that is counted
+        test = bulk_framer.BulkFramer._is_header  # noqa: SLF001 - the step that is counted
         steps = self
 
-        def counted(framer: in_bulk.BulkFramer, data: bytes, at: int, stop: int) -> bool:
+        def counted(framer: bulk_framer.BulkFramer, data: bytes, at: int, stop: int) -> bool:
             steps.taken += 1
             return test(framer, data, at, stop)
 
@@ -42,11 +42,11 @@ class Steps:
                 steps.taken += end
                 return super().beginning_with(beginnings, end)
 
-        monkeypatch.setattr(in_bulk.BulkFramer, "_is_header", counted)
-        monkeypatch.setattr(in_bulk, "LineStarts", Counting)
-        monkeypatch.setattr(in_bulk, "MAX_LINES", 100)
-        monkeypatch.setattr(in_bulk, "MAX_BYTES", 4 << 10)
-        monkeypatch.setattr(line_by_line, "_MOST_PARTS", 64)
+        monkeypatch.setattr(bulk_framer.BulkFramer, "_is_header", counted)
+        monkeypatch.setattr(bulk_framer, "LineStarts", Counting)
+        monkeypatch.setattr(bulk_framer, "MAX_LINES", 100)
+        monkeypatch.setattr(bulk_framer, "MAX_BYTES", 4 << 10)
+        monkeypatch.setattr(line_framer, "_MOST_PARTS", 64)
 
     def of(self, path: Path, data: bytes) -> int:
         """How many it takes to read a file."""
@@ -81,10 +81,9 @@ def in_small_chunks(place: Place, start: int = 0) -> Iterator[bytes]:
 def test_twice_the_log_takes_twice_the_steps(
     log: Callable[[int], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rebalance_forensics.sources import reading  # noqa: PLC0415
 
     steps = Steps(monkeypatch)
-    monkeypatch.setattr(reading, "chunks_of", in_small_chunks)
+    monkeypatch.setattr(record_reader, "chunks_of", in_small_chunks)
     once, fourfold = (steps.of(tmp_path / "server.log", log(size)) for size in (SMALL, 4 * SMALL))
     assert fourfold < 4.8 * once
     assert fourfold < 16 * SMALL

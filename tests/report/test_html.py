@@ -17,7 +17,7 @@ from rebalance_forensics.report.html.content import content_of
 from rebalance_forensics.report.html.names import brief
 from rebalance_forensics.report.html.sentences import sentence
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.readings import Clock
+from rebalance_forensics.report.rebalance_patterns import Clock
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_events, many_groups

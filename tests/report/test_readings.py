@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_forensics.report.readings import in_brief, plain, readings_of
+from rebalance_forensics.report.rebalance_patterns import in_brief, plain, readings_of
 from rebalance_forensics.timeline.model import (
     Burst,
     FailedAttempt,

@@ -7,8 +7,8 @@ import pytest
 from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of
 from rebalance_forensics.report.plain_text import line_of, printable, prose
-from rebalance_forensics.report.ranking import most_urgent_first
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
+from rebalance_forensics.report.urgency_order import most_urgent_first
 from rebalance_forensics.report.wording import culprit, narrative, ranges, since, size, some, step, sureness
 from tests.report.building import NOON, a_crash, a_startup, at, payments
 from tests.report.extremes import many_groups

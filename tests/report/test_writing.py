@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.report.writing import OutputError, write_whole
+from rebalance_forensics.report.output_files import OutputError, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from rebalance_forensics.sources.files import Discovery
 from rebalance_forensics.sources.neighbours import profile
-from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.splits import plan
 
 LINE = (

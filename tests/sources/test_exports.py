@@ -12,7 +12,7 @@ from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.files import discover
 from rebalance_forensics.sources.neighbours import profile
 from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.reading import Relevant, SplitCounts, read_records
+from rebalance_forensics.sources.record_reader import Relevant, SplitCounts, read_records
 from rebalance_forensics.sources.splits import plan
 from tests.sources.wrapping import WRAPPINGS, entries
 

@@ -17,8 +17,8 @@ import zstandard
 
 from rebalance_forensics.sources.budgets import Limits
 from rebalance_forensics.sources.codecs import Damage
+from rebalance_forensics.sources.decompression import chunks_of
 from rebalance_forensics.sources.files import Discovery, discover
-from rebalance_forensics.sources.opening import chunks_of
 from tests.sources.packing import LOG, read_all, tarred, zipped
 
 

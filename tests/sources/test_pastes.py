@@ -12,7 +12,7 @@ from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources import pastes
 from rebalance_forensics.sources.files import discover
 from rebalance_forensics.sources.neighbours import profile
-from rebalance_forensics.sources.reading import SplitCounts, read_records
+from rebalance_forensics.sources.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 from tests.pasting import SHAPES, Told, cut, wrapped
 

@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_forensics.sources.files import discover
 from rebalance_forensics.sources.neighbours import profile
-from rebalance_forensics.sources.reading import Relevant, SplitCounts, read_records
+from rebalance_forensics.sources.record_reader import Relevant, SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 from tests.sources.test_reading import LOGBACK, Read, every_line, kafka
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rebalance_forensics.pipeline import planning
+from rebalance_forensics.pipeline import read_plan
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze_keeping
@@ -46,7 +46,7 @@ def test_one_worker_gives_the_report_of_the_plain_process(spark: SparkSession, l
 @pytest.mark.spark
 def test_the_samples_through_a_shuffle(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = report_of(SAMPLES)
-    monkeypatch.setattr(planning, "SMALL_BYTES", 0)
+    monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
     assert report_of(SAMPLES, spark, split_bytes=50_000) == alone
 
 
@@ -56,8 +56,8 @@ def test_a_job_is_one_shuffle(
 ) -> None:
     from rebalance_forensics.pipeline.spark_engine import cases  # noqa: PLC0415 - Spark only where it is tested
 
-    monkeypatch.setattr(planning, "SMALL_BYTES", 0)
-    plan = planning.plan_reading([str(logs)], AnalyzeOptions(split_bytes=300), workers=2)
+    monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
+    plan = read_plan.plan_reading([str(logs)], AnalyzeOptions(split_bytes=300), workers=2)
     cases(spark, plan, keep_events=False).explain()
     described = capsys.readouterr().out
     assert described.count("Exchange") == 1
@@ -76,7 +76,7 @@ def test_what_a_defect_spoils_is_named_alike(
             for file, found in zip(files, told(files, zones), strict=True)
         )
 
-    monkeypatch.setattr(planning, "profiles", broken)
+    monkeypatch.setattr(read_plan, "profiles", broken)
     (tmp_path / "bad.log").write_text(SHORT_LOG)
     (tmp_path / "good.log").write_text(SHORT_LOG.replace("payments", "orders"))
     report = report_of(tmp_path, spark)

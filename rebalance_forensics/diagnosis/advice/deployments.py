@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.fences import Fence
-from rebalance_forensics.diagnosis.episodes.members.flapping import Flapping
+from rebalance_forensics.diagnosis.episodes.members.flaps import Flapping
 from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk
 from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import ConnectorChanges
 from rebalance_forensics.diagnosis.group_settings import session_in_words, session_timeout_ms

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.advice.applications import catch_up
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.probing import endless_probing
+from rebalance_forensics.diagnosis.episodes.rebalances.probing_rebalances import endless_probing
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
-from rebalance_forensics.diagnosis.episodes.members.scaling import removals, removals_unheard
+from rebalance_forensics.diagnosis.episodes.members.scaling_steps import removals, removals_unheard
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs import closings as closes

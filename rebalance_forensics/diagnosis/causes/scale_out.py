@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
-from rebalance_forensics.diagnosis.episodes.members.scaling import additions
+from rebalance_forensics.diagnosis.episodes.members.scaling_steps import additions
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rebalance_forensics.diagnosis.advice.deployments import calm_the_autoscaler
 from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.flapping import flapping_members
+from rebalance_forensics.diagnosis.episodes.members.flaps import flapping_members
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present, stated

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.cause import WEAK
-from rebalance_forensics.diagnosis.engine.weighing import Weighed
+from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.timeline.facts import Fact
 
 Brings = Mapping[str, frozenset[str]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, confidences
 from rebalance_forensics.diagnosis.engine.contest import Outcome
-from rebalance_forensics.diagnosis.engine.weighing import Weighed, answered, worth
+from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, worth
 from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow
 from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Present, Unobservable
 from rebalance_forensics.diagnosis.wording.proof import evidence_of

@@ -10,7 +10,7 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis import causes
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.contest import Brings, consequences_of
-from rebalance_forensics.diagnosis.engine.weighing import Weighed, weighed
+from rebalance_forensics.diagnosis.engine.weights import Weighed, weighed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 

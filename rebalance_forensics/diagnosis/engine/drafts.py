@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.engine.weighing import Weighed
+from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.windows import NO_TIMEOUT_MS, ONE_BLOW_MS, QUIET_MS

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rebalance_forensics.diagnosis.cause import STRONG
 from rebalance_forensics.diagnosis.engine.contest import Outcome
-from rebalance_forensics.diagnosis.engine.weighing import Weighed
+from rebalance_forensics.diagnosis.engine.weights import Weighed
 
 Choices = dict[str, Weighed]
 """Cause -> the hypothesis by which it explains what the verdict explains, the verdict among them."""

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
-from rebalance_forensics.diagnosis.engine.weighing import Weighed, answered
+from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import Waiting, expired_sessions, waiting_members
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import seconds, span
-from rebalance_forensics.events.rebalancing import RebalanceStarted
+from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.follow_ups import REJOINS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.engine.drafts import names_of
-from rebalance_forensics.diagnosis.engine.weighing import Weighed
+from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, RootCause
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.wording.culprits import ids_told, the_group

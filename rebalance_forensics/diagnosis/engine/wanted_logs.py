@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, Row
 from rebalance_forensics.diagnosis.engine.differential import Rival
-from rebalance_forensics.diagnosis.engine.weighing import Weighed, answered, worth
+from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, worth
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import WouldDecide
 from rebalance_forensics.diagnosis.sign import Answer, Need, Unobservable

@@ -11,7 +11,7 @@ from typing import TypeGuard
 from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, member_name, rounds_of
 from rebalance_forensics.diagnosis.wording.proof import evidence_of
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import JoinFailed, SyncFailed
+from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Burst, FailedAttempt

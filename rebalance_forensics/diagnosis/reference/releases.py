@@ -11,7 +11,7 @@ from typing import Literal
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalances import AssignmentComputed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 

@@ -7,7 +7,7 @@ from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Su
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
-from rebalance_forensics.events.rebalancing import JoinFailed, SyncFailed
+from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance

@@ -23,7 +23,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
     JoinSucceeded,

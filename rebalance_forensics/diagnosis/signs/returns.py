@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.sign import (
 from rebalance_forensics.diagnosis.signs.heartbeats import anew
 from rebalance_forensics.diagnosis.signs.needs import later_logs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.coverage import covering

@@ -13,7 +13,7 @@ from statistics import median
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import PartitionsRevoked
-from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinRequested, JoinStarted
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested, JoinStarted
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import IDLE_MS, SHORTEST_BATCH_MS
 

@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics.pipeline.schemas import spark_schema
-from rebalance_forensics.pipeline.tables.dealing import DEALT, DEALT_ORDER, Deal, deal_task
-from rebalance_forensics.pipeline.tables.investigating import Investigation, investigate_shards
+from rebalance_forensics.pipeline.tables.file_probe import Look, Looked, look_here, look_task, looked, together
+from rebalance_forensics.pipeline.tables.investigation import Investigation, investigate_shards
 from rebalance_forensics.pipeline.tables.log_tables import CANONICAL, LogTable
-from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here, look_task, looked, together
-from rebalance_forensics.pipeline.tables.reading_tables import (
+from rebalance_forensics.pipeline.tables.partitioning import DEALT, DEALT_ORDER, Deal, deal_task
+from rebalance_forensics.pipeline.tables.scan_step import Scan, TableScan, scan_rows, scan_task
+from rebalance_forensics.pipeline.tables.table_rows import (
     Hour,
     arrow_batches,
     arrow_hours,
     spark_batches,
     spark_hours,
 )
-from rebalance_forensics.pipeline.tables.scanning import Scan, TableScan, scan_rows, scan_task
-from rebalance_forensics.pipeline.tables.telling import TOLD, Told, told_in
+from rebalance_forensics.pipeline.tables.task_messages import TOLD, Told, told_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

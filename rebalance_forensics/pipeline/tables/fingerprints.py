@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
-from rebalance_forensics.pipeline.tables.listing import Listed
+from rebalance_forensics.pipeline.tables.file_listing import Listed
 
 SKEW_MS = 3_600_000
 """A file server's clock is no farther from ours."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_split import Reading
-from rebalance_forensics.pipeline.tables.following import Offset, Part, Tails, parts_between
-from rebalance_forensics.pipeline.tables.listing import Listed, Listing, list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.tables.looking import Look, Looked, look_here, look_tasks
-from rebalance_forensics.pipeline.tables.planning import reading_of
+from rebalance_forensics.pipeline.tables.file_listing import Listed, Listing, list_inputs, refuse_missing_inputs
+from rebalance_forensics.pipeline.tables.file_probe import Look, Looked, look_here, look_tasks
+from rebalance_forensics.pipeline.tables.log_streams import Offset, Part, Tails, parts_between
+from rebalance_forensics.pipeline.tables.scan_plan import reading_of
 from rebalance_forensics.pipeline.tables.sights import Sight, profiles_beside, read_as
 from rebalance_forensics.sources.splits import Split
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from rebalance_forensics.pipeline.tables.file_listing import Listed
 from rebalance_forensics.pipeline.tables.fingerprints import is_another
 from rebalance_forensics.pipeline.tables.layout import partition_files
-from rebalance_forensics.pipeline.tables.listing import Listed
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
 from rebalance_forensics.pipeline.tables.sights import Sight, read_as, shown, sight_of

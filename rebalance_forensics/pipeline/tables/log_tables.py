@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rebalance_forensics.catalog.assembling import event_of
+from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
@@ -27,7 +27,7 @@ from rebalance_forensics.pipeline.rows import dumps
 from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.records import EpochMs, LogRecord, Origin
-from rebalance_forensics.sources.reading import SplitCounts, parse_line
+from rebalance_forensics.sources.record_reader import SplitCounts, parse_line
 from rebalance_forensics.timeline.coverage import LogSpan
 
 REQUIRED = ("time", "message")

@@ -19,7 +19,7 @@ from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.neighbours import profiles_of
 from rebalance_forensics.sources.places import Stamp
 from rebalance_forensics.sources.profile import FileProfile, Look
-from rebalance_forensics.sources.timing import with_year
+from rebalance_forensics.sources.record_clock import with_year
 from rebalance_forensics.sources.zones import ZoneRules
 
 _BESIDE = frozenset({"continues_in", "defects", "kafka_version", "late", "near_ms"})

@@ -18,7 +18,7 @@ import pyarrow.fs as pafs
 
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.damage import undamaged
-from rebalance_forensics.report.writing import PRIVATE
+from rebalance_forensics.report.output_files import PRIVATE
 from rebalance_forensics.sources.places import Stamp
 from rebalance_forensics.sources.random_access import RandomAccess
 

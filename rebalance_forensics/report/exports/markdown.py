@@ -11,8 +11,8 @@ from rebalance_forensics.report.conclusions import conclusion
 from rebalance_forensics.report.differential import LEGEND, chance, deciding, likelihoods, ruled_out, sign_table
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
-from rebalance_forensics.report.ranking import faults, unexplained
 from rebalance_forensics.report.times import time_of_day
+from rebalance_forensics.report.urgency_order import faults, unexplained
 from rebalance_forensics.report.wording import (
     alternative,
     count,

@@ -9,8 +9,8 @@ from rebalance_forensics.report.differential import chance, deciding, serious_ri
 from rebalance_forensics.report.documents import Document, written_on_one_line
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
-from rebalance_forensics.report.ranking import faults
 from rebalance_forensics.report.times import iso
+from rebalance_forensics.report.urgency_order import faults
 from rebalance_forensics.report.wording import cluster_of, culprits, impact, place, since
 from rebalance_forensics.timeline.model import Evidence
 

@@ -10,7 +10,7 @@ from rebalance_forensics.report.differential import chance, deciding, serious_ri
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose, shortened
-from rebalance_forensics.report.ranking import faults
+from rebalance_forensics.report.urgency_order import faults
 from rebalance_forensics.report.wording import cluster_of, count, culprits, impact, place, since, sureness
 
 SUFFIX = ".slack.json"

@@ -12,8 +12,8 @@ from rebalance_forensics.report.html.scenes import Key, Scenes
 from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.html.tables import GroupTables, tables_of
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.ranking import is_unexplained, most_urgent_first
-from rebalance_forensics.report.readings import Passage, readings_of
+from rebalance_forensics.report.rebalance_patterns import Passage, readings_of
+from rebalance_forensics.report.urgency_order import is_unexplained, most_urgent_first
 from rebalance_forensics.timeline.model import GroupHistory
 
 

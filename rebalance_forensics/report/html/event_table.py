@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_forensics.report.html.budget import Budget
-from rebalance_forensics.report.html.choosing import SEVERITIES
+from rebalance_forensics.report.html.picture_choice import SEVERITIES
 from rebalance_forensics.report.lanes import lanes_of
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.timeline.model import GroupHistory, Mark

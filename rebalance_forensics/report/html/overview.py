@@ -9,8 +9,8 @@ from itertools import chain
 from rebalance_forensics.diagnosis.model import Incident, Severity
 from rebalance_forensics.report.html.axis import Tick, ticks
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.ranking import most_urgent_first
 from rebalance_forensics.report.times import utc
+from rebalance_forensics.report.urgency_order import most_urgent_first
 from rebalance_forensics.report.wording import count, group_of
 
 ROWS = 12

@@ -19,12 +19,12 @@ from rebalance_forensics.report.html.island import island
 from rebalance_forensics.report.html.legend import legend
 from rebalance_forensics.report.html.names import brief
 from rebalance_forensics.report.html.page_data import page_data
-from rebalance_forensics.report.html.ready import COLORS
+from rebalance_forensics.report.html.prepared_history import COLORS
 from rebalance_forensics.report.html.sentences import sentence
 from rebalance_forensics.report.html.strokes import strokes
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
-from rebalance_forensics.report.ranking import is_unexplained
+from rebalance_forensics.report.urgency_order import is_unexplained
 
 LONGEST_WHOLE = 30
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from rebalance_forensics.report.html.budget import Budget
-from rebalance_forensics.report.html.linking import Links
-from rebalance_forensics.report.html.ready import ReadyHistory
+from rebalance_forensics.report.html.incident_links import Links
+from rebalance_forensics.report.html.prepared_history import ReadyHistory
 from rebalance_forensics.report.html.shapes import Bar, Window
 from rebalance_forensics.report.html.unread_reasons import REASONS
 from rebalance_forensics.report.partition_names import in_ranges, natural

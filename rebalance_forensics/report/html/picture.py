@@ -10,10 +10,10 @@ from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.html.budget import Budget
-from rebalance_forensics.report.html.choosing import chosen_bars, chosen_lanes, chosen_marks
-from rebalance_forensics.report.html.linking import Links
+from rebalance_forensics.report.html.incident_links import Links
 from rebalance_forensics.report.html.partition_rows import partition_bars, share_bars
-from rebalance_forensics.report.html.ready import ReadyHistory, ReadyLane
+from rebalance_forensics.report.html.picture_choice import chosen_bars, chosen_lanes, chosen_marks
+from rebalance_forensics.report.html.prepared_history import ReadyHistory, ReadyLane
 from rebalance_forensics.report.html.shapes import LANE, WIDTH, Bar, Dot, Number, Owner, Picture, Row, Window
 from rebalance_forensics.report.html.unread_reasons import UNABLE
 from rebalance_forensics.report.plain_text import line_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.html.budget import Budget
-from rebalance_forensics.report.html.linking import Links, links_of
+from rebalance_forensics.report.html.incident_links import Links, links_of
 from rebalance_forensics.report.html.picture import draw, window_of
-from rebalance_forensics.report.html.ready import ReadyHistory, ready
+from rebalance_forensics.report.html.prepared_history import ReadyHistory, ready
 from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.model import GroupHistory

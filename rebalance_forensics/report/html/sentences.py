@@ -7,7 +7,7 @@ from markupsafe import Markup, escape
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.names import brief
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.readings import Clock, Sentence
+from rebalance_forensics.report.rebalance_patterns import Clock, Sentence
 from rebalance_forensics.report.times import iso
 
 

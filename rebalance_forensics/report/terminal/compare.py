@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.terminal.paper import columns, heading, labelled, printed, said
+from rebalance_forensics.report.terminal.rich_blocks import columns, heading, labelled, printed, said
 from rebalance_forensics.report.times import duration, utc
 from rebalance_forensics.report.wording import culprits, group_of, ranges, some, thousands, unread
 from rebalance_forensics.timeline.model import GroupHistory

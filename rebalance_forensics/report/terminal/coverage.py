@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from rebalance_forensics.report.model import InputSummary
-from rebalance_forensics.report.terminal.paper import columns, indented, labelled, printed, said
+from rebalance_forensics.report.terminal.rich_blocks import columns, indented, labelled, printed, said
 from rebalance_forensics.report.times import duration, utc
 from rebalance_forensics.report.wording import count, size, thousands
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
-from rebalance_forensics.report.terminal.paper import heading, indented, listed, printed, said
+from rebalance_forensics.report.terminal.rich_blocks import heading, indented, listed, printed, said
 
 USUALLY = {"fault": "Usually a fault.", "planned": "Usually planned.", "benign": "Usually benign."}
 

@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.model import Incident, KnownBug, RootCause
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.differential import chance, deciding, likelihoods, ruled_out
 from rebalance_forensics.report.plain_text import line_of, shortened
-from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, said
+from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, said
 from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.wording import (

@@ -11,13 +11,13 @@ from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.report.conclusions import caveat, conclusion
 from rebalance_forensics.report.differential import deciding
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.ranking import faults, most_urgent_first, planned, unexplained
 from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, verdict
-from rebalance_forensics.report.terminal.paper import heading, indented, labelled, listed, printed, said
-from rebalance_forensics.report.terminal.reading import read_in_brief, read_in_full
+from rebalance_forensics.report.terminal.rebalance_pattern import read_in_brief, read_in_full
+from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, printed, said
 from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import utc
+from rebalance_forensics.report.urgency_order import faults, most_urgent_first, planned, unexplained
 from rebalance_forensics.report.wording import count, culprits, group_of, since, some, sureness, thousands
 
 GAPS_SHOWN = 4

@@ -12,7 +12,7 @@ from rich.table import Table
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.differential import LEGEND, Hypothesis, SignLine, SignTable, either, sign_table
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.terminal.paper import indented, labelled, said
+from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, said
 from rebalance_forensics.report.wording import count, place
 
 SIGN_CHARACTERS = 34

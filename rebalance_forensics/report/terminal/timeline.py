@@ -10,9 +10,9 @@ from rich.text import Text
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.terminal.folding import Stretch, stretches
-from rebalance_forensics.report.terminal.paper import heading, indented, labelled, printed, said
-from rebalance_forensics.report.terminal.reading import read_in_full
+from rebalance_forensics.report.terminal.folds import Stretch, stretches
+from rebalance_forensics.report.terminal.rebalance_pattern import read_in_full
+from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, printed, said
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.report.wording import count, group_of, ranges, some
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Member, Pause

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.near_names import near_names
-from rebalance_forensics.report.terminal.paper import indented, labelled, printed, said
+from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, printed, said
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.wording import group_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
-from rebalance_forensics.sources.stamps import Stamp, read_stamp
+from rebalance_forensics.sources.timestamps import Stamp, read_stamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

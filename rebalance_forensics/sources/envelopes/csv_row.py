@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rebalance_forensics.sources.csv_rows import cells_of
 from rebalance_forensics.sources.envelopes.base import Line, instant
-from rebalance_forensics.sources.stamps import read_stamp
+from rebalance_forensics.sources.timestamps import read_stamp
 
 INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.envelopes.content import begins_record
+from rebalance_forensics.sources.json_field_names import host_in, instant_in, leaves_of, text_in
 from rebalance_forensics.sources.layouts.json_fields import object_of
-from rebalance_forensics.sources.leaves import host_in, instant_in, leaves_of, text_in
 
 INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"

@@ -8,7 +8,7 @@ from functools import cache
 from types import ModuleType
 
 from rebalance_forensics.sources.layouts.base import Layout, Parsed, TextLayout
-from rebalance_forensics.sources.layouts.heading import without_heading
+from rebalance_forensics.sources.layouts.header_remainder import without_heading
 from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 
 UNKNOWN = "unknown"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import LEVEL, TextLayout, pattern
-from rebalance_forensics.sources.layouts.heading import OPENING
-from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
+from rebalance_forensics.sources.layouts.header_remainder import OPENING
+from rebalance_forensics.sources.layouts.message_trailer import logger_in_parentheses
 
 SAMPLE = "[Consumer clientId=c, groupId=g] (Re-)joining group"
 REJECT = "[main] starting up"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rebalance_forensics.sources.stamps import Stamp, read_stamp
+from rebalance_forensics.sources.timestamps import Stamp, read_stamp
 from rebalance_forensics.sources.zone_names import ZONE
 
 DATED = (

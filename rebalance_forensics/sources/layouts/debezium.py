@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, YEARS, TextLayout, pattern
-from rebalance_forensics.sources.layouts.trailing import logger_in_brackets
+from rebalance_forensics.sources.layouts.message_trailer import logger_in_brackets
 
 SAMPLE = (
     "2026-11-20 10:15:30,123 INFO   ||  [Worker clientId=connect-1, groupId=1] Rebalance started   "

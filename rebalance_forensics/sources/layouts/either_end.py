@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import Parsed
-from rebalance_forensics.sources.layouts.heading import without_heading
-from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
+from rebalance_forensics.sources.layouts.header_remainder import without_heading
+from rebalance_forensics.sources.layouts.message_trailer import logger_in_parentheses
 
 
 def logger_at_either_end(parsed: Parsed) -> Parsed:

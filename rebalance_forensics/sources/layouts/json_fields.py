@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rebalance_forensics.sources.json_field_names import trace_in
 from rebalance_forensics.sources.layouts.base import Parsed, level_of
-from rebalance_forensics.sources.leaves import trace_in
-from rebalance_forensics.sources.stamps import Stamp, read_stamp, stamp_at
 from rebalance_forensics.sources.text import whole_characters
+from rebalance_forensics.sources.timestamps import Stamp, read_stamp, stamp_at
 
 Fields = Mapping[str, object]
 

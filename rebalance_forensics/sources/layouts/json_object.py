@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebalance_forensics.sources.layouts.base import Parsed, level_of
-from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
-from rebalance_forensics.sources.leaves import (
+from rebalance_forensics.sources.json_field_names import (
     THREADS,
     leaves_of,
     level_in,
@@ -16,6 +14,8 @@ from rebalance_forensics.sources.leaves import (
     told,
     trace_in,
 )
+from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
 
 SAMPLE = (
     '{"applicationLog":{"timestamp":"2026-11-20T10:15:30.123Z","severity":"INFO","message":"[Consume'

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, Parsed, TextLayout, pattern
-from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
+from rebalance_forensics.sources.layouts.message_trailer import logger_in_parentheses
 
 SAMPLE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"

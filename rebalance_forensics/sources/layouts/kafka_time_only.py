@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import CLOCK, LEVEL, TextLayout, pattern
-from rebalance_forensics.sources.layouts.trailing import logger_in_parentheses
+from rebalance_forensics.sources.layouts.message_trailer import logger_in_parentheses
 
 SAMPLE = (
     "[02:16:40,559] INFO stream-client [c] State transition from CREATED to REBALANCING "

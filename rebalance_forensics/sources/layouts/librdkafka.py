@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from rebalance_forensics.sources.layouts.base import Parsed, level_of
-from rebalance_forensics.sources.stamps import read_stamp
+from rebalance_forensics.sources.timestamps import read_stamp
 
 SAMPLE = (
     "%4|1795169730.678|SESSTMOUT|orders#consumer-1| [thrd:main]: Consumer group session timed out (in "

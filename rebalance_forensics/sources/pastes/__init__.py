@@ -8,7 +8,7 @@ from rebalance_forensics.sources.blocks import whole_lines
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.line_ends import line_feeds
 from rebalance_forensics.sources.pastes import characters, dates, marks, markup, tables, wraps
-from rebalance_forensics.sources.pastes.glued import parted
+from rebalance_forensics.sources.pastes.joined_records import parted
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
 from rebalance_forensics.sources.text import text_of
 

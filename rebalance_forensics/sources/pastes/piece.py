@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.layouts.base import LEVEL
-from rebalance_forensics.sources.layouts.heading import begins_as_kafka_does
+from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
 
 _LOOKED_AT = 300
 _LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")

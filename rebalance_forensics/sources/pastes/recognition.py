@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rebalance_forensics.sources.pastes import characters, glued, marks, tables, wraps
+from rebalance_forensics.sources.pastes import characters, joined_records, marks, tables, wraps
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
 
 LARGEST = 32 << 20
@@ -27,7 +27,7 @@ def is_broken(head: str, headers: Sequence[str]) -> bool:
         marks.has_fence(lines)
         or tables.has_rule(lines)
         or characters.has_links(lines)
-        or glued.is_glued(lines)
+        or joined_records.is_glued(lines)
         or _is_cut(lines)
         or _is_wrapped(lines)
         or _has_lost(lines, set(headers))

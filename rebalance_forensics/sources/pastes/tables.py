@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from rebalance_forensics.sources.csv_rows import cells_of
 from rebalance_forensics.sources.envelopes.base import Line, instant
-from rebalance_forensics.sources.leaves import HOSTS, TEXTS, TIMES, is_called
+from rebalance_forensics.sources.json_field_names import HOSTS, TEXTS, TIMES, is_called
 from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
-from rebalance_forensics.sources.stamps import read_stamp
+from rebalance_forensics.sources.timestamps import read_stamp
 
 _RULE = re.compile(r"[\s:|+=]*+-[\s:|+=-]*+\Z")
 _BAR = re.compile(r"(?<!\\)\|")

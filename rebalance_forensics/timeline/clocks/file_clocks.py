@@ -16,7 +16,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned, TargetAssignmentComputed
 from rebalance_forensics.events.membership import LeaveSent, MemberIdIssued, MemberLeft, Subscribed
 from rebalance_forensics.events.process import SettingsReported, StartTimeReported, VersionReported
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentReceived,
     GenerationStabilized,
     JoinRequested,

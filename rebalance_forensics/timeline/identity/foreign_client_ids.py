@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import PendingMemberRemoved
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     GenerationReset,
     HeartbeatFailed,
     JoinFailed,

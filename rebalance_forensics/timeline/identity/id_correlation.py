@@ -16,7 +16,7 @@ from rebalance_forensics.events.membership import (
     PollTimeoutExpired,
     Subscribed,
 )
-from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded
+from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock
 from rebalance_forensics.timeline.identity.nameless import is_nameless, named
 from rebalance_forensics.timeline.identity.names import name_in_member_id

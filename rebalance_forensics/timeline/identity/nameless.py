@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import JoinFailed, JoinSucceeded
+from rebalance_forensics.events.rebalances import JoinFailed, JoinSucceeded
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name

@@ -18,7 +18,7 @@ from rebalance_forensics.events.membership import (
     MemberLoaded,
     PendingMemberRemoved,
 )
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     AssignmentReceived,
     GenerationStabilized,

@@ -18,7 +18,7 @@ from rebalance_forensics.events.membership import (
     StaticMemberFenced,
     StaticMemberReplaced,
 )
-from rebalance_forensics.events.rebalancing import RebalanceStarted
+from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.identity.names import (
     is_bare_member_id,
     name_in_member_id,

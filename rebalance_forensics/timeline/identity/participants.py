@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
     JoinRequested,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged, WorkerAssigned, WorkerStopped
-from rebalance_forensics.events.rebalancing import JoinStarted
+from rebalance_forensics.events.rebalances import JoinStarted
 from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner
 
 WORK = (WorkerAssigned, WorkerStopped, JoinStarted)

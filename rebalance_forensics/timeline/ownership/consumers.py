@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import AssignmentComputed
+from rebalance_forensics.events.rebalances import AssignmentComputed
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.ownership.readings import Owner

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from rebalance_forensics.events.rebalancing import AssignmentComputed, AssignmentReceived, GenerationStabilized
+from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived, GenerationStabilized
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rebalance_forensics.events.rebalancing import AssignmentComputed
+from rebalance_forensics.events.rebalances import AssignmentComputed
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership.consumers import Consumers
 from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner

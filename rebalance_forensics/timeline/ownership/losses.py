@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import PollTimeoutExpired
-from rebalance_forensics.events.rebalancing import JoinStarted
+from rebalance_forensics.events.rebalances import JoinStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy
 from rebalance_forensics.timeline.group_timeline import Timeline

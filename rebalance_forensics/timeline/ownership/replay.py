@@ -17,7 +17,7 @@ from rebalance_forensics.events.partitions import (
     PartitionsRevoked,
 )
 from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalancing import AssignmentComputed
+from rebalance_forensics.events.rebalances import AssignmentComputed
 from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership.connect_work import WORK, worker_said

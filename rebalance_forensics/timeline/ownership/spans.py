@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged
 from rebalance_forensics.events.coordinator import TopicChanged
-from rebalance_forensics.events.rebalancing import AssignmentFailed, AssignmentNotStored, SyncFailed
+from rebalance_forensics.events.rebalances import AssignmentFailed, AssignmentNotStored, SyncFailed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread

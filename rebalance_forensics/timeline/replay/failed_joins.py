@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import GenerationReset, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalances import GenerationReset, JoinSucceeded, SyncSucceeded
 
 NO_GENERATION = -1
 """Kafka's Generation.NO_GENERATION: the generation id of whoever is no member."""

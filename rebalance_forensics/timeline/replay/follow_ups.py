@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import DelayedRebalance, WorkerAssigned
-from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
 from rebalance_forensics.events.streams import FollowUpRequested, FollowUpScheduled, FollowUpTriggered, VersionProbed
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import merged, time_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     AssignmentNotStored,
     AssignmentReceived,

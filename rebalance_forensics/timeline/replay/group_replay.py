@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.replay.drafts import finished
 from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
 from rebalance_forensics.timeline.replay.group_epochs import EpochSlot, GroupEpochs, generations_of, rebalances_of
-from rebalance_forensics.timeline.replay.leaving import close_for_good
+from rebalance_forensics.timeline.replay.leave_reasons import close_for_good
 from rebalance_forensics.timeline.replay.membership_replay import Lives
 from rebalance_forensics.timeline.replay.missed_rebalances import missed
 from rebalance_forensics.timeline.replay.partition_takeovers import taken_over

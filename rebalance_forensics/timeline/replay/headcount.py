@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
-from rebalance_forensics.events.rebalancing import GenerationStabilized, GroupEmptied
+from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
 
 SOON_MS = 90_000

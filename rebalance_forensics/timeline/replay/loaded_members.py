@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.membership import MemberLoaded
-from rebalance_forensics.events.rebalancing import GenerationStabilized
+from rebalance_forensics.events.rebalances import GenerationStabilized
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 

@@ -6,7 +6,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     GenerationReset,
     HeartbeatFailed,
     JoinFailed,

@@ -7,12 +7,12 @@ from itertools import islice
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberJoined
-from rebalance_forensics.events.rebalancing import HeartbeatFailed
+from rebalance_forensics.events.rebalances import HeartbeatFailed
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
-from rebalance_forensics.timeline.replay.leaving import reason_text
+from rebalance_forensics.timeline.replay.leave_reasons import reason_text
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.time_index import InTime
 

@@ -21,7 +21,7 @@ from rebalance_forensics.events.membership import (
     StaticMemberReplaced,
     Unsubscribed,
 )
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationReset,
     GenerationStabilized,
@@ -40,7 +40,7 @@ from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import Headcount
-from rebalance_forensics.timeline.replay.leaving import sent_before, why_left
+from rebalance_forensics.timeline.replay.leave_reasons import sent_before, why_left
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
 from rebalance_forensics.timeline.replay.lost_membership import (
     EXPELLED,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
     JoinStarted,

@@ -17,7 +17,7 @@ from rebalance_forensics.events.process import (
     StartTimeReported,
     VersionReported,
 )
-from rebalance_forensics.events.rebalancing import JoinStarted, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
 from rebalance_forensics.timeline.identity.names import connector_of

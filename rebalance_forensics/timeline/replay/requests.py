@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.facts import Request, RequestWhy, numbered
 from rebalance_forensics.timeline.identity.participants import Participants
 

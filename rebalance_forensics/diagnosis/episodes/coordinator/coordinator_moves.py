@@ -16,7 +16,7 @@ from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransi
 from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
-from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalances import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
-from rebalance_forensics.events.rebalancing import GroupDied, GroupEmptied
+from rebalance_forensics.events.rebalances import GroupDied, GroupEmptied
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 

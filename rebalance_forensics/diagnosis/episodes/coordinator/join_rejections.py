@@ -11,7 +11,7 @@ from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import AuthorizationFailed, MemberRefused
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, SyncFailed
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant

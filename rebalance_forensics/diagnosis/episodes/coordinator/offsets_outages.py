@@ -11,7 +11,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, IsrChanged, NodeDisconnected, ReplicasInsufficient
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
-from rebalance_forensics.events.rebalancing import AssignmentNotStored, RebalanceStarted, SyncFailed
+from rebalance_forensics.events.rebalances import AssignmentNotStored, RebalanceStarted, SyncFailed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS

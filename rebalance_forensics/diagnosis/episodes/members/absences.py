@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
     JoinSucceeded,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
-from rebalance_forensics.events.rebalancing import AssignmentComputed, AssignmentReceived, GenerationStabilized
+from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived, GenerationStabilized
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant

@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import session_told_ms, together_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
     GroupEmptied,

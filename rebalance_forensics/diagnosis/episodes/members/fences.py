@@ -12,7 +12,7 @@ from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.rebalancing import HeartbeatFailed, JoinFailed, SyncFailed
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, SyncFailed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline

@@ -8,7 +8,7 @@ from itertools import islice
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import AssignmentReceived
+from rebalance_forensics.events.rebalances import AssignmentReceived
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant

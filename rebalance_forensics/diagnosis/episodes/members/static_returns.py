@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rebalance_forensics.diagnosis.episodes.runs import walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
-from rebalance_forensics.events.rebalancing import JoinSucceeded
+from rebalance_forensics.events.rebalances import JoinSucceeded
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant

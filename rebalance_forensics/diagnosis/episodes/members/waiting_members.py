@@ -12,7 +12,7 @@ from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     JoinFailed,
     JoinReported,
     JoinStarted,

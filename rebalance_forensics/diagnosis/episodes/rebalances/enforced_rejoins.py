@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless
 from rebalance_forensics.diagnosis.reference.releases import Affected, releases_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import PartitionsRevoked
-from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline

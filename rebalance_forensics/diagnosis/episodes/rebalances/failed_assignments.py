@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupEpochBumped, TargetAssignmentComputed
 from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     AssignmentFailed,
     AssignmentReceived,
     GenerationStabilized,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import AssignmentComputed, AssignmentReceived
+from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms, hear
 from rebalance_forensics.diagnosis.signs.barriers import barrier_end
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalancing import GenerationStabilized, JoinStarted, LeaderReplaced, RebalanceStarted
+from rebalance_forensics.events.rebalances import GenerationStabilized, JoinStarted, LeaderReplaced, RebalanceStarted
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinRequested,
     JoinStarted,

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalancing import AssignmentComputed, JoinSucceeded
+from rebalance_forensics.events.rebalances import AssignmentComputed, JoinSucceeded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed
 from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalancing import (
+from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
     JoinRequested,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
-from rebalance_forensics.events.rebalancing import AssignmentComputed
+from rebalance_forensics.events.rebalances import AssignmentComputed
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 

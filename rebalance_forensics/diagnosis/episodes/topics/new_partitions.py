@@ -19,7 +19,7 @@ from rebalance_forensics.events.partitions import (
     PartitionsAssigned,
     PartitionsRevoked,
 )
-from rebalance_forensics.events.rebalancing import AssignmentComputed, SyncSucceeded
+from rebalance_forensics.events.rebalances import AssignmentComputed, SyncSucceeded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import given_
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
-from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant

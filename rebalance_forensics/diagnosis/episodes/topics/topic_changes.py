@@ -25,7 +25,7 @@ from rebalance_forensics.diagnosis.wording.durations import span
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
-from rebalance_forensics.events.rebalancing import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline

@@ -1,0 +1,130 @@
+"""The whole catalog compiled: programs with the words that find them, ready to be cached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rebalance_forensics.catalog.errors import ErrorNames
+from rebalance_forensics.catalog.field_types import ANY, TYPES, HoleType
+from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.catalog.index import Index
+from rebalance_forensics.catalog.literal_cover import cover, offers
+from rebalance_forensics.catalog.literals import sought_in
+from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem, Template
+from rebalance_forensics.catalog.prefixes import OPENINGS
+from rebalance_forensics.catalog.program import Program, Types, compile_parts
+from rebalance_forensics.catalog.template import Hole, Part, TemplateError, literals_of, parse, weight_of
+
+
+@dataclass(slots=True)
+class Entry:
+    """One template at work."""
+
+    pattern: str
+    event: str | None
+    loggers: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    weight: int
+    dressed: bool
+    """Its text spells the log prefix out, so messages are tried with theirs on."""
+    sought: str | None
+    """What the prefilter looks for in the raw bytes; None where the line says nothing about groups."""
+    program: Program
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledCatalog:
+    """Entries, the fragments their holes refer to, and the error codes."""
+
+    entries: tuple[Entry, ...]
+    fragments: Mapping[str, tuple[Program, ...]]
+    errors: Mapping[str, Mapping[str, tuple[str, ...]]]
+    meanings: Mapping[str, str]
+
+    def types(self) -> Types:
+        """Every hole type: those in Python, the error codes, the fragments."""
+        table = type_names(self.fragments, self.errors)
+        for name, programs in self.fragments.items():
+            table[name] = HoleType(ANY, _reader(programs, table), composite=True)
+        return table
+
+
+def type_names(fragments: Iterable[str], errors: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, HoleType]:
+    """The types a template may name, their fragments not yet readable."""
+    table = dict(TYPES)
+    table["error"] = HoleType(ANY, ErrorNames.of(errors).name)
+    table |= {name: HoleType(ANY, str, composite=True) for name in fragments}
+    return table
+
+
+def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], Mapping[str, FieldValue]]:
+    index = Index((program, program) for program in programs)
+
+    def read(text: str) -> Mapping[str, FieldValue]:
+        likely = index.candidates(text)
+        for loosely in (False, True):
+            for program in likely:
+                if (fields := program.read(text, types, loosely=loosely)) is not None:
+                    return fields
+        raise ValueError(text)
+
+    return read
+
+
+def compile_catalog(loaded: PatternSet) -> CompiledCatalog:
+    """Compile every template; PatternError says which one cannot be."""
+    fragments = [pattern for pattern in loaded.patterns if pattern.fragment]
+    types = type_names((str(pattern.fragment) for pattern in fragments), loaded.errors)
+    return CompiledCatalog(
+        entries=tuple(_entries(loaded, types)),
+        fragments={
+            str(pattern.fragment): tuple(_program(pattern, template, types)[1] for template in pattern.templates)
+            for pattern in fragments
+        },
+        errors=loaded.errors,
+        meanings={pattern.id: pattern.meaning for pattern in loaded.patterns},
+    )
+
+
+def _entries(loaded: PatternSet, types: Types) -> Iterator[Entry]:
+    """Every template at work; what is looked for to find one also finds as many others as possible."""
+    templates = [(p, template) for p in loaded.patterns if not p.fragment for template in p.templates]
+    entries = [compile_entry(pattern, template, types) for pattern, template in templates]
+    offered = [
+        offers(literals_of(parse(template.text))) if entry.sought else frozenset[str]()
+        for entry, (_, template) in zip(entries, templates, strict=True)
+    ]
+    for entry, word in zip(entries, cover(offered), strict=True):
+        yield replace(entry, sought=word or entry.sought)
+
+
+def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
+    """Compile one template of a pattern."""
+    parts, program = _program(pattern, template, types)
+    return Entry(
+        pattern=pattern.id,
+        event=pattern.event,
+        loggers=pattern.loggers,
+        prefixes=pattern.prefixes,
+        weight=weight_of(parts),
+        dressed=_opening_of(parts).startswith(OPENINGS),
+        sought=sought_in(literals_of(parts)) if pattern.event else None,
+        program=program,
+    )
+
+
+def _opening_of(parts: Sequence[Part]) -> str:
+    """How the template begins, be it with words or with a choice of words."""
+    first = parts[0] if parts else ""
+    if isinstance(first, Hole) and "|" in first.type:
+        return first.type
+    return first if isinstance(first, str) else ""
+
+
+def _program(pattern: Pattern, template: Template, types: Types) -> tuple[tuple[Part, ...], Program]:
+    try:
+        parts = parse(template.text)
+        return parts, compile_parts(parts, types, template.constants)
+    except TemplateError as error:
+        raise PatternError(Problem(pattern.path, template.line, f"{error}.")) from error

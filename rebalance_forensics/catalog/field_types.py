@@ -1,0 +1,63 @@
+"""The types of holes: what Kafka prints for a value, and how it is read back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rebalance_forensics.catalog import java_values, streams_values
+from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.catalog.settings import read_settings
+
+
+@dataclass(frozen=True, slots=True)
+class HoleType:
+    """One type: `source` is its program, `read` its value, or several fields as a mapping.
+
+    `loose` is a second program, tried when no template matches with the first. `composite` types yield fields
+    of their own names; the text of such a hole is kept too if the event has a field of the hole's name.
+    """
+
+    source: str
+    read: Callable[[str], FieldValue | Mapping[str, FieldValue]]
+    loose: str | None = None
+    composite: bool = False
+
+
+_COLLECTION = r"(?:[A-Z]\w*|set|frozenset)?[\[({][^\n]*?[\])}]|[^\s\[\](){}][^\n\[\](){}]*?|"
+# Go prints a map of topics as `orders[0 1], returns[0]`.
+_PARTITIONS = rf"(?:\S+?\[[\d ]*\](?:, )?)+|{_COLLECTION}"
+_OPTION = r"Some\([^\n]*?\)|Optional(?:Int|Long)?\[[^\n]*?\]|Optional(?:Int|Long)?\.empty"
+ANY = r"(?s:.*?)"
+
+TYPES: Mapping[str, HoleType] = {
+    "id": HoleType(r"\S+?", str, loose=r"[^\n]+?"),
+    "word": HoleType(r"""[^\s,;()\[\]{}'"]+?""", str),
+    "text": HoleType(ANY, str),
+    "line": HoleType(r"[^\n]*?", str),
+    "rest": HoleType(r"(?s:.*)", str.strip),
+    "dot": HoleType(r"\.", str),
+    "int": HoleType(r"-?\d+", java_values.integer),
+    "float": HoleType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", java_values.decimal),
+    "bool": HoleType(r"(?i:true|false)", lambda text: text.lower() == "true"),
+    "option": HoleType(rf"{_OPTION}|[^\s(){{}}\[\]]*?", java_values.option, loose=rf"{_OPTION}|[^\n(){{}}\[\]]*?"),
+    "option_int": HoleType(rf"{_OPTION}|-?\d+|None|null", java_values.option_int),
+    "list": HoleType(_COLLECTION, java_values.items),
+    "ids": HoleType(_COLLECTION, java_values.items),
+    "partitions": HoleType(_PARTITIONS, java_values.partitions),
+    "assignment": HoleType(r"\{(?s:.*?)\}", java_values.assignment),
+    "settings": HoleType(r"(?s:.*)", read_settings),
+    "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", java_values.epoch_ms),
+    "node": HoleType(r"\S*?:-?\d+ \(id: -?\d+ rack: [^()\n]*\)|null", java_values.node, composite=True),
+    "tasks": HoleType(_COLLECTION, streams_values.tasks),
+    "tasks_by_member": HoleType(r"\{[^\n]*?\}", streams_values.tasks_by_member),
+    "participants": HoleType(ANY, streams_values.participants),
+    "client_states": HoleType(ANY, streams_values.client_states, composite=True),
+}
+"""The types written in Python; `error` and those of patterns/fragments come from data."""
+
+
+def choices(spec: str) -> HoleType:
+    """The type of `{phase:starting|started}`: one of the words named."""
+    return HoleType("|".join(re.escape(word) for word in spec.split("|")), str)

@@ -1,0 +1,120 @@
+"""Patterns against their own samples: every claim a pattern file makes, verified."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rebalance_forensics.catalog.compiled_catalog import compile_catalog, compile_entry, type_names
+from rebalance_forensics.catalog.loader import (
+    load_errors,
+    load_pattern,
+    names_errors,
+    pattern_files,
+    pattern_id,
+    shipped_patterns,
+)
+from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem
+from rebalance_forensics.catalog.pattern_lint import shape_problems
+from rebalance_forensics.catalog.program import Types
+from rebalance_forensics.catalog.sample_check import Proof
+
+
+def check(paths: Sequence[Path]) -> list[Problem]:
+    """Every problem of the pattern files given (directories or files), each tried within the whole catalog."""
+    asked = {identifier: path for path, identifier in _asked(paths)}
+    shipped = {identifier: path for path, identifier in pattern_files([shipped_patterns()])}
+    loaded = Loaded({**shipped, **asked})
+    catalog = loaded.catalog()
+    proof = Proof(catalog)
+    mine = [pattern for pattern in loaded.sound if pattern.id in asked]
+    files = set(asked.values())
+    problems = [problem for problem in loaded.problems if problem.path in files]
+    problems += [problem for pattern in mine for problem in proof.problems(pattern)]
+    problems += _false_claims(loaded, mine, catalog)
+    return sorted(set(problems), key=lambda problem: (str(problem.path), problem.line, problem.sentence))
+
+
+def _false_claims(loaded: Loaded, mine: Sequence[Pattern], catalog: Catalog) -> Iterator[Problem]:
+    """Samples of other patterns that one of these claims, too, alone and beside all others."""
+    paths = {pattern.id: pattern.path for pattern in mine}
+    fragments = tuple(pattern for pattern in loaded.sound if pattern.fragment and pattern.id not in paths)
+    claimants = Catalog(compile_catalog(PatternSet((*mine, *fragments), loaded.errors)))
+    for pattern in loaded.sound:
+        if pattern.id in paths or pattern.fragment:
+            continue
+        for sample in pattern.samples:
+            claims = {match.pattern for match in claimants.matches(sample.message)}
+            for match in catalog.matches(sample.message) if claims else ():
+                if match.pattern in claims:
+                    claim = f"this claims the sample {sample.name!r} of {pattern.id}, too."
+                    yield Problem(paths[match.pattern], 1, claim)
+
+
+def _asked(paths: Iterable[Path]) -> list[tuple[Path, str]]:
+    found: list[tuple[Path, str]] = []
+    for path in paths:
+        if path.is_dir():
+            found += pattern_files([path])
+        else:
+            found.append((path, _id_of_file(path)))
+    return found
+
+
+def _id_of_file(path: Path) -> str:
+    """A file's id within the folder of patterns it lies in; else its folder's name and its own."""
+    resolved = path.resolve()
+    shipped = shipped_patterns().resolve()
+    root = shipped if resolved.is_relative_to(shipped) else resolved.parent.parent
+    return pattern_id(resolved, root)
+
+
+class Loaded:
+    """The files that are sound enough to be compiled, and the problems of all."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self.problems: list[Problem] = []
+        self.errors: dict[str, Mapping[str, tuple[str, ...]]] = {}
+        loaded = [pattern for identifier, path in files.items() if (pattern := self._load(path, identifier))]
+        types = type_names((pattern.fragment for pattern in loaded if pattern.fragment), self.errors)
+        self.sound = tuple(self._sound_part(pattern, types) for pattern in loaded)
+
+    def catalog(self) -> Catalog:
+        """The catalog of all that is sound."""
+        return Catalog(compile_catalog(PatternSet(self.sound, self.errors)))
+
+    def _load(self, path: Path, identifier: str) -> Pattern | None:
+        try:
+            if names_errors(identifier):
+                self.errors |= load_errors(path)
+                return None
+            return load_pattern(path, identifier)
+        except PatternError as error:
+            self.problems.append(error.problem)
+            return None
+
+    def _sound_part(self, pattern: Pattern, types: Types) -> Pattern:
+        """The pattern without the templates that do not compile."""
+        self.problems += shape_problems(pattern, types)
+        sound = []
+        for template in pattern.templates:
+            try:
+                compile_entry(pattern, template, types)
+            except PatternError as error:
+                self.problems.append(error.problem)
+            else:
+                sound.append(template)
+        return pattern.with_templates(tuple(sound))
+
+
+def main(arguments: Sequence[str]) -> Iterator[str]:
+    """One line a problem, for `python -m rebalance_forensics.catalog.pattern_checks patterns/`."""
+    return map(str, check([Path(argument) for argument in arguments] or [shipped_patterns()]))
+
+
+if __name__ == "__main__":
+    lines = list(main(sys.argv[1:]))
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.exit(1 if lines else 0)

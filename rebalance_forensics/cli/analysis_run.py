@@ -1,0 +1,187 @@
+"""How commands run an analysis: options put together, progress shown, exit code found."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rebalance_forensics.cli.options import EngineName, SeverityName
+from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn, warn_all
+from rebalance_forensics.defects import ASK
+from rebalance_forensics.process.cores import cores
+
+if TYPE_CHECKING:
+    from rebalance_forensics.catalog.matcher import Catalog
+    from rebalance_forensics.pipeline.options import AnalyzeOptions
+    from rebalance_forensics.pipeline.run import Analysis, Progress
+    from rebalance_forensics.pipeline.stats import Failure
+    from rebalance_forensics.report.model import Report
+
+_SEVERITIES = list(SeverityName)
+
+
+def options_of(
+    *,
+    engine: EngineName,
+    tz: Sequence[str] = (),
+    cluster: str | None = None,
+    cluster_per_directory: bool = False,
+    patterns: Sequence[Path] = (),
+    java_home: str | None = None,
+    keep_warm: bool = False,
+    unpack_ratio: int | None = None,
+    group: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> AnalyzeOptions:
+    """What the command line asks for, checked."""
+    from rebalance_forensics.pipeline.instants import parse_instant  # noqa: PLC0415 - `--help` needs no pyarrow
+    from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules  # noqa: PLC0415
+    from rebalance_forensics.sources.budgets import Limits  # noqa: PLC0415
+
+    return AnalyzeOptions(
+        engine=engine.value,
+        group=group,
+        since=parse_instant(since) if since else None,
+        until=parse_instant(until) if until else None,
+        zones=zone_rules(tz),
+        cluster=cluster,
+        cluster_per_directory=cluster_per_directory,
+        patterns=_resolved(patterns),
+        java_home=java_home,
+        keep_warm=keep_warm,
+        processes=cores(),
+        limits=Limits.of(unpack_ratio) if unpack_ratio else Limits(),
+    )
+
+
+def catalog_with(patterns: Sequence[Path]) -> Catalog:
+    """The catalog with the user's own patterns in it, checked."""
+    from rebalance_forensics.pipeline.catalogs import checked_catalog  # noqa: PLC0415
+
+    return checked_catalog(_resolved(patterns))
+
+
+def _resolved(directories: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(str(directory.resolve()) for directory in directories)
+
+
+def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = False) -> Analysis:
+    """Analyze, with a progress bar on a terminal; name what could not be read."""
+    from rebalance_forensics.pipeline.run import analyze_keeping  # noqa: PLC0415
+
+    options = _with_engine(paths, options)
+    with _progress() as progress:
+        analysis = analyze_keeping(paths, options, keep_events=keep_events, progress=progress)
+    warn_all(
+        error if one.path in error else f"{one.path}: {error}" for one in analysis.report.inputs for error in one.errors
+    )
+    warn_all(_left_out(analysis.plan.reports))
+    warn_all(_failed(analysis.failures))
+    warn_all(_broken_off(analysis))
+    warn_all(_in_vain(options, analysis.report))
+    return analysis
+
+
+def _with_engine(paths: Sequence[str], options: AnalyzeOptions) -> AnalyzeOptions:
+    """The options with an engine; where the user named none, one line says which it is, and why."""
+    from rebalance_forensics.pipeline.engine_choice import engine_for  # noqa: PLC0415
+    from rebalance_forensics.pipeline.read_plan import refuse_missing  # noqa: PLC0415
+
+    if options.engine != "auto":
+        return options
+    # A warm session answers sooner than processes that are still to be started; and who names a Java wants Spark.
+    if options.keep_warm or options.java_home:
+        return replace(options, engine="spark")
+    refuse_missing(paths)
+    choice = engine_for(paths)
+    so = "on Spark (--engine local: without)" if choice.engine == "spark" else "without Spark (--engine spark: with it)"
+    warn(f"{choice.why}, so {so}.")
+    return replace(options, engine=choice.engine)
+
+
+def _broken_off(analysis: Analysis) -> Iterator[str]:
+    """What a defect of ours kept from being said, beside whole groups."""
+    failed = {failure.what for failure in analysis.failures}
+    return (f"{gap.what}; {ASK}." for gap in analysis.report.gaps if gap.is_defect and gap.what not in failed)
+
+
+def _left_out(reports: Sequence[str]) -> Iterator[str]:
+    told = "written by an earlier run of this program, so not read as"
+    if len(reports) == 1:
+        yield f"{reports[0]}: {told} a log."
+    elif reports:
+        yield f"{reports[0]} and {len(reports) - 1} more: {told} logs."
+
+
+def _in_vain(options: AnalyzeOptions, report: Report) -> Iterator[str]:
+    """What was asked for and fits nothing in these logs: without a word, the report would be taken for its answer."""
+    from rebalance_forensics.report.near_names import did_you_mean  # noqa: PLC0415 - `--help` needs none of it
+    from rebalance_forensics.report.times import utc  # noqa: PLC0415
+
+    first = min((one.first for one in report.inputs if one.first is not None), default=None)
+    last = max((one.last for one in report.inputs if one.last is not None), default=None)
+    since = options.since.resolve(last) if options.since else None
+    until = options.until.resolve(last) if options.until else None
+    if since is not None and until is not None and since >= until:
+        yield f"--since {utc(since)} is not before --until {utc(until)}; the report is about no time at all."
+    elif last is not None and since is not None and since > last:
+        yield f"--since {utc(since)}: the logs end before, at {utc(last)} UTC; the report is about no time at all."
+    elif first is not None and until is not None and until <= first:
+        yield f"--until {utc(until)}: the logs begin after, at {utc(first)} UTC; the report is about no time at all."
+    yield from (
+        f"--tz {name}={zone}: no file is of that name or host; {did_you_mean(name, _hosts(report), 'hosts')}"
+        for name, zone in options.zones.by_host
+        if not any(name in (one.host, one.path, *one.path.split("/")) for one in report.inputs)
+    )
+
+
+def _hosts(report: Report) -> Iterator[str]:
+    return (one.host for one in report.inputs if one.host)
+
+
+def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
+    """3 when something could not be read, else 1 when something is as bad as `fail_on`, else 0."""
+    report = analysis.report
+    if analysis.failures or any(one.errors for one in report.inputs) or any(gap.is_defect for gap in report.gaps):
+        return PARTIAL
+    if fail_on is None:
+        return OK
+    bad = {name.value for name in _SEVERITIES[_SEVERITIES.index(fail_on) :]}
+    return FOUND if any(incident.severity in bad for incident in report.incidents) else OK
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar by bytes, with rate and time left; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        scan = bar.add_task("reading logs", total=None)
+        yield lambda done, total: bar.update(scan, completed=done, total=total)
+
+
+def _failed(failures: Iterable[Failure]) -> Iterator[str]:
+    """Each defect once; it may well meet every group."""
+    found: dict[str, list[Failure]] = {}
+    for one in failures:
+        found.setdefault(one.error, []).append(one)
+    for first, *others in found.values():
+        alike = f" ({len(others):,} more for the same reason)" if others else ""
+        yield f"{first.what}{alike}; {ASK}."

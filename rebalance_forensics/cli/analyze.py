@@ -1,0 +1,181 @@
+"""The main command: logs in, incident report out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
+from rebalance_forensics.cli.follow import follow as follow_logs
+from rebalance_forensics.cli.options import (
+    ClusterOption,
+    ClusterPerDirectoryOption,
+    EngineName,
+    EngineOption,
+    FailOnOption,
+    GroupOption,
+    JavaHomeOption,
+    PathsArgument,
+    PatternsOption,
+    SinceOption,
+    TzOption,
+    UnpackRatioOption,
+    UntilOption,
+)
+from rebalance_forensics.cli.outcomes import PARTIAL, colored, leave, say, warn, width
+from rebalance_forensics.defects import sentence
+
+if TYPE_CHECKING:
+    from rebalance_forensics.pipeline.run import Analysis
+    from rebalance_forensics.report.model import Report
+
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="F", help="Write the report as JSON; - is standard output.", show_default=False),
+]
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="F", help="Write the report as one self-contained HTML file.", show_default=False),
+]
+EventsOption = Annotated[
+    Path | None,
+    typer.Option("--events", metavar="DIR", help="Write the typed events as Parquet into DIR.", show_default=False),
+]
+TablesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--tables",
+        metavar="DIR",
+        help="Write generations, pauses, incidents and findings as Parquet into DIR.",
+        show_default=False,
+    ),
+]
+ExportOption = Annotated[
+    list[str],
+    typer.Option(
+        "--export",
+        metavar="FORMAT=F",
+        help="Write the report for another tool: markdown, sarif, slack, pagerduty, timesketch, chrome-trace, "
+        "incidents-csv, generations-csv, unread-csv, pauses-csv. Repeatable.",
+        show_default=False,
+    ),
+]
+VerboseOption = Annotated[
+    int, typer.Option("--verbose", "-v", count=True, help="Show every line of proof.", show_default=False)
+]
+AnonymizeOption = Annotated[
+    bool,
+    typer.Option(
+        "--anonymize",
+        help="Write pseudonyms for groups, topics, members, hosts and addresses, the same in every output.",
+        show_default=False,
+    ),
+]
+OutputModeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODE",
+        help="Permissions of the files that are written, such as 640; new ones are 600, for they quote logs.",
+        show_default=False,
+    ),
+]
+FollowOption = Annotated[
+    bool,
+    typer.Option(
+        "--follow", help="Keep reading logs that are still written, or standard input; print incidents as they come."
+    ),
+]
+KeepWarmOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-warm",
+        help="Leave Spark running for the next command; it ends after half an hour without one, or by warmup --stop.",
+        show_default=False,
+    ),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.", show_default=False)]
+WhyOption = Annotated[
+    bool, typer.Option("--why", help="Show how each incident was judged: every cause against every sign.")
+]
+
+
+def analyze(
+    paths: PathsArgument,
+    *,
+    json: JsonOption = None,
+    html: HtmlOption = None,
+    events: EventsOption = None,
+    tables: TablesOption = None,
+    export: ExportOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    output_mode: OutputModeOption = None,
+    group: GroupOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    tz: TzOption = [],  # noqa: B006
+    cluster: ClusterOption = None,
+    cluster_per_directory: ClusterPerDirectoryOption = False,
+    patterns: PatternsOption = [],  # noqa: B006
+    anonymize: AnonymizeOption = False,
+    fail_on: FailOnOption = None,
+    engine: EngineOption = EngineName.AUTO,
+    java_home: JavaHomeOption = None,
+    follow: FollowOption = False,
+    keep_warm: KeepWarmOption = False,
+    unpack_ratio: UnpackRatioOption = 1000,
+    verbose: VerboseOption = 0,
+    quiet: QuietOption = False,
+    why: WhyOption = False,
+) -> None:
+    """Find out why consumer groups rebalanced, and prove it.
+
+    The report names root cause and culprit, and shows the lines that prove it. Give it the logs of
+    brokers, of clients, or better of both: a directory, or the archive somebody sent. Nothing is
+    changed and nothing leaves this machine.
+    """
+    from rebalance_forensics.cli.output_files import Outputs, shown, write_outputs  # noqa: PLC0415 - renderers load slowly
+
+    outputs = Outputs.checked(
+        json=json, html=html, events=events, tables=tables, export=export, anonymize=anonymize, mode=output_mode
+    )
+    options = options_of(
+        engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
+        java_home=java_home, keep_warm=keep_warm, unpack_ratio=unpack_ratio, group=group, since=since, until=until,
+    )  # fmt: skip
+    verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
+
+    def written(analysis: Analysis) -> Analysis:
+        """The analysis as it is shown, once all other outputs are written."""
+        return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
+
+    rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why)
+    if follow:
+        leave(follow_logs(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
+    analysis = written(run(paths, options, keep_events=keep_events))
+    code = exit_code(analysis, fail_on)
+    if rendered is not None:
+        code = _show(analysis.report, rendered, code, alone=not outputs.anything)
+    leave(code)
+
+
+def _show(report: Report, rendered: Callable[[Report], str], code: int, *, alone: bool) -> int:
+    """Print the report; where a defect of ours keeps it from being printed, the files that were written are left."""
+    try:
+        text = rendered(report)
+    except Exception as error:
+        if alone:
+            raise
+        warn(f"{sentence('the report could not be printed', error)}.")
+        return PARTIAL
+    say(text)
+    return code
+
+
+def _rendered(report: Report, *, verbosity: int, why: bool) -> str:
+    from rebalance_forensics.report.terminal import render  # noqa: PLC0415
+
+    return render(report, width=width(), color=colored(), verbosity=verbosity, why=why)

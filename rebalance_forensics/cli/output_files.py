@@ -1,0 +1,192 @@
+"""The files a command writes besides what it prints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from rebalance_forensics.cli.outcomes import say, warn
+from rebalance_forensics.defects import ASK, DefectError, told
+from rebalance_forensics.diagnosis.model import Gap
+from rebalance_forensics.pipeline.names_in_events import names_in_events
+from rebalance_forensics.pipeline.parquet_files import write_events, write_tables
+from rebalance_forensics.pipeline.permissions import mode_of
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.run import Analysis
+from rebalance_forensics.report.anonymizing import anonymized
+from rebalance_forensics.report.exports import Format, formats
+from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.output_files import write_whole
+
+STDOUT = Path("-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """Where the report goes, known to be writable before anything is read."""
+
+    json: Path | None = None
+    html: Path | None = None
+    events: Path | None = None
+    tables: Path | None = None
+    exports: tuple[tuple[Format, Path], ...] = ()
+    anonymize: bool = False
+    mode: int | None = None
+    """Permissions; None keeps those of a file that is replaced, and makes a new one its owner's alone."""
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        json: Path | None,
+        html: Path | None,
+        events: Path | None,
+        tables: Path | None,
+        export: Sequence[str],
+        anonymize: bool = False,
+        mode: str | None = None,
+    ) -> Outputs:
+        """The outputs that were asked for; refuses unknown formats and directories that are not there."""
+        exports = tuple(map(_export, export))
+        permissions = None if mode is None else mode_of("--output-mode", mode)
+        chosen = cls(
+            json=json, html=html, events=events, tables=tables, exports=exports, anonymize=anonymize, mode=permissions
+        )
+        places = [target if target == STDOUT else Path(os.path.realpath(target)) for target in chosen.files()]
+        for target, place in zip(chosen.files(), places, strict=True):
+            _check(target)
+            if target != STDOUT and places.count(place) > 1:
+                raise InputError(f"{target} is named for two outputs; give each a file of its own.")
+        if events is not None and anonymize:
+            raise InputError("--events holds the log lines as they are; leave out --anonymize or --events.")
+        for option, directory in (("--events", events), ("--tables", tables)):
+            if directory is not None and directory.exists() and not directory.is_dir():
+                raise InputError(f"{option} {directory} is a file; name a directory.")
+            if directory is not None:
+                _check_permission(directory, directory)
+        if [*chosen.files()].count(STDOUT) > 1:
+            raise InputError("only one of the outputs can go to standard output (-).")
+        return chosen
+
+    def files(self) -> Sequence[Path]:
+        """Every file that will be written."""
+        return [path for path in (self.json, self.html, *(path for _, path in self.exports)) if path is not None]
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is any output beside what is printed."""
+        return bool(self.files()) or self.events is not None or self.tables is not None
+
+    @property
+    def fills_stdout(self) -> bool:
+        """Whether standard output is taken by a file format."""
+        return STDOUT in self.files()
+
+
+def shown(analysis: Analysis, outputs: Outputs) -> Report:
+    """The report as it goes out."""
+    return anonymized(analysis.report, names_in_events(analysis)) if outputs.anonymize else analysis.report
+
+
+def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Report:
+    """Write each file whole or not at all, and none over a log.
+
+    An output that a defect of ours spoils is a gap of the report, told in those that are written after it; DefectError
+    where nothing else is left.
+    """
+    _spare_logs(analysis, outputs)
+    left = not outputs.fills_stdout
+    for name, write in _writers(analysis, outputs):
+        try:
+            write(report)
+            left = True
+        except (InputError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other outputs are written
+            gap = _unwritten(name, error)
+            warn(f"{gap.what}; {gap.consequence}.")
+            report = replace(report, gaps=(*report.gaps, gap))
+    if not left:
+        raise DefectError(f"nothing could be written; {ASK}")
+    return report
+
+
+def _writers(analysis: Analysis, outputs: Outputs) -> Iterator[tuple[str, Callable[[Report], None]]]:
+    """Each output and what writes it; those that show gaps come last."""
+    if outputs.events is not None:
+        yield "--events", partial(_write_events, analysis, outputs.events, outputs.mode)
+    if outputs.tables is not None:
+        yield "--tables", partial(_write_tables, outputs.tables, outputs.mode)
+    for form, path in outputs.exports:
+        yield f"--export {form.name}", partial(_render, path, outputs.mode, form.export)
+    if outputs.html is not None:
+        yield "--html", partial(_render, outputs.html, outputs.mode, to_html)
+    if outputs.json is not None:
+        yield "--json", partial(_render, outputs.json, outputs.mode, to_json)
+
+
+def _write_events(analysis: Analysis, directory: Path, mode: int | None, _report: Report) -> None:
+    write_events(analysis, directory, mode)
+
+
+def _write_tables(directory: Path, mode: int | None, report: Report) -> None:
+    write_tables(report, directory, mode)
+
+
+def _render(path: Path, mode: int | None, render: Callable[[Report], str], report: Report) -> None:
+    _put(path, render(report), mode)
+
+
+def _unwritten(name: str, error: Exception) -> Gap:
+    return Gap(
+        what=f"{name} could not be written: {told(error)}",
+        started_at=None,
+        ended_at=None,
+        consequence=f"the other outputs are whole; {ASK}",
+    )
+
+
+def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:
+    """Refuse to write over what was read; a report of an earlier run is not read, so it may be replaced."""
+    read = {Path(file.location).resolve() for file in analysis.plan.files if file.size}
+    for target in outputs.files():
+        if target != STDOUT and Path(os.path.realpath(target)) in read:
+            raise InputError(f"{target} is one of the files that were read; give the output a name of its own.")
+
+
+def _check(target: Path) -> None:
+    """Refuse, before anything is read, a place that cannot be written to."""
+    if target == STDOUT:
+        return
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: there is no directory {target.parent}; create it first.")
+    if target.is_dir():
+        raise InputError(f"{target} is a directory; name a file in it.")
+    _check_permission(target, target if target.exists() and not target.is_file() else target.parent)
+
+
+def _check_permission(target: Path, place: Path) -> None:
+    """A directory that is not there yet is made in the nearest that is."""
+    nearest = next(one for one in (place, *place.absolute().parents) if one.exists())
+    if not os.access(nearest, os.W_OK):
+        raise InputError(f"cannot write {target}: permission denied; choose another place or make this one writable.")
+
+
+def _put(path: Path, text: str, mode: int | None) -> None:
+    if path == STDOUT:
+        say(text)
+    else:
+        write_whole(path, text, mode)
+
+
+def _export(text: str) -> tuple[Format, Path]:
+    name, _, path = text.partition("=")
+    known = formats()
+    if name not in known or not path:
+        raise InputError(f"--export {text}: write FORMAT=FILE with one of {', '.join(known)}.")
+    return known[name], Path(path)

@@ -1,0 +1,84 @@
+"""What a stream has read before its run begins: parts of logs, with their events and counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from rebalance_forensics.pipeline.schemas import Kind, spark_schema
+from rebalance_forensics.pipeline.tables.file_listing import Listing
+from rebalance_forensics.pipeline.tables.log_streams import PART, Part
+from rebalance_forensics.pipeline.tables.scan_plan import ScanPlan
+from rebalance_forensics.pipeline.tables.scan_step import keep_events, unnamed
+from rebalance_forensics.pipeline.tables.sights import read_as
+from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.pipeline.tables.task_messages import TOLD, Told, told_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadAhead:
+    """One batch of a stream; its rows are read once and held, for they are few."""
+
+    session: SparkSession
+    batch: DataFrame
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the rows while a run works with them."""
+        self.batch.persist()
+        try:
+            yield
+        finally:
+            self.batch.unpersist()
+
+    def parts(self) -> dict[str, Part]:
+        """What was read, by path."""
+        rows = (
+            self.batch.where(f"kind = {int(Kind.COUNTS)} AND event = '{PART}'").select("payload").distinct().collect()
+        )
+        return {part.path: part for part in (Part(**json.loads(row.payload)) for row in rows)}
+
+    def told(self, paths: Collection[str], store: Store, work: str) -> Told:
+        """The events of some files into waiting files, their counts to the driver."""
+        wanted = frozenset(paths)
+
+        def keep(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return keep_events((_of_paths(batch, wanted) for batch in batches), store, work, unnamed)
+
+        return told_in(self.batch.mapInArrow(keep, spark_schema(TOLD)).toArrow().to_batches())
+
+
+def _of_paths(batch: pa.RecordBatch, wanted: Collection[str]) -> pa.RecordBatch:
+    here = [
+        path in wanted and event != PART
+        for path, event in zip(batch["path"].to_pylist(), batch["event"].to_pylist(), strict=True)
+    ]
+    return batch.filter(pa.array(here, pa.bool_()))
+
+
+def as_it_was(listing: Listing, parts: Mapping[str, Part]) -> None:
+    """Let a log that has grown since end where the stream stopped: the rest is for the next batch."""
+    listing.files = [
+        replace(file, size=part.end) if (part := parts.get(file.path)) and part.end < file.size else file
+        for file in listing.files
+    ]
+
+
+def fitting(parts: Mapping[str, Part], plan: ScanPlan) -> set[str]:
+    """The files whose part is just what this run would read of them, in the way in which it would."""
+    begins = plan.forgotten_from
+    return {
+        sight.file.path
+        for sight, profile in zip(plan.sights, plan.reads.profiles, strict=True)
+        if (part := parts.get(sight.file.path))
+        and (part.start, part.end) == (begins[sight.file.path], sight.file.size)
+        and part.read_as == read_as(profile, sight.look)
+    }

@@ -1,0 +1,84 @@
+"""HTML reports beside the tables: one page an incident, one index of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from jinja2 import Environment
+
+from rebalance_forensics import defects
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.job.alerts import report_of
+from rebalance_forensics.pipeline.tables.intervals import DAY_MS
+from rebalance_forensics.pipeline.tables.journal import Journal, staged, target_of
+from rebalance_forensics.pipeline.tables.schemas import INCIDENTS
+from rebalance_forensics.pipeline.tables.state import rows_in
+from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.report.html import to_html
+
+REPORTS = "reports"
+_INDEX = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Incidents of consumer groups</title>
+<style>body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem; color-scheme: light dark }
+td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }</style>
+<h1>Incidents of consumer groups</h1>
+<table>
+<thead><tr><th>Started<th>Severity<th>Cluster<th>Group<th>Cause<th>Summary</thead>
+<tbody>
+{% for row in rows %}<tr><td><a href="{{ row.href }}">{{ row.started }}</a><td>{{ row.severity }}<td>{{ row.cluster }}\
+<td>{{ row.group }}<td>{{ row.cause }}<td>{{ row.summary }}
+{% endfor %}</tbody>
+</table>
+"""
+
+
+def add_reports(
+    store: Store, journal: Journal, work: str, cases: Iterable[GroupCase], severities: Sequence[str]
+) -> list[str]:
+    """One waiting page an incident of these severities; a sentence for each that a defect of ours spoiled."""
+    spoiled: list[str] = []
+    for case in cases:
+        for incident in (one for one in case.incidents if one.severity in severities):
+            path = staged(work, REPORTS, incident.started_at // DAY_MS, incident.cluster, f"{incident.id}.html")
+            try:
+                page = to_html(report_of(case, incident))
+            except Exception as error:  # noqa: BLE001 - whatever it was, the other pages are written
+                spoiled.append(defects.sentence(f"the page of incident {incident.id} could not be written", error))
+                continue
+            store.write(path, page.encode("utf-8", "backslashreplace"))
+            journal.put(target_of(work, path).rpartition("/")[0], path)
+    return spoiled
+
+
+def write_index(store: Store) -> None:
+    """The index of all pages that are there, the newest first."""
+    pages = {file.path: file.path.rpartition("/")[0] for file in store.files(REPORTS) if file.path.count("/") > 1}
+    tables = sorted({directory.replace(REPORTS, INCIDENTS.name, 1) for directory in pages.values()})
+    files = [file.path for table in tables for file in store.files(table) if file.path.endswith(".parquet")]
+    rows = {row["id"]: row for row in rows_in(store, files)}
+    listed = [_listed(path, rows[_id(path)]) for path in pages if _id(path) in rows]
+    listed.sort(key=lambda row: (row["started"], row["href"]), reverse=True)
+    page = Environment(autoescape=True).from_string(_INDEX).render(rows=listed)
+    store.write(f"{REPORTS}/index.html", page.encode("utf-8", "backslashreplace"))
+
+
+def _id(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".html")
+
+
+def _listed(path: str, row: dict[str, Any]) -> dict[str, str]:
+    started = row["started_at"].strftime("%Y-%m-%d %H:%M:%S")
+    cluster = unquote(path.split("/")[2].removeprefix("cluster="))
+    told = {name: str(row[name]) for name in ("severity", "group", "cause", "summary")}
+    # The escapes in a directory's name have to be escaped themselves to be asked for.
+    return {
+        **told,
+        "href": path.removeprefix(f"{REPORTS}/").replace("%", "%25"),
+        "started": started,
+        "cluster": cluster,
+    }

@@ -1,0 +1,295 @@
+"""One run of the job, from the listing to the tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext, suppress
+from itertools import groupby
+from uuid import uuid4
+
+from rebalance_forensics import __version__, defects
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.job.alerts import OUTBOX, outbox_text
+from rebalance_forensics.job.lake_tables import note_replaced
+from rebalance_forensics.job.micro_batch import ReadAhead
+from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.job.publications import REPORTS, add_reports
+from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
+from rebalance_forensics.job.scan import scan_files
+from rebalance_forensics.job.table_scan import scan_tables
+from rebalance_forensics.job.tenure import Tenure, holding
+from rebalance_forensics.pipeline.read_plan import refuse_patterns
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.report_assembly import seen_together
+from rebalance_forensics.pipeline.rows import Codec
+from rebalance_forensics.pipeline.shards import shard_keys
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.pipeline.tables import state
+from rebalance_forensics.pipeline.tables.chosen_dates import chosen_days
+from rebalance_forensics.pipeline.tables.engines import JobEngine
+from rebalance_forensics.pipeline.tables.file_listing import lies_within, output_store, refuse_missing_inputs
+from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval, date_text, time_text
+from rebalance_forensics.pipeline.tables.investigation import Investigation
+from rebalance_forensics.pipeline.tables.journal import FILES, decide, finish, recover
+from rebalance_forensics.pipeline.tables.layout import (
+    EVERY_CLUSTER,
+    dates_of,
+    directory_of,
+    partition_files,
+    partition_of,
+    work_of,
+)
+from rebalance_forensics.pipeline.tables.log_spans import heard_on
+from rebalance_forensics.pipeline.tables.partitioning import Days, Deal
+from rebalance_forensics.pipeline.tables.row_files import PartWriter, put_all
+from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row
+from rebalance_forensics.pipeline.tables.schemas import (
+    EVENTS,
+    FINDINGS,
+    GENERATIONS,
+    INCIDENTS,
+    PAUSES,
+    PENDING,
+    RUNS,
+    Table,
+)
+from rebalance_forensics.pipeline.tables.stock import put_stock, stock_of
+from rebalance_forensics.pipeline.tables.stores import Store, writing
+
+_AS_THEY_WERE = "the tables are as they were"
+_HALF_DONE = "some tables are replaced and some are not, which the next run finishes"
+EVENTS_A_SHARD = 500_000
+"""About what one task sorts and investigates in memory of its own."""
+
+
+def check(options: JobOptions) -> Store:
+    """Refuse what cannot work before anything is started or touched; the store of the tables."""
+    if options.since is not None and options.until is not None:
+        _refuse_backwards(options.since, options.until)
+    if options.output.rstrip("/") in [given.rstrip("/") for given in options.inputs]:
+        raise InputError(f"--output {options.output} is an --input too; name another directory for the tables.")
+    store = output_store(options.store)
+    state.refuse_other_version(store, options.output)
+    if not options.columns:
+        refuse_missing_inputs(options.inputs)
+    refuse_patterns(options.reading.patterns)
+    return store
+
+
+def run_job(
+    options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None, tenure: Tenure | None = None
+) -> Outcome:
+    """Scan what is new, write the dates it touches and those the interval adds; alone, by its own lease or a given."""
+    store = check(options)
+    with nullcontext(tenure) if tenure else holding(options) as held:
+        return _run_alone(options, engine, ahead, store, held)
+
+
+def _run_alone(
+    options: JobOptions, engine: JobEngine, ahead: ReadAhead | None, store: Store, tenure: Tenure
+) -> Outcome:
+    with writing(store, _HALF_DONE):
+        recover(store, options.scope, tenure.confirm)
+    before = state.coverage_of(store, options.scope)
+    run_id = uuid4().hex[:12]
+    run = Run(
+        options=options, engine=engine, store=store, interval=_interval(options, before), id=run_id,
+        work=work_of(options.scope, run_id), started_ms=now_ms(), tenure=tenure, stock=stock_of(store, options.scope),
+    )  # fmt: skip
+    with writing(store, _AS_THEY_WERE):
+        try:
+            with ahead.held() if ahead else nullcontext():
+                return _run(run, before, ahead)
+        except BaseException:
+            if not tenure.is_lost:
+                with suppress(OSError):
+                    recover(store, options.scope, tenure.confirm)
+            raise
+
+
+def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
+    scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
+    days = chosen_days(
+        before, run.interval, scanned.changed,
+        {*dates_of(run.store, EVENTS), *dates_of(run.store, PENDING)},
+        heard=scanned.heard, again=scanned.losses.days,
+        lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
+    )  # fmt: skip
+    outcome = _investigate(run, days, scanned)
+    outcome.errors, outcome.notes = scanned.errors, [*scanned.losses.notes, *_output_among_inputs(run.options)]
+    _write_findings(run, outcome)
+    _add_publications(run, outcome, days)
+    outcome.summary = _summary(run, outcome, scanned, days)
+    scanned.ledger.write(PartWriter(run.store, run.work, run.id), run.journal, run.work)
+    _write_run(run, outcome, days.coverage)
+    if run.options.table_format != "parquet":
+        note_replaced(run.store, run.journal, run.work, run.id)
+    put_stock(run.store, run.journal, run.work, run.id, run.options.scope, before=run.stock, listed_ms=run.started_ms)
+    run.tenure.renew()
+    state.mark_version(run.store)
+    decided = decide(run.store, run.work, run.journal, run.tenure.confirm)
+    with writing(run.store, _HALF_DONE):
+        finish(run.store, run.work, decided, run.tenure.confirm)
+    return outcome
+
+
+def _output_among_inputs(options: JobOptions) -> Iterator[str]:
+    for given in options.inputs:
+        if not options.columns and lies_within(options.output, given):
+            yield f"--output {options.output} lies within --input {given}; what stands there is not read as logs."
+
+
+def _interval(options: JobOptions, before: Coverage) -> Interval:
+    since = options.since if options.since is not None else before.end
+    until = options.until if options.until is not None else now_ms()
+    if since is None:
+        raise InputError("--since is missing and the tables cover nothing yet; say from when on the logs count.")
+    _refuse_backwards(since, until)
+    return Interval(since, until)
+
+
+def _refuse_backwards(since: int, until: int) -> None:
+    if until <= since:
+        raise InputError(
+            f"the interval ends ({time_text(until)}) before it starts ({time_text(since)}); swap --since and --until."
+        )
+
+
+def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
+    """Write the chosen dates' rows to waiting files and note what they replace."""
+    store, scope, codec = run.store, run.options.scope, Codec()
+    for table in (EVENTS, PENDING):
+        run.journal.replace(_directories(store, table, days.written, scope))
+    for table in (GENERATIONS, PAUSES, INCIDENTS, FINDINGS):
+        run.journal.replace(_directories(store, table, sorted(days.investigated), scope))
+    known = [
+        path
+        for table in (EVENTS, PENDING)
+        for files in partition_files(store, table, days.read, scope).values()
+        for path in files
+    ]
+    outcome = Outcome(summary={}, interval=run.interval)
+    sources = [*scanned.files, *known]
+    if not sources or not days.written:
+        return outcome
+    shards = shard_keys(max(run.engine.workers, scanned.events // EVENTS_A_SHARD))
+    deal = Deal(
+        store=store, portions=_portions(sources, run.engine.workers * 4), days=days, shards=shards,
+        forgotten=scanned.replaced, file_ids=scanned.file_ids, split_counts=_cut(scanned.stats),
+    )  # fmt: skip
+    what = Investigation(
+        days=days, heard=heard_on(days, scanned.ledger.entries), store=store, work=run.work, run=run.id,
+        first_shard=shards[0],
+    )  # fmt: skip
+    told = run.engine.investigate(deal, what)
+    put_all(run.journal, run.work, [text for what_, text in told if what_ == "file"])
+    outcome.defects = list(dict.fromkeys(text for what_, text in told if what_ == "defect"))
+    outcome.cases = _seen_together((codec.loads(GroupCase, text) for what_, text in told if what_ == "case"), outcome)
+    outcome.failures = list(dict.fromkeys(codec.loads(Failure, t) for what_, t in told if what_ == "failure"))
+    return outcome
+
+
+def _directories(store: Store, table: Table, days: Sequence[int], scope: str) -> Iterator[str]:
+    """The partitions of some dates that are there."""
+    return (directory_of(table.name, *partition) for partition in partition_files(store, table, days, scope))
+
+
+def _portions(files: Sequence[str], tasks: int) -> tuple[tuple[str, ...], ...]:
+    hands = min(tasks, len(files))
+    return tuple(tuple(files[hand::hands]) for hand in range(hands))
+
+
+def _cut(stats: Sequence[SplitStats]) -> tuple[SplitStats, ...]:
+    """The counts of files that were read in several splits."""
+    often = Counter(split.path for split in stats)
+    return tuple(split for split in stats if often[split.path] > 1)
+
+
+def _seen_together(cases: Iterable[GroupCase], outcome: Outcome) -> list[GroupCase]:
+    """All cases in order, those of each date beside each other: one broker may stand behind many groups' incidents."""
+    by_date = groupby(sorted(cases, key=_first), key=lambda case: _first(case)[0])
+    found: list[GroupCase] = []
+    for _, of_date in by_date:
+        together, gaps = seen_together(tuple(of_date))
+        outcome.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
+        found += together
+    return found
+
+
+def _first(case: GroupCase) -> tuple[int, str, str]:
+    return case.incidents[0].started_at // DAY_MS, case.history.cluster, case.history.group
+
+
+def _write_findings(run: Run, outcome: Outcome) -> None:
+    """The incidents and findings: few enough for the driver."""
+    writer = PartWriter(run.store, run.work, run.id)
+    for case in outcome.cases:
+        for incident in case.incidents:
+            day = incident.started_at // DAY_MS
+            try:
+                row, findings = incident_row(incident), [*finding_rows(incident)]
+            except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
+                told = f"incident {incident.id} of group {incident.group} could not be written"
+                outcome.defects.append(defects.sentence(told, error))
+                continue
+            writer.add(INCIDENTS.name, day, incident.cluster, row)
+            for finding in findings:
+                writer.add(FINDINGS.name, day, incident.cluster, finding)
+    writer.finish()
+    put_all(run.journal, run.work, writer.finished)
+
+
+def _add_publications(run: Run, outcome: Outcome, days: Days) -> None:
+    """Reports and messages become visible together with the tables."""
+    options, store = run.options, run.store
+    if options.reports_from:
+        dated = [f"{REPORTS}/date={date_text(day)}" for day in sorted(days.investigated)]
+        pages = [file.path.rpartition("/")[0] for directory in dated for file in store.files(directory)]
+        run.journal.replace(page for page in pages if _in_scope(page, options.scope))
+        severities = severities_from(options.reports_from)
+        outcome.defects += add_reports(store, run.journal, run.work, outcome.cases, severities)
+    if options.webhooks and outcome.incidents:
+        path = f"{run.work}/{FILES}/{OUTBOX}/{run.id}/messages.json"
+        text, untold = outbox_text(outcome.cases, severities_from(options.alert_from))
+        outcome.defects += untold
+        store.write(path, text.encode())
+        run.journal.put(f"{OUTBOX}/{run.id}", path)
+
+
+def _in_scope(directory: str, scope: str) -> bool:
+    known = partition_of(f"{directory}/")
+    return known is not None and scope in (EVERY_CLUSTER, known[2])
+
+
+def _write_run(run: Run, outcome: Outcome, coverage: Coverage) -> None:
+    """The summary row, beside those of the date's other runs, and what all of them cover."""
+    day = run.started_ms // DAY_MS
+    scope = run.options.scope
+    writer = PartWriter(run.store, run.work, run.id)
+    for row in [*state.rows_of_day(run.store, RUNS, day, scope), outcome.summary]:
+        writer.add(RUNS.name, day, scope, row)
+    writer.finish()
+    run.journal.replace([directory_of(RUNS.name, day, scope)])
+    state.put_coverage(run.store, run.journal, run.work, run.id, scope, coverage)
+    put_all(run.journal, run.work, writer.finished)
+
+
+def _summary(run: Run, outcome: Outcome, scanned: Scanned, days: Days) -> dict[str, int | str | None]:
+    """One row: what the run read and wrote, and how it ended."""
+    return {
+        "id": run.id,
+        "started_at": run.started_ms * 1000,
+        "finished_at": now_ms() * 1000,
+        "since": run.interval.since * 1000,
+        "until": run.interval.until * 1000,
+        "listed": scanned.listed,
+        "scanned": len(scanned.ledger.scanned),
+        "unreadable": len(outcome.errors),
+        "bytes": scanned.bytes,
+        "events": scanned.events,
+        "days": len(days.written),
+        "incidents": len(outcome.incidents),
+        "exit_code": exit_code(outcome, run.options.fail_on),
+        "version": __version__,
+    }

@@ -1,0 +1,70 @@
+"""The job as a stream: Spark's checkpoint says how far each log was read, each micro-batch is a run of the job.
+
+What the stream has read is what a run would have read itself; where the two disagree (a log was rolled in between, the
+tables know another state of it) the run reads the log itself, so the tables never depend on the checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from rebalance_forensics.defects import DefectError, sentence
+from rebalance_forensics.job.micro_batch import ReadAhead
+from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.job.run_job import check
+from rebalance_forensics.job.tenure import TablesTaken
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.streams import log_stream, triggered, wait_for
+from rebalance_forensics.pipeline.tables.engines import OnSpark
+from rebalance_forensics.pipeline.tables.ledger import read_ledger
+from rebalance_forensics.pipeline.tables.stores import Store, first_line
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CHECKPOINT = "_checkpoint"
+
+
+def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, ReadAhead | None], None]) -> None:
+    """`run` on every batch of new lines; until nothing is new, or until the process is told."""
+    store = check(options)
+    if "connect" in type(engine.session).__module__:
+        raise InputError("--stream wants a session of classic Spark; over Spark Connect, run without it on a schedule.")
+    # A stream has no interval of its own: whatever comes counts, from the first line on.
+    whole = replace(options, since=options.since or 0)
+    told, failed, busy = [0], list[BaseException](), Lock()
+
+    def on_batch(batch: DataFrame, _number: int) -> None:
+        try:
+            with busy:
+                run(whole, ReadAhead(session=batch.sparkSession, batch=batch))
+        except BaseException as error:
+            failed.append(error)
+            raise
+        told[0] += 1
+
+    place = options.checkpoint or f"{store.hadoop_name}/{CHECKPOINT}/{quote(options.scope, safe='')}"
+    every_ms = options.every_ms if options.stream == "continuous" else None
+    stream = log_stream(engine.session, options.inputs, options.reading, _known(store, options.scope))
+    try:
+        wait_for(triggered(stream, on_batch, place, every_ms).start(), busy)
+    except Exception as error:
+        if failed and isinstance(failed[0], InputError | TablesTaken):
+            raise failed[0] from error
+        if failed and isinstance(failed[0], Exception) and not isinstance(failed[0], OSError):
+            raise DefectError(sentence("the stream broke off", failed[0])) from failed[0]
+        raise InputError(f"the stream broke off: {first_line(failed[0] if failed else error)}.") from error
+    if not told[0]:
+        run(whole, None)
+
+
+def _known(store: Store, scope: str) -> str:
+    """How far the tables know each file; a checkpoint counts more, where there is one."""
+    entries = read_ledger(store, scope)
+    sizes = {e.path.partition("!/")[0]: e.cells["etag"] for e in entries if e.cells["etag"]}
+    return json.dumps({path: int(etag.rpartition("-")[2]) for path, etag in sizes.items()})

@@ -1,0 +1,194 @@
+"""Result rows in, the report out: the driver's share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rebalance_forensics import __version__, defects
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.cluster.cross_group import related
+from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.pipeline.case_rows import CaseReader
+from rebalance_forensics.pipeline.garbage_collection import seldom_collected
+from rebalance_forensics.pipeline.line_numbers import LinesBefore
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.read_plan import ReadPlan
+from rebalance_forensics.pipeline.rows import Codec
+from rebalance_forensics.pipeline.schemas import Kind
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
+from rebalance_forensics.pipeline.unnamed_cases import without_those_named_elsewhere
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.model import InputSummary, Report
+from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading
+
+
+def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Report:
+    """The report, the same whatever the order of the rows."""
+    stats = counts_of(results)
+    reader = CaseReader(LinesBefore(stats).corrected)
+    with seldom_collected():
+        every = map(reader.read, payloads(results, Kind.CASE))
+        cases, defect = seen_together(sorted(without_those_named_elsewhere(every), key=_name))
+    inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
+    asked_for = [case for case in cases if options.group in (None, case.history.group)]
+    gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in failures_of(results)}
+    gaps |= set(defect)
+    if not cases and not gaps:
+        gaps |= set(_no_group(inputs))
+    gaps |= {_late(file.path) for file, of in zip(plan.files, plan.profiles, strict=True) if of.late and not of.zone}
+    return within(
+        Report(
+            tool_version=__version__,
+            inputs=inputs,
+            groups=tuple(case.history for case in asked_for),
+            incidents=tuple(sorted((i for case in asked_for for i in case.incidents), key=_begin)),
+            gaps=tuple(sorted(gaps, key=_place)),
+        ),
+        options,
+    )
+
+
+def seen_together(cases: Sequence[GroupCase]) -> tuple[Sequence[GroupCase], tuple[Gap, ...]]:
+    """The cases with what their incidents have to do with each other; where a defect of ours hides it, a gap."""
+    try:
+        return related(cases), ()
+    except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
+        gap = Gap(
+            what=f"What the incidents of different groups have in common could not be told: {defects.told(error)}",
+            started_at=None,
+            ended_at=None,
+            consequence=f"each incident is shown by itself; {defects.ASK}",
+        )
+        return cases, (gap,)
+
+
+def groups_in(results: pa.Table) -> list[str]:
+    """Every group that the rows tell of, whichever was asked for."""
+    reader = CaseReader(LinesBefore(counts_of(results)).corrected)
+    cases = without_those_named_elsewhere(map(reader.read, payloads(results, Kind.CASE)))
+    return sorted({case.history.group for case in cases})
+
+
+def counts_of(rows: pa.Table) -> list[SplitStats]:
+    """What was counted in each split."""
+    codec = Codec()
+    return [codec.loads(SplitStats, text) for text in payloads(rows, Kind.COUNTS)]
+
+
+def failures_of(rows: pa.Table) -> list[Failure]:
+    """The groups that could not be investigated."""
+    codec = Codec()
+    # What is no group's is told once by each shard.
+    failures = {codec.loads(Failure, text) for text in payloads(rows, Kind.FAILURE)}
+    return sorted(failures, key=lambda f: (f.cluster, f.group or "", f.error))
+
+
+def _missing(failure: Failure) -> Gap:
+    return Gap(
+        what=failure.what,
+        started_at=None,
+        ended_at=None,
+        consequence=failure.consequence,
+        kind="failed",
+    )
+
+
+def _late(path: str) -> Gap:
+    return Gap(
+        what=f"The time zone of {path} is not known: its lines were collected at times that no zone explains.",
+        started_at=None,
+        ended_at=None,
+        consequence="Its times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it.",
+    )
+
+
+def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
+    """Logs of Kafka without a word of any group are neither a healthy group nor a fault."""
+    told = [one for one in inputs if one.matched or one.unmatched_kafka]
+    if told:
+        yield Gap(
+            what=f"Too little to judge any group: no line of {'this log' if len(told) == 1 else 'these logs'} "
+            "mentions a consumer group.",
+            started_at=min((one.first for one in told if one.first is not None), default=None),
+            ended_at=last_of(told),
+            consequence="Whether a group is healthy is unknown: server.log of every broker (one of them is the "
+            "group's coordinator) and the clients' logs, all at INFO and from before the trouble began, would show it.",
+            kind="too-little",
+        )
+
+
+def without_cases(rows: pa.Table) -> pa.Table:
+    """The other rows: what cases say is in the report, and they are most of the bytes."""
+    return rows.filter(pc.not_equal(rows["kind"], pa.scalar(Kind.CASE, pa.int8())))
+
+
+def payloads(rows: pa.Table, kind: Kind) -> Iterator[str]:
+    """The payloads of the rows of one kind, one after another: together they may be half of the memory."""
+    for batch in rows.select(["kind", "payload"]).to_batches():
+        kinds = batch.column("kind").to_pylist()
+        yield from (batch.column("payload")[place].as_py() for place, of in enumerate(kinds) if of == kind)
+
+
+def within(report: Report, options: AnalyzeOptions) -> Report:
+    """Only what touches the time that was asked for; identities and inputs stay whole."""
+    end = last_of(report.inputs)
+    since = options.since.resolve(end) if options.since else None
+    until = options.until.resolve(end) if options.until else None
+    if since is None and until is None:
+        return report
+
+    def overlaps(start: EpochMs | None, stop: EpochMs | None) -> bool:
+        return (until is None or start is None or start < until) and (since is None or stop is None or stop >= since)
+
+    def shortened(group: GroupHistory) -> GroupHistory:
+        return replace(
+            group,
+            generations=tuple(
+                one
+                for one, nxt in zip(group.generations, [*group.generations[1:], None], strict=True)
+                if overlaps(one.started_at or one.completed_at, nxt.started_at if nxt else None)
+            ),
+            pauses=tuple(p for p in group.pauses if overlaps(p.started_at, p.ended_at)),
+            reading=_reading_within(group.reading, overlaps),
+        )
+
+    return replace(
+        report,
+        groups=tuple(map(shortened, report.groups)),
+        incidents=tuple(i for i in report.incidents if overlaps(i.started_at, i.ended_at)),
+        gaps=tuple(g for g in report.gaps if overlaps(g.started_at, g.ended_at)),
+    )
+
+
+def _reading_within(reading: Reading, overlaps: Callable[[EpochMs | None, EpochMs | None], bool]) -> Reading:
+    rounds = tuple(one for one in reading.participants if overlaps(one.at, one.at))
+    changes = tuple(one for one in reading.leadership.changes if overlaps(one.at, one.at))
+    led = sum(one.leader is not None for one in rounds)
+    return Reading(
+        leadership=Leadership(stable=not changes if led > 1 else None, changes=changes),
+        close_together=tuple(one for one in reading.close_together if overlaps(one.started_at, one.ended_at)),
+        spacings=tuple(one for one in reading.spacings if overlaps(EpochMs(one.at - one.gap_ms), one.at)),
+        participants=rounds,
+    )
+
+
+def last_of(inputs: Iterable[InputSummary]) -> EpochMs | None:
+    """When the logs end."""
+    return max((one.last for one in inputs if one.last is not None), default=None)
+
+
+def _name(case: GroupCase) -> tuple[str, str]:
+    return case.history.cluster, case.history.group
+
+
+def _begin(incident: Incident) -> tuple[str, str, int, str]:
+    return incident.cluster, incident.group, incident.started_at, incident.id
+
+
+def _place(gap: Gap) -> tuple[bool, int, str, int, str]:
+    return gap.started_at is None, gap.started_at or 0, gap.what, gap.ended_at or 0, gap.consequence

@@ -1,0 +1,65 @@
+"""From when to when each log was read, as the ledger tells it: on every date only silence within that says anything."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from rebalance_forensics.pipeline.tables.intervals import DAY_MS
+from rebalance_forensics.pipeline.tables.ledger import Entry
+from rebalance_forensics.pipeline.tables.partitioning import Days
+from rebalance_forensics.pipeline.tables.rows import Cells, millis, moment
+from rebalance_forensics.timeline.coverage import LogSpan, LogsRead, logs_read
+
+Heard = Mapping[int, LogsRead]
+"""By date."""
+
+
+def heard_cells(spans: Iterable[LogSpan]) -> list[Cells]:
+    """The parts of a log put together, as the ledger keeps them."""
+    return [
+        {"path": path, "host": host, "first": moment(first), "last": moment(last)}
+        for (path, host), (first, last) in sorted(logs_read(spans).items(), key=repr)
+    ]
+
+
+def heard_in(entry: Entry) -> Iterator[LogSpan]:
+    """The same, back from a row of the ledger; of a file that could not be read nothing is heard."""
+    for told in entry.cells["heard"] or ():
+        first, last = millis(told["first"]), millis(told["last"])
+        # An hour of a table is a part of its logs; of parts the earlier one comes first.
+        yield LogSpan(path=told["path"], host=told["host"], opening=first, closing=last, start=first)
+
+
+def heard_on(days: Days, entries: Iterable[Entry]) -> Heard:
+    """What is heard on the dates that are investigated: as much as an investigation of each sees of the events."""
+    found: dict[int, list[LogSpan]] = defaultdict(list)
+    dates = sorted(days.investigated)
+    for entry in entries:
+        for span in heard_in(entry):
+            earliest = (span.opening - days.lookahead_ms) // DAY_MS
+            for day in dates[bisect_left(dates, earliest) :]:
+                since, until = (edge // 1000 for edge in days.window(day))
+                if since > span.closing:
+                    break
+                if until > span.opening:
+                    cut = replace(span, opening=max(span.opening, since), closing=min(span.closing, until - 1))
+                    found[day].append(cut)
+    return {day: logs_read(spans) for day, spans in found.items()}
+
+
+def newly_heard(gone: Iterable[Entry], added: Iterable[Entry]) -> set[tuple[int, int]]:
+    """When a log is heard that was not, or no longer is: there its silence says something else than before."""
+    before, after = (logs_read(span for entry in of for span in heard_in(entry)) for of in (gone, added))
+    found: set[tuple[int, int]] = set()
+    for log in before.keys() | after.keys():
+        spans = [each[log] for each in (before, after) if log in each]
+        if len(spans) == 1:
+            found.add(spans[0])
+            continue
+        for one, other in zip(*spans, strict=True):
+            if one != other:
+                found.add((min(one, other), max(one, other)))
+    return found

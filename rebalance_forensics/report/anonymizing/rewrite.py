@@ -1,0 +1,96 @@
+"""Rewrites every text of a report; words of our own (causes, kinds, states) stay."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+from rebalance_forensics.report.anonymizing.configuration import setting_without_names
+from rebalance_forensics.report.anonymizing.names_in_reports import Named, groups_of, names_of
+from rebalance_forensics.report.anonymizing.pseudonyms import Pseudonyms
+from rebalance_forensics.report.anonymizing.texts import KAFKA_SAYS, scrubbed
+from rebalance_forensics.report.model import Report
+
+Part = TypeVar("Part")
+
+# Fields whose words are ours or Kafka's, never a user's.
+OWN_FIELDS = frozenset({
+    *("tool_version", "component", "kafka_version", "layout", "envelope", "zone", "kind", "protocol", "rebalance_mode"),
+    *("outcome", "trigger", "followup", "followups", "severity", "id", "cause", "jira", "title", "fixed_in"),
+    *("ids", "api", "error", "setting", "sign", "answer", "weighs", "between"),
+})  # fmt: skip
+LOG_FIELDS = frozenset({"text", "label", "reason"})
+VAGUE = frozenset({"name", "thread"})
+PATH_FIELDS = frozenset({"path", "files"})
+ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\d+))*)$")
+
+
+def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
+    """Give every group, topic, host, address and id a pseudonym; `also` are names that only log lines hold."""
+    read = {one.path for one in report.inputs}
+    told = [(name, kind) for name, kind in also if name not in KAFKA_SAYS]
+    # An event knows best what its fields name; a word around a message may be anything.
+    precise = [*groups_of(report), *(one for one in told if one[1] not in VAGUE)]
+    found = dict.fromkeys(one for one in (*precise, *names_of(report), *told) if one[0] not in read)
+    names = Pseudonyms(real=frozenset(name for name, _ in found))
+    for name, kind in found:
+        names.of(name, kind)
+    # Last, so that a directory that is called like a client or a host gets that one's pseudonym.
+    paths = {one.path: _path(one.path, names) for one in report.inputs}
+    # Once to learn the names that log lines give away, once more for the texts that stood before them.
+    _rewritten(report, names, paths)
+    names.texts.clear()
+    return _rewritten(report, names, paths)
+
+
+def _rewritten(part: Part, names: Pseudonyms, paths: dict[str, str]) -> Part:
+    changes: dict[str, Any] = {
+        one.name: _changed(getattr(part, one.name), one.name, names, paths)
+        for one in fields(cast("Any", part))
+        if one.name not in OWN_FIELDS
+    }
+    return cast("Part", replace(cast("Any", part), **changes))
+
+
+def _changed(value: object, field: str, names: Pseudonyms, paths: dict[str, str]) -> object:
+    if is_dataclass(value):
+        return _rewritten(value, names, paths)
+    if isinstance(value, tuple):
+        if field == "settings":
+            return tuple((key, _setting(setting, names)) for key, setting in value)
+        return tuple(_changed(one, field, names, paths) for one in value)
+    return _text(value, field, names, paths) if isinstance(value, str) else value
+
+
+def _text(text: str, field: str, names: Pseudonyms, paths: dict[str, str]) -> str:
+    if text in paths:
+        return paths[text]
+    if field in PATH_FIELDS:
+        return paths.setdefault(text, _path(text, names))
+    if text in names.given:
+        return names.given[text]
+    said = (text, field in LOG_FIELDS)
+    if said not in names.texts:
+        names.texts[said] = _sentence(text, paths, names, ours=field not in LOG_FIELDS)
+    return names.texts[said]
+
+
+def _sentence(text: str, paths: dict[str, str], names: Pseudonyms, *, ours: bool) -> str:
+    for path, pseudonym in paths.items() if ours else ():
+        text = text.replace(path, pseudonym)
+    return scrubbed(text, names, ours=ours)
+
+
+def _setting(setting: str, names: Pseudonyms) -> str:
+    return names.given.get(setting) or scrubbed(setting_without_names(names.literally(setting), names), names)
+
+
+def _path(path: str, names: Pseudonyms) -> str:
+    """Name a file by number, directory by directory; what its ending says stays."""
+    *directories, name = path.split("/")
+    ending = cast("re.Match[str]", ENDINGS.search(name)).group(1)
+    stem = name[: len(name) - len(ending)]
+    parts = [names.of(directory, "directory") if directory.strip("!.") else directory for directory in directories]
+    return "/".join([*parts, names.of(stem, "file") + ending])

@@ -1,0 +1,72 @@
+"""Which incident a moment or a stretch of a picture belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.report.urgency_order import urgency
+from rebalance_forensics.timeline.model import Evidence, Generation, Mark, Span
+from rebalance_forensics.timeline.time_index import Lasting
+
+LASTING = frozenset({"member", "coordinating"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """The incidents of one group, by what they quote and by when they were; numbers are those of the page."""
+
+    incidents: tuple[tuple[int, Incident], ...]
+    """The most urgent first."""
+    quoted: Mapping[tuple[str, int], int]
+    generations: Mapping[int, int]
+    in_time: Lasting[tuple[int, int, Incident]]
+    """Rank, number and incident."""
+
+    def of_mark(self, mark: Mark) -> int | None:
+        """Find the incident that quotes the mark's line, or that it fell into."""
+        quoting = self.quoted.get((mark.evidence.path, mark.evidence.line))
+        return quoting if quoting is not None else self._during(mark.at, mark.at)
+
+    def of_span(self, span: Span) -> int | None:
+        """Find the incident a disturbance falls into; being a member is no disturbance."""
+        return None if span.kind in LASTING else self._during(span.started_at, span.ended_at or span.started_at)
+
+    def of_gap(self, start: int, end: int | None) -> int | None:
+        """Find the incident that a time without a reader falls into."""
+        return self._during(start, start if end is None else end)
+
+    def of_generation(self, generation: Generation) -> int | None:
+        """Find the incident a generation belongs to."""
+        return self.generations.get(generation.generation)
+
+    def _during(self, start: int, end: int) -> int | None:
+        found = self.in_time.touching(start, end)
+        return min(found, key=itemgetter(0))[1] if found else None
+
+
+def links_of(numbered: Sequence[tuple[int, Incident]]) -> Links:
+    """Index a group's incidents, the most urgent first."""
+    ordered = tuple(sorted(numbered, key=lambda pair: urgency(pair[1])))
+    quoted: dict[tuple[str, int], int] = {}
+    generations: dict[int, int] = {}
+    for number, incident in ordered:
+        for line in lines_of(incident):
+            quoted.setdefault((line.path, line.line), number)
+        for generation in incident.generations:
+            generations.setdefault(generation, number)
+    ranked = [(rank, number, incident) for rank, (number, incident) in enumerate(ordered)]
+    in_time = Lasting(ranked, lambda one: one[2].started_at, lambda one: _over(one[2]))
+    return Links(incidents=ordered, quoted=quoted, generations=generations, in_time=in_time)
+
+
+def _over(incident: Incident) -> int | None:
+    return None if incident.ongoing else incident.ended_at
+
+
+def lines_of(incident: Incident) -> list[Evidence]:
+    """List every line an incident quotes."""
+    links = [link.evidence for cause in incident.root_causes for link in cause.chain]
+    return [line for cause in incident.root_causes for line in cause.evidence] + [line for line in links if line]

@@ -1,0 +1,36 @@
+"""How a group's rebalances read, on a terminal: in a few lines, or every sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.rebalance_patterns import Passage, in_brief, plain, readings_of
+from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, said
+from rebalance_forensics.timeline.model import GroupHistory
+
+SENTENCE_CHARACTERS = 500
+
+
+def read_in_brief(history: GroupHistory) -> Iterator[RenderableType]:
+    """Who led, what stands close together or evenly spaced, who took part: a line each."""
+    lines = [(label, line_of(sentence, SENTENCE_CHARACTERS)) for label, sentence in in_brief(history)]
+    if lines:
+        yield heading(f"How the rebalances of {history.group} read")
+        yield indented(labelled(lines))
+
+
+def read_in_full(history: GroupHistory, of: str = "") -> Iterator[RenderableType]:
+    """Every sentence with its details, part by part; `of` names the group where others are told of as well."""
+    for title, passages in readings_of(history).parts():
+        yield heading(f"{title} in {of}" if of else title)
+        for passage in passages:
+            yield from _passage(passage)
+
+
+def _passage(passage: Passage) -> Iterator[RenderableType]:
+    yield indented(said(line_of(plain(passage.said), SENTENCE_CHARACTERS)))
+    if passage.details:
+        yield indented(listed(line_of(plain(one), SENTENCE_CHARACTERS) for one in passage.details), 4)

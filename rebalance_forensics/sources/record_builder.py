@@ -1,0 +1,116 @@
+"""From the lines of one record to a LogRecord."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from rebalance_forensics.records import LogRecord, Origin
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.line_counts import SplitCounts
+from rebalance_forensics.sources.peeler import parse_fields
+from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.profiled_peeler import Peeler
+from rebalance_forensics.sources.record_clock import Clock
+from rebalance_forensics.sources.suffixes import without_suffix
+
+MAX_LINES = 5_000
+MAX_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Framed:
+    """The lines of one record, its first peeled; `more` are the lines that continue it, in reading order."""
+
+    offset: int
+    number: int
+    line: Line
+    more: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def text(self) -> str:
+        """The whole record."""
+        return "\n".join((self.line.text, *self.more)) if self.more else self.line.text
+
+    def append(self, rest: str) -> None:
+        """Add the rest of a line that was cut into parts."""
+        if self.more:
+            self.more[-1] += rest
+        else:
+            self.line = replace(self.line, text=self.line.text + rest, partial=False)
+
+    def takes(self, text: str) -> bool:
+        """Add a line; False when the record is as long as one may get."""
+        if len(self.more) >= MAX_LINES or self.size > MAX_BYTES:
+            return False
+        self.more.append(text)
+        self.size += len(text)
+        return True
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Makes the records of one split, in file order."""
+
+    path: str
+    profile: FileProfile
+    counts: SplitCounts
+    _clock: Clock = field(init=False)
+    _peeler: Peeler = field(init=False)
+
+    def __post_init__(self) -> None:  # noqa: D105
+        self._clock = Clock(self.profile)
+        self._peeler = Peeler(self.profile)
+
+    def records(self, framed: Iterable[Framed]) -> Iterator[LogRecord]:
+        """Take framed records apart; one that a defect of ours spoils is noted, and the others are read."""
+        for each in framed:
+            self.counts.reached = each.offset
+            try:
+                record = self.record(each)
+            except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
+                self.counts.spoil(each.offset, error)
+            else:
+                yield record
+
+    def record(self, framed: Framed) -> LogRecord:
+        """Take a framed record apart."""
+        line = framed.line
+        text = framed.text()
+        parsed = self._parsed(line, text)
+        host = line.host if self.profile.document or self.profile.envelopes or line.envelopes else None
+        at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
+        self.counts.saw(at, framed.offset)
+        return LogRecord(
+            origin=Origin(path=self.path, byte_offset=framed.offset, line=framed.number),
+            at=at,
+            zoned=zoned,
+            level=parsed.level,
+            logger=parsed.logger,
+            thread=parsed.thread,
+            message=without_suffix(parsed.message) if self.profile.suffixed else parsed.message,
+            text=line.text.partition("\n")[0],
+            host=host,
+            bare=line.begins and not self._peeler.knows(line),
+        )
+
+    def see(self, framed: Framed) -> None:
+        """Note the time of a record that nobody needs."""
+        self.counts.reached = framed.offset
+        try:
+            parsed = self._parsed(framed.line, framed.line.text)
+            host = framed.line.host if self.profile.document or self.profile.envelopes else None
+            at, _ = self._clock.time_of(parsed.stamp, framed.line.at, host, framed.line.local)
+            self.counts.saw(at, framed.offset)
+        except Exception as error:  # noqa: BLE001
+            self.counts.spoil(framed.offset, error)
+
+    def _parsed(self, line: Line, text: str) -> Parsed:
+        found = (
+            parse_fields(line.fields, self.profile.layout)
+            if line.fields is not None
+            else layouts.parse(text, self.profile.layout)
+        )
+        return found[1] if found else Parsed(stamp=None, level=None, logger=None, thread=None, message=text)
