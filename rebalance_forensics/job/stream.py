@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rebalance_forensics.defects import DefectError, sentence
+from rebalance_forensics.job.job_run import check
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
-from rebalance_forensics.job.run_job import check
 from rebalance_forensics.job.tenure import TablesTaken
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.streams import log_stream, triggered, wait_for

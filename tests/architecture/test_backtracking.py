@@ -37,7 +37,7 @@ HARMLESS = {
     "timeline.identity.processes_per_host._ENDING": "is asked of a file's name",
     "sources.hosts._SUFFIX": "is asked of a file's name",
     "pipeline.instants._PART": "is asked of an option that somebody typed",
-    "sources.leaves._WORD": "cannot fail once it has begun: one character less always does",
+    "sources.json_field_names._WORD": "cannot fail once it has begun: one character less always does",
     "sources.layouts.structlog_console._TAIL": "cannot fail behind the logger: rest of the line, rest of the record",
     **dict.fromkeys(
         (

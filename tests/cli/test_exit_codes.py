@@ -175,7 +175,7 @@ def test_what_fails_beside_a_java_that_lives_is_told_as_it_is(jvm: jvm_launch.Bo
 def test_a_job_with_a_defect_of_ours_leaves_its_tables_alone_and_ends_with_70(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rebalance_forensics.job.run_job.chosen_days", broken)
+    monkeypatch.setattr("rebalance_forensics.job.job_run.chosen_days", broken)
     given = [
         "--input",
         str(logs),

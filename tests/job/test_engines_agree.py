@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rebalance_forensics.job.arguments import parse
-from rebalance_forensics.job.run_job import run_job
+from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.pipeline.tables.engines import InProcess, JobEngine, OnSpark
 from tests.conftest import SAMPLES
 from tests.job.conftest import rows

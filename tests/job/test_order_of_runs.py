@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from rebalance_forensics.job.arguments import parse
-from rebalance_forensics.job.run_job import run_job
+from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.pipeline.tables.engines import InProcess
 from tests.job.conftest import rows
 from tests.job.days import START, failure, line, packed

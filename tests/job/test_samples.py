@@ -15,7 +15,7 @@ import pytest
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.arguments import parse
-from rebalance_forensics.job.run_job import run_job
+from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.pipeline.tables.engines import InProcess

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rebalance_forensics.job.arguments import parse
+from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.run import Outcome
-from rebalance_forensics.job.run_job import run_job
 from rebalance_forensics.job.stream import follow
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.engines import OnSpark
