@@ -25,6 +25,7 @@ from benchmarks.measuring import ROOT, table
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan, plan_reading
 from rebalance_forensics.pipeline.report_assembly import report_of
+from rebalance_forensics.pipeline.results import results_of
 from rebalance_forensics.pipeline.schemas import ROWS, Kind, Row, batch_of, rows_of
 from rebalance_forensics.pipeline.stages import investigate_rows, read_portion
 from rebalance_forensics.report.json_report import to_json
@@ -155,7 +156,8 @@ def worker(path: Path) -> None:
 def reporter(plan: Path, shards: Sequence[Path]) -> None:
     """What the driver does: rows of cases in, the report as JSON out."""
     cases = pa.Table.from_batches([b for path in shards for b in _batches(path.with_suffix(".cases"))], ROWS)
-    report = report_of(pickle.loads(plan.read_bytes()), cases, AnalyzeOptions(engine="local"))  # noqa: S301 - our own
+    results = results_of(cases, first_shard=0)
+    report = report_of(pickle.loads(plan.read_bytes()), results, AnalyzeOptions(engine="local"))  # noqa: S301 - our own
     print(len(to_json(report)), file=sys.stderr)
 
 

@@ -15,7 +15,7 @@ from benchmarks.fuzz.snippets import Calls, workplace
 from benchmarks.fuzz.stories import KEPT, interleaved, shared_log, short_stories
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import Analysis, analyze_keeping
-from rebalance_forensics.pipeline.schemas import Kind, rows_of
+from rebalance_forensics.pipeline.schemas import rows_of
 from rebalance_forensics.report.json_report import to_json
 
 OPTIONS = AnalyzeOptions(engine="local", cluster_per_directory=True)
@@ -150,11 +150,11 @@ def _in_rows(inputs: Mapping[int, Input], analysis: Analysis, anybody: int) -> I
         for file in analysis.plan.files
         if not file.codec and not file.members and inputs[_number(file.path, anybody)].kind not in _MOVED
     }
-    for batch in analysis.rows.to_batches():
+    for failure in analysis.failures:
+        yield _number(failure.cluster, anybody), laws.isolated(failure)
+    for batch in analysis.events.to_batches():
         for row in rows_of(batch):
-            if row.kind == Kind.FAILURE:
-                yield from ((_number(row.cluster or "", anybody), find) for find in laws.isolated([row]))
-            elif row.kind != Kind.COUNTS and row.path in plain:
+            if row.path in plain:
                 is_document = told_by[row.path].document is not None
                 if find := laws.in_place(row, plain[row.path].read_bytes(), document=is_document):
                     yield _number(row.path, anybody), find

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fuzz.model import Find
-from rebalance_forensics.pipeline.schemas import Kind, Row
+from rebalance_forensics.pipeline.schemas import Row
+from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
@@ -65,15 +66,12 @@ def traced(text: str, law: str) -> Find:
     return Find(law=law, sign=f"{last.partition(':')[0]} in {where}", told=text)
 
 
-def isolated(rows: Iterable[Row]) -> Iterator[Find]:
-    """Groups whose investigation broke off."""
-    for row in rows:
-        if row.kind == Kind.FAILURE:
-            error = json.loads(row.payload)["error"]
-            place = _PLACE.search(error)
-            where = f"{place[1]}:{place[2]}" if place else "outside"
-            sign = f"{error.partition(':')[0]} in {where}"
-            yield Find(law="a group could not be investigated", sign=sign, told=error)
+def isolated(failure: Failure) -> Find:
+    """A group whose investigation broke off."""
+    place = _PLACE.search(failure.error)
+    where = f"{place[1]}:{place[2]}" if place else "outside"
+    sign = f"{failure.error.partition(':')[0]} in {where}"
+    return Find(law="a group could not be investigated", sign=sign, told=failure.error)
 
 
 def complaints(summaries: Iterable[InputSummary], report: Report) -> Iterator[tuple[str, Find]]:

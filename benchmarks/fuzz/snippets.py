@@ -15,8 +15,9 @@ from benchmarks.fuzz.corpus import profile_like
 from benchmarks.fuzz.laws import CALLS_A_BYTE, CALLS_AT_LEAST, broken, in_place, is_expected, isolated
 from benchmarks.fuzz.model import Find, Input
 from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.results import results_of
 from rebalance_forensics.pipeline.rows import Codec
-from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of
+from rebalance_forensics.pipeline.schemas import ROWS, Kind, Row, rows_of
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.sources.files import InputFile
@@ -98,8 +99,8 @@ def _told(rows: list[Row], data: bytes, *, document: bool) -> Iterator[Find]:
 
 
 def _investigated(batches: list[pa.RecordBatch]) -> list[Find]:
-    results = list(investigate_rows(in_order(batches)))
-    return list(isolated(row for batch in results for row in rows_of(batch)))
+    results = results_of(pa.Table.from_batches(investigate_rows(in_order(batches)), ROWS), first_shard=0)
+    return list(map(isolated, results.failures))
 
 
 def workplace() -> tempfile.TemporaryDirectory[str]:

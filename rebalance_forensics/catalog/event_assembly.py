@@ -13,6 +13,8 @@ from rebalance_forensics.events.base import Event, Role, Speaker
 from rebalance_forensics.records import LogRecord
 
 _ROLES = frozenset(get_args(Role))
+FARTHEST_MS = 253_402_300_799_999
+"""The end of the year 9999; a log that says later than that has its digits wrong."""
 
 
 def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None) -> Event | None:
@@ -23,7 +25,7 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
     if match.event is None:
         return None
     return EVENT_TYPES[match.event](
-        at=record.at,
+        at=None if record.at is None or abs(record.at) > FARTHEST_MS else record.at,
         zoned=record.zoned,
         origin=record.origin,
         speaker=_speaker(match, record, host, component),

@@ -13,33 +13,18 @@ import pyarrow.compute as pc
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.event_rows import event_of
-from rebalance_forensics.pipeline.line_numbers import LinesBefore
-from rebalance_forensics.pipeline.report_assembly import counts_of
 from rebalance_forensics.pipeline.rows import fields_of
 from rebalance_forensics.pipeline.run import Analysis
-from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of
+from rebalance_forensics.pipeline.schemas import Row, rows_of
 from rebalance_forensics.report.times import iso
 
 COLUMNS = ("cluster", "group", "ts", "event", "pattern", "path", "line", "byte_offset", "payload")
 
 
 def event_table(analysis: Analysis) -> pa.Table:
-    """Every event once, in the order of time and place, with line numbers as editors count them."""
-    rows = analysis.rows
-    kinds = rows["kind"]
-    first_shard = pc.equal(rows["shard"], analysis.plan.reading.shards[0])
-    wanted = pc.or_(pc.equal(kinds, int(Kind.EVENT)), pc.and_(pc.equal(kinds, int(Kind.SHARED)), first_shard))
-    table = rows.filter(wanted)
-    before = LinesBefore(counts_of(rows))
-    lines = [
-        line + before.at(path, offset)
-        for line, path, offset in zip(
-            table["line"].to_pylist(), table["path"].to_pylist(), table["byte_offset"].to_pylist(), strict=True
-        )
-    ]
-    table = table.set_column(table.schema.get_field_index("line"), "line", pa.array(lines, pa.int64()))
+    """Every event once, in the order of time and place."""
     order = [(name, "ascending") for name in ("cluster", "ts", "path", "byte_offset")]
-    return table.take(pc.sort_indices(table, sort_keys=order))
+    return analysis.events.take(pc.sort_indices(analysis.events, sort_keys=order))
 
 
 def event_lines(analysis: Analysis) -> Iterator[str]:

@@ -17,8 +17,6 @@ from rebalance_forensics.records import EpochMs, Origin
 _IN_COLUMNS = frozenset({"at", "origin", "cluster", "group", "pattern"})
 _SAID_OFTEN = frozenset({"cluster", "group", "pattern", "level", "member", "instance_id", "protocol", "error"})
 _CODEC = Codec()
-FARTHEST_MS = 253_402_300_799_999
-"""The end of the year 9999; a log that says later than that has its digits wrong."""
 
 
 def row_of(event: Event, *, shard: int, split: int) -> Row:
@@ -30,7 +28,7 @@ def row_of(event: Event, *, shard: int, split: int) -> Row:
         kind=Kind.SHARED if event.group is None else Kind.EVENT,
         cluster=event.cluster,
         group=event.group,
-        ts=None if event.at is None or abs(event.at) > FARTHEST_MS else event.at * 1000,
+        ts=None if event.at is None else event.at * 1000,
         path=event.origin.path,
         byte_offset=event.origin.byte_offset,
         line=event.origin.line,

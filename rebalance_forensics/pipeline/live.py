@@ -16,7 +16,8 @@ import pyarrow as pa
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan, refuse_missing, refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.report_assembly import failures_of, report_of
+from rebalance_forensics.pipeline.report_assembly import report_of
+from rebalance_forensics.pipeline.results import results_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import ROWS, Kind
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
@@ -109,11 +110,10 @@ class Live:
     def analysis(self, *, keep_events: bool = False) -> Analysis:
         """The report of all of it."""
         plan = self._plan()
-        results = pa.Table.from_batches(
-            investigate_rows(in_order(self._rows.to_batches()), keep_events=keep_events), ROWS
-        )
+        rows = investigate_rows(in_order(self._rows.to_batches()), keep_events=keep_events)
+        results = results_of(pa.Table.from_batches(rows, ROWS), first_shard=plan.reading.shards[0])
         report = report_of(plan, results, self._options)
-        return Analysis(report=report, plan=plan, rows=results, failures=tuple(failures_of(results)))
+        return Analysis(report=report, plan=plan, events=results.events, failures=results.failures)
 
     def _plan(self) -> ReadPlan:
         """The files as they are now."""

@@ -9,36 +9,24 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rebalance_forensics.pipeline.in_one_process import run_here
 from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
 from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.results import Results, results_of
 from rebalance_forensics.pipeline.schemas import ROWS
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.sources.splits import Split
 
 
-def run_locally(plan: ReadPlan, *, keep_events: bool, progress: Callable[[int], None], processes: int = 1) -> pa.Table:
-    """All result rows; `progress` is told the bytes done so far."""
+def run_locally(plan: ReadPlan, *, keep_events: bool, progress: Callable[[int], None], processes: int = 1) -> Results:
+    """What the stages find; `progress` is told the bytes done so far."""
     # A plan for little to read has one portion: other processes would still be starting when it is done.
     number = min(processes, len(plan.portions))
-    results = (
-        _side_by_side(plan, number, keep_events=keep_events, progress=progress)
-        if number > 1
-        else _here(plan, keep_events=keep_events, progress=progress)
-    )
-    return pa.Table.from_batches(results, ROWS)
-
-
-def _here(plan: ReadPlan, *, keep_events: bool, progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
-    def read() -> Iterator[pa.RecordBatch]:
-        done = 0
-        for portion in plan.portions:
-            for split in portion:
-                yield from read_portion([split], plan.reading)
-                done += weight(split)
-                progress(done)
-
-    return investigate_rows(in_order(read()), keep_events=keep_events)
+    if number <= 1:
+        return run_here(plan, keep_events=keep_events, progress=progress)
+    rows = _side_by_side(plan, number, keep_events=keep_events, progress=progress)
+    return results_of(pa.Table.from_batches(rows, ROWS), first_shard=plan.reading.shards[0])
 
 
 def _side_by_side(

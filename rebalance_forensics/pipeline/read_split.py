@@ -1,12 +1,10 @@
-"""One split of one file in, its typed events out: the only place where bytes become rows."""
+"""One split of one file in, its typed events out: the only place where bytes become events."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-import pyarrow as pa
 
 from rebalance_forensics import defects
 from rebalance_forensics.catalog.bare_messages import is_kafkas
@@ -16,10 +14,6 @@ from rebalance_forensics.catalog.matcher import Catalog, Match
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.pipeline.event_rows import row_of
-from rebalance_forensics.pipeline.rows import dumps
-from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
-from rebalance_forensics.pipeline.shards import shard_of
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.documents import PASTE
@@ -28,7 +22,6 @@ from rebalance_forensics.sources.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
 
-BATCH_ROWS = 4096
 REMEMBERED = 4096
 _LEFT_OUT = "\u2026"
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
@@ -51,53 +44,17 @@ class Reading:
         return first if self.cluster_per_directory and inside else self.cluster
 
 
-def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """The events that start in the split, then one row with what was counted."""
-    counts, tally, rows = SplitCounts(), _Tally(), list[Row]()
+def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Event | SplitStats]:
+    """The events that start in the split, then what was counted."""
+    counts, tally = SplitCounts(), _Tally()
     try:
-        for event in _events(split, catalog, reading, counts, tally):
-            shards = reading.shards if event.group is None else (shard_of(event.cluster, event.group, reading.shards),)
-            rows.extend(row_of(event, shard=shard, split=split.index) for shard in shards)
-            if len(rows) >= BATCH_ROWS:
-                yield _sound(rows, counts)
-                rows = []
+        yield from _events(split, catalog, reading, counts, tally)
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
     except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay
         sentence = defects.sentence(f"reading stopped behind the record at byte {counts.reached:,}", error)
         counts.stop(sentence, may_pass=True)
-    if rows:
-        yield _sound(rows, counts)
-    stats = tally.stats(split, counts)
-    told = Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=dumps(stats))
-    yield batch_of([*_heard(stats, split, reading), told])
-
-
-def _sound(rows: list[Row], counts: SplitCounts) -> pa.RecordBatch:
-    """The rows as Arrow; those that it cannot hold are noted."""
-    try:
-        return batch_of(rows)
-    except Exception:  # noqa: BLE001 - which of them it was shows one by one
-        return batch_of([row for row in rows if _is_sound(row, counts)])
-
-
-def _is_sound(row: Row, counts: SplitCounts) -> bool:
-    try:
-        batch_of([row])
-    except Exception as error:  # noqa: BLE001
-        counts.spoil(row.byte_offset or 0, error)
-        return False
-    return True
-
-
-def _heard(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
-    """How far the split's log reaches, for every shard; also where it holds no Kafka line, for others of it may."""
-    cluster = reading.cluster_of(stats.path)
-    for span in stats.heard:
-        row = Row(
-            shard=0, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start, payload=dumps(span)
-        )
-        yield from (row._replace(shard=shard) for shard in reading.shards)
+    yield tally.stats(split, counts)
 
 
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
@@ -114,6 +71,8 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
                     tally.unknown(record)
                 continue
             event = event_of(match, record, cluster=cluster, host=record.host or profile.host, component=component)
+            if event is not None and event.group is not None and not event.group.isascii():
+                event.group.encode()  # what no column of text can hold is spoiled here, on every engine alike
         except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
             counts.spoil(record.origin.byte_offset, error)
             continue

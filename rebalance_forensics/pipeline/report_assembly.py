@@ -1,25 +1,19 @@
-"""Result rows in, the report out: the driver's share."""
+"""Results in, the report out: the driver's share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.cross_group import related
 from rebalance_forensics.diagnosis.model import Gap, Incident
-from rebalance_forensics.pipeline.case_rows import CaseReader
 from rebalance_forensics.pipeline.garbage_collection import seldom_collected
-from rebalance_forensics.pipeline.line_numbers import LinesBefore
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan
-from rebalance_forensics.pipeline.rows import Codec
-from rebalance_forensics.pipeline.schemas import Kind
-from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.pipeline.results import Results
+from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.pipeline.unnamed_cases import without_those_named_elsewhere
 from rebalance_forensics.records import EpochMs
@@ -27,16 +21,13 @@ from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading
 
 
-def report_of(plan: ReadPlan, results: pa.Table, options: AnalyzeOptions) -> Report:
-    """The report, the same whatever the order of the rows."""
-    stats = counts_of(results)
-    reader = CaseReader(LinesBefore(stats).corrected)
+def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Report:
+    """The report, the same whatever the order of the cases."""
     with seldom_collected():
-        every = map(reader.read, payloads(results, Kind.CASE))
-        cases, defect = seen_together(sorted(without_those_named_elsewhere(every), key=_name))
-    inputs = summaries(plan, stats, merged_clocks(clock for case in cases for clock in case.clocks))
+        cases, defect = seen_together(sorted(without_those_named_elsewhere(results.cases), key=_name))
+    inputs = summaries(plan, results.stats, merged_clocks(clock for case in cases for clock in case.clocks))
     asked_for = [case for case in cases if options.group in (None, case.history.group)]
-    gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in failures_of(results)}
+    gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in results.failures}
     gaps |= set(defect)
     if not cases and not gaps:
         gaps |= set(_no_group(inputs))
@@ -67,25 +58,9 @@ def seen_together(cases: Sequence[GroupCase]) -> tuple[Sequence[GroupCase], tupl
         return cases, (gap,)
 
 
-def groups_in(results: pa.Table) -> list[str]:
-    """Every group that the rows tell of, whichever was asked for."""
-    reader = CaseReader(LinesBefore(counts_of(results)).corrected)
-    cases = without_those_named_elsewhere(map(reader.read, payloads(results, Kind.CASE)))
-    return sorted({case.history.group for case in cases})
-
-
-def counts_of(rows: pa.Table) -> list[SplitStats]:
-    """What was counted in each split."""
-    codec = Codec()
-    return [codec.loads(SplitStats, text) for text in payloads(rows, Kind.COUNTS)]
-
-
-def failures_of(rows: pa.Table) -> list[Failure]:
-    """The groups that could not be investigated."""
-    codec = Codec()
-    # What is no group's is told once by each shard.
-    failures = {codec.loads(Failure, text) for text in payloads(rows, Kind.FAILURE)}
-    return sorted(failures, key=lambda f: (f.cluster, f.group or "", f.error))
+def groups_in(results: Results) -> list[str]:
+    """Every group that the logs tell of, whichever was asked for."""
+    return sorted({case.history.group for case in without_those_named_elsewhere(results.cases)})
 
 
 def _missing(failure: Failure) -> Gap:
@@ -120,18 +95,6 @@ def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
             "group's coordinator) and the clients' logs, all at INFO and from before the trouble began, would show it.",
             kind="too-little",
         )
-
-
-def without_cases(rows: pa.Table) -> pa.Table:
-    """The other rows: what cases say is in the report, and they are most of the bytes."""
-    return rows.filter(pc.not_equal(rows["kind"], pa.scalar(Kind.CASE, pa.int8())))
-
-
-def payloads(rows: pa.Table, kind: Kind) -> Iterator[str]:
-    """The payloads of the rows of one kind, one after another: together they may be half of the memory."""
-    for batch in rows.select(["kind", "payload"]).to_batches():
-        kinds = batch.column("kind").to_pylist()
-        yield from (batch.column("payload")[place].as_py() for place, of in enumerate(kinds) if of == kind)
 
 
 def within(report: Report, options: AnalyzeOptions) -> Report:

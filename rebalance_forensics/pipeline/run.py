@@ -16,8 +16,9 @@ from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan, plan_reading, refuse_missing
 from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
-from rebalance_forensics.pipeline.report_assembly import counts_of, failures_of, groups_in, report_of, without_cases
-from rebalance_forensics.pipeline.stats import Failure
+from rebalance_forensics.pipeline.report_assembly import groups_in, report_of
+from rebalance_forensics.pipeline.results import Results
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.cores import cores
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.sources.archives import held_open
@@ -39,12 +40,12 @@ def no_progress(done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """A report with the rows it was made from."""
+    """A report with what it was made from."""
 
     report: Report
     plan: ReadPlan
-    rows: pa.Table
-    """Result rows but for the cases; they hold the events when `keep_events` was asked for."""
+    events: pa.Table
+    """Rows of ROWS, each event once, when `keep_events` was asked for; lines are counted as editors count them."""
     failures: tuple[Failure, ...] = ()
     """Groups that could not be investigated."""
 
@@ -65,27 +66,26 @@ def analyze_keeping(
     """The same, with the events at hand."""
     engine = engine_for(paths).engine if options.engine == "auto" else options.engine
     if engine == "spark":
-        plan, rows = _on_spark(paths, options, session, keep_events=keep_events, progress=progress)
+        plan, results = _on_spark(paths, options, session, keep_events=keep_events, progress=progress)
     else:
         with held_open():
             plan = plan_reading(paths, options, workers=options.processes)
             total = plan.total_bytes
-            rows = run_locally(
+            results = run_locally(
                 plan,
                 keep_events=keep_events,
                 progress=lambda done: progress(done, total),
                 processes=options.processes,
             )
-    refuse_foreign(plan, paths, rows)
-    report, failures = report_of(plan, rows, options), tuple(failures_of(rows))
+    refuse_foreign(plan, paths, results.stats)
+    report, failures = report_of(plan, results, options), results.failures
     if options.group is not None and not report.groups and options.group not in {one.group for one in failures}:
-        refuse_unknown_group(options.group, groups_in(rows))
-    return Analysis(report=report, plan=plan, rows=without_cases(rows), failures=failures)
+        refuse_unknown_group(options.group, groups_in(results))
+    return Analysis(report=report, plan=plan, events=results.events, failures=failures)
 
 
-def refuse_foreign(plan: ReadPlan, paths: Sequence[str], rows: pa.Table) -> None:
+def refuse_foreign(plan: ReadPlan, paths: Sequence[str], stats: Sequence[SplitStats]) -> None:
     """Without one Kafka line there is nothing to report on."""
-    stats = counts_of(rows)
     if any(s.matched or s.unmatched_kafka for s in stats):
         return
     refuse_with_defect([*(s for _, s in plan.errors), *(d for p in plan.profiles for d in p.defects),
@@ -121,7 +121,7 @@ def _on_spark(
     *,
     keep_events: bool,
     progress: Progress,
-) -> tuple[ReadPlan, pa.Table]:
+) -> tuple[ReadPlan, Results]:
     """Plan while the JVM boots, then run."""
     from rebalance_forensics.pipeline import session as sessions  # noqa: PLC0415 - Spark only where it is asked for
     from rebalance_forensics.pipeline.spark_engine import run_on_spark  # noqa: PLC0415

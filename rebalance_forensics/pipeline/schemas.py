@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+BATCH_ROWS = 4096
+
 
 class Kind(IntEnum):
     """What a row holds; within a shard rows come in this order."""

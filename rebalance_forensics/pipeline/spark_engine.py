@@ -10,6 +10,7 @@ import pyarrow as pa
 from rebalance_forensics.pipeline.progress import watching
 from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.results import Results, results_of
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, spark_schema
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.sources.splits import Split
@@ -23,10 +24,11 @@ Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 def run_on_spark(
     session: SparkSession, plan: ReadPlan, *, keep_events: bool, progress: Callable[[int, int], None]
-) -> pa.Table:
-    """All result rows, by way of Spark; `progress` is told the bytes done and of how many."""
+) -> Results:
+    """What the stages find, by way of Spark; `progress` is told the bytes done and of how many."""
     with watching(session, plan, progress):
-        return cases(session, plan, keep_events=keep_events).toArrow().cast(ROWS)
+        rows = cases(session, plan, keep_events=keep_events).toArrow().cast(ROWS)
+    return results_of(rows, first_shard=plan.reading.shards[0])
 
 
 def event_rows(session: SparkSession, plan: ReadPlan) -> DataFrame:

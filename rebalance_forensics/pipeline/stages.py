@@ -1,26 +1,32 @@
-"""The two stages every engine runs: splits into rows, sorted rows into cases."""
+"""The two stages every engine runs: splits into events, events in order into cases.
+
+Within one process they hand on objects; between processes, rows (`schemas`).
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from operator import attrgetter
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate, investigate_unnamed
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.case_rows import payload_of
 from rebalance_forensics.pipeline.catalogs import catalog_of
-from rebalance_forensics.pipeline.event_rows import event_of
+from rebalance_forensics.pipeline.event_rows import event_of, row_of
 from rebalance_forensics.pipeline.garbage_collection import seldom_collected
-from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading, read_split
+from rebalance_forensics.pipeline.read_split import Reading, read_split
 from rebalance_forensics.pipeline.rows import Codec, dumps
-from rebalance_forensics.pipeline.schemas import ORDER, ROWS, Kind, Row, batch_of, rows_of
-from rebalance_forensics.pipeline.stats import Failure
+from rebalance_forensics.pipeline.schemas import BATCH_ROWS, ORDER, ROWS, Kind, Row, batch_of, rows_of
+from rebalance_forensics.pipeline.shards import shard_of
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.cluster_events import Surroundings
@@ -31,12 +37,50 @@ BATCH_CHARACTERS = 1 << 22
 _SPANS = Codec()
 
 
+class Heard(NamedTuple):
+    """How far the logs of one cluster were read."""
+
+    cluster: str
+    spans: Iterable[LogSpan]
+
+
+class Told(NamedTuple):
+    """The events of one group, oldest first; without a group, those of a cluster that name none."""
+
+    cluster: str
+    group: str | None
+    events: Iterable[Event]
+
+
 def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.RecordBatch]:
-    """First stage: every event of some splits, and their counts."""
+    """First stage as rows: every event of some splits, and their counts."""
     catalog = catalog_of(reading.patterns)
     with held_open():
         for split in splits:
-            yield from read_split(split, catalog, reading)
+            rows = _rows_of_split(split, read_split(split, catalog, reading), reading)
+            while batch := list(islice(rows, BATCH_ROWS)):
+                yield batch_of(batch)
+
+
+def _rows_of_split(split: Split, read: Iterable[Event | SplitStats], reading: Reading) -> Iterator[Row]:
+    for one in read:
+        if isinstance(one, SplitStats):
+            yield from _counted(one, split, reading)
+        elif one.group is None:
+            yield from (row_of(one, shard=shard, split=split.index) for shard in reading.shards)
+        else:
+            yield row_of(one, shard=shard_of(one.cluster, one.group, reading.shards), split=split.index)
+
+
+def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
+    """How far the split's log reaches, for every shard, also where it holds no Kafka line; then what was counted."""
+    cluster = reading.cluster_of(stats.path)
+    for span in stats.heard:
+        row = Row(
+            shard=0, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start, payload=dumps(span)
+        )
+        yield from (row._replace(shard=shard) for shard in reading.shards)
+    yield Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=dumps(stats))
 
 
 def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
@@ -47,7 +91,7 @@ def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
 
 
 def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = False) -> Iterator[pa.RecordBatch]:
-    """Second stage: one case for each group of the shard; counts (and, if wanted, events) pass through.
+    """Second stage as rows: one case for each group of the shard; counts (and, if wanted, events) pass through.
 
     Groups come one after another, so only one group's events and the shared ones are held at a time.
     """
@@ -55,50 +99,87 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = F
         yield from _in_batches(_results(chain.from_iterable(map(rows_of, batches)), keep_events=keep_events))
 
 
-def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
-    shared: dict[str | None, Surroundings] = defaultdict(Surroundings)
-    logs: dict[str | None, LogsRead] = {}
-    counted: Row | None = None
-    for (_, kind, cluster, _group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
-        if kind == Kind.COUNTS:
-            counted, told = _peeked(together)
-            yield from told
-            continue
-        if kind == Kind.HEARD:
-            logs[cluster] = logs_read(_SPANS.loads(LogSpan, row.payload) for row in together)
-            shared[cluster] = Surroundings((), logs[cluster])
-            continue
-        first, known = _peeked(together)
-        if keep_events:
-            known = list(known)
-            yield from known
-        if kind == Kind.SHARED:
+def investigated(parts: Iterable[Heard | Told], *, unnamed: Callable[[], bool]) -> Iterator[GroupCase | Failure]:
+    """Second stage: one case for each group; of each cluster what was heard comes first, then what names no group.
+
+    `unnamed` says, at the end, whether groups that no line names are this one's to tell of.
+    """
+    shared: dict[str, Surroundings] = defaultdict(Surroundings)
+    logs: dict[str, LogsRead] = {}
+    for part in parts:
+        if isinstance(part, Heard):
+            logs[part.cluster] = logs_read(part.spans)
+            shared[part.cluster] = Surroundings((), logs[part.cluster])
+        elif part.group is None:
             try:
-                shared[cluster] = Surroundings(map(event_of, known), logs.get(cluster, {}))
+                shared[part.cluster] = Surroundings(part.events, logs.get(part.cluster, {}))
             except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
-                yield _failed(first, error)
+                yield Failure(cluster=part.cluster, group=None, error=defects.told(error))
         else:
-            yield _investigated(first, partial(investigate, events=map(event_of, known), shared=shared[cluster]))
-    if counted is not None:  # of all shards the first one has the counts
-        yield from _unnamed(counted, shared)
+            ask = partial(investigate, part.cluster, part.group, events=part.events, shared=shared[part.cluster])
+            yield _investigated(part.cluster, part.group, ask)
+    if unnamed():
+        yield from _unnamed(shared)
 
 
-def _unnamed(counted: Row, shared: Mapping[str | None, Surroundings]) -> Iterator[Row]:
+def _unnamed(shared: Mapping[str, Surroundings]) -> Iterator[GroupCase | Failure]:
     """The cases of groups that no line names; which of them belong to groups that others name, the report sorts out."""
     for cluster, around in shared.items():
-        for unnamed in around.unnamed_groups.values():
-            row = Row(shard=counted.shard, kind=Kind.EVENT, cluster=cluster, group=unnamed.name)
-            yield _investigated(row, partial(_of_unnamed, unnamed=unnamed, shared=around))
+        for group in around.unnamed_groups.values():
+            yield _investigated(cluster, group.name, partial(_of_unnamed, cluster, group, around))
 
 
-def _of_unnamed(cluster: str, _group: str, *, unnamed: UnnamedGroup, shared: Surroundings) -> GroupCase:
+def _of_unnamed(cluster: str, unnamed: UnnamedGroup, shared: Surroundings) -> GroupCase:
     return investigate_unnamed(cluster, unnamed, shared)
 
 
-def _peeked(rows: Iterator[Row]) -> tuple[Row, Iterable[Row]]:
-    """The first row, and all of them."""
-    first = next(rows)
-    return first, chain([first], rows)
+def _investigated(cluster: str, group: str, ask: Callable[[], GroupCase]) -> GroupCase | Failure:
+    """The case of one group; one that cannot be made must not take the other groups' cases with it."""
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
+        return Failure(cluster=cluster, group=group, error=defects.told(error))
+
+
+def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
+    """Rows in order in; out comes what passes through as it is, and between it the cases."""
+    passed: list[Row] = []
+    has_counts = False
+
+    def parts() -> Iterator[Heard | Told]:
+        nonlocal has_counts
+        for (_, kind, cluster, group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
+            if kind == Kind.COUNTS:
+                has_counts = True
+                passed.extend(together)
+            elif kind == Kind.HEARD:
+                yield Heard(cluster, (_SPANS.loads(LogSpan, row.payload) for row in together))
+            elif keep_events:
+                known = list(together)
+                passed.extend(known)
+                yield Told(cluster, group, map(event_of, known))
+            else:
+                yield Told(cluster, group, map(event_of, together))
+
+    for found in investigated(parts(), unnamed=lambda: has_counts):
+        yield from passed
+        passed.clear()
+        yield _row_of_result(found)
+    yield from passed
+
+
+def _row_of_result(found: GroupCase | Failure) -> Row:
+    if isinstance(found, Failure):
+        return _failure_row(found)
+    history = found.history
+    try:
+        return Row(shard=0, kind=Kind.CASE, cluster=history.cluster, group=history.group, payload=payload_of(found))
+    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
+        return _failure_row(Failure(cluster=history.cluster, group=history.group, error=defects.told(error)))
+
+
+def _failure_row(failure: Failure) -> Row:
+    return Row(shard=0, kind=Kind.FAILURE, cluster=failure.cluster, group=failure.group, payload=dumps(failure))
 
 
 def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
@@ -113,20 +194,3 @@ def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
             held, size = [], 0
     if held:
         yield batch_of(held)
-
-
-def _investigated(first: Row, investigated: Callable[[str, str], GroupCase]) -> Row:
-    """The case of one group; one that cannot be made must not take the other groups' cases with it."""
-    assert first.cluster is not None
-    assert first.group is not None
-    try:
-        case = investigated(first.cluster, first.group)
-        return first._replace(kind=Kind.CASE, payload=payload_of(case))
-    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
-        return _failed(first, error)
-
-
-def _failed(first: Row, error: Exception) -> Row:
-    assert first.cluster is not None
-    failure = Failure(cluster=first.cluster, group=first.group, error=defects.told(error))
-    return first._replace(kind=Kind.FAILURE, payload=dumps(failure))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rebalance_forensics.catalog.answers import explained, listed, match_message
@@ -44,6 +45,15 @@ def test_a_match_and_its_record_make_an_event() -> None:
     assert (event.group, event.generation, event.member_count, event.cluster) == ("payments", 5, 3, "east")
     assert (event.speaker.role, event.speaker.broker, event.speaker.host) == ("broker", 1, "b1")
     assert event.speaker.component == "GroupCoordinator"
+
+
+def test_a_time_beyond_every_calendar_is_no_time() -> None:
+    match = CATALOG.match(STABILIZED)
+    assert match is not None
+    late = replace(_record(STABILIZED), at=EpochMs(10**17))
+    event = event_of(match, late, cluster="east", host="b1", component="broker")
+    assert event is not None
+    assert event.at is None
 
 
 def test_a_reason_inside_a_line_becomes_fields() -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,12 @@ from benchmarks.fuzz.model import Find, Input
 from benchmarks.fuzz.snippets import workplace
 from benchmarks.fuzz.summary import summary
 from benchmarks.fuzz.workers import done_before
-from rebalance_forensics.pipeline import stages
+from rebalance_forensics.pipeline import in_one_process
+from rebalance_forensics.pipeline.read_split import read_split
 from rebalance_forensics.pipeline.schemas import rows_of
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.sources.splits import Split
 from tests.conftest import SHORT_LOG
 
 SEED = 7
@@ -49,14 +52,14 @@ def plain(data: bytes) -> Input:
 
 
 def test_an_exception_that_ends_a_run_is_traced_to_one_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = stages.read_portion
+    whole = read_split
 
-    def breaks(splits: list[object], reading: object) -> object:
-        if any(b"POISON" in Path(split.file.location).read_bytes() for split in splits):  # type: ignore[attr-defined]
+    def breaks(split: Split, *rest: Any) -> object:  # noqa: ANN401
+        if b"POISON" in Path(split.file.location).read_bytes():
             raise ArithmeticError("a mistake of ours")
-        return whole(splits, reading)  # type: ignore[arg-type]
+        return whole(split, *rest)
 
-    monkeypatch.setattr("rebalance_forensics.pipeline.local_engine.read_portion", breaks)
+    monkeypatch.setattr(in_one_process, "read_split", breaks)
     good = {number: plain(SHORT_LOG.encode()) for number in range(5)}
     found = batches.finds(good | {3: plain(b"POISON\n" + SHORT_LOG.encode())})
     assert {number: [find.law for find in told] for number, told in found.items()} == {
@@ -77,7 +80,7 @@ def test_a_mistake_that_was_isolated_is_a_find_too(monkeypatch: pytest.MonkeyPat
 def test_a_text_that_stands_in_no_file_is_a_find() -> None:
     with workplace() as place:
         batches.write(LINES, {}, Path(place) / "i0")
-        rows = [row for batch in batches.analyzed(Path(place)).rows.to_batches() for row in rows_of(batch) if row.event]
+        rows = [row for batch in batches.analyzed(Path(place)).events.to_batches() for row in rows_of(batch)]
     assert rows
     assert not any(laws.in_place(row, SHORT_LOG.encode()) for row in rows)
     assert any(laws.in_place(row, SHORT_LOG.encode().replace(b"payments", b"others")) for row in rows)

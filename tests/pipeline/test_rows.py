@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.events.base import Speaker
-from rebalance_forensics.events.process import BrokerStarted
 from rebalance_forensics.pipeline.case_rows import CaseReader, payload_of
 from rebalance_forensics.pipeline.event_rows import event_of, row_of
 from rebalance_forensics.pipeline.rows import Codec, dumps
 from rebalance_forensics.pipeline.schemas import ROWS, batch_of, rows_of
-from rebalance_forensics.records import EpochMs, Origin
 from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
 SLOW_DATA = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
@@ -63,14 +60,6 @@ def test_a_history_is_something_a_row_can_hold() -> None:
 
 def test_no_rows_are_a_batch_too() -> None:
     assert batch_of([]).schema == ROWS
-
-
-def test_a_time_beyond_every_calendar_is_no_time() -> None:
-    event = BrokerStarted(
-        at=EpochMs(10**17), zoned=True, origin=Origin(path="a.log", byte_offset=0, line=1), cluster="c", group=None,
-        speaker=Speaker(role="broker", file="a.log"), level=None, pattern="broker/started", text="",
-    )  # fmt: skip
-    assert event_of(row_of(event, shard=0, split=0)).at is None
 
 
 @SLOW_DATA

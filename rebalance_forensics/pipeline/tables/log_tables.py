@@ -21,10 +21,10 @@ from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import row_of
-from rebalance_forensics.pipeline.read_split import BATCH_ROWS, Reading
+from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.rows import dumps
-from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
+from rebalance_forensics.pipeline.schemas import BATCH_ROWS, Kind, Row, batch_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.records import EpochMs, LogRecord, Origin
 from rebalance_forensics.sources.record_reader import SplitCounts, parse_line

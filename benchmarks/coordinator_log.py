@@ -1,0 +1,130 @@
+"""The log of a coordinator and nothing else: many groups that rebalance every few minutes, from a seed."""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from heapq import heappop, heappush
+from itertools import islice
+from pathlib import Path
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+_LOGGER = "kafka.coordinator.group.GroupCoordinator"
+_BETWEEN_REBALANCES_S = (120, 600)
+Said = tuple[float, str]
+"""Seconds since START, and what the coordinator says."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group of the classic protocol on a 3.x broker, and who is in it."""
+
+    name: str
+    chance: random.Random
+    partition: int
+    generation: int = 0
+    members: list[str] = field(default_factory=list)
+    clients: int = 0
+
+    def rebalance(self, at: float) -> Iterator[Said]:
+        """One thing that happens to it, up to the next stable generation."""
+        happening = "join" if len(self.members) < 2 else self.chance.choice(("join", "leave", "evict", "evict"))
+        yield from getattr(self, f"_{happening}")(at)
+        self.generation += 1
+        done = at + self.chance.uniform(0.05, 3.0)
+        size = len(self.members)
+        yield done, f"Stabilized group {self.name} generation {self.generation} ({self._log}) with {size} members"
+        yield (
+            done + 0.02,
+            (
+                f"Assignment received from leader {self.members[0]} for group {self.name} for generation "
+                f"{self.generation}. The group has {size} members, 0 of which are static."
+            ),
+        )
+
+    @property
+    def _log(self) -> str:
+        return f"__consumer_offsets-{self.partition}"
+
+    def _opened(self, at: float, reason: str) -> Said:
+        state = "PreparingRebalance with old generation"
+        return at, f"Preparing to rebalance group {self.name} in state {state} {self.generation} ({self._log}) {reason}"
+
+    def _request(self, at: float, client: str, state: str) -> Said:
+        member = f"{client}-{self.chance.getrandbits(128):032x}"
+        self.members.append(member)
+        return at, (
+            f"Dynamic member with unknown member id joins group {self.name} in {state} state. Created a new member id "
+            f"{member} and request the member to rejoin with this id."
+        )
+
+    def _join(self, at: float) -> Iterator[Said]:
+        self.clients += 1
+        yield self._request(at, f"consumer-{self.name}-{self.clients}", "Stable" if self.generation else "Empty")
+        reason = (
+            f"(reason: Adding new member {self.members[-1]} with group instance id None; client reason: not provided)"
+        )
+        yield self._opened(at + 0.003, reason)
+
+    def _leave(self, at: float) -> Iterator[Said]:
+        member = self.members.pop(self.chance.randrange(len(self.members)))
+        why = "client reason: the consumer is being closed"
+        yield self._opened(at, f"(reason: Removing member {member} on LeaveGroup; {why})")
+        yield (
+            at + 0.001,
+            (
+                f"Member MemberMetadata(memberId={member}, groupInstanceId=None, clientId={member[:-33]}, "
+                "clientHost=/10.0.3.17, sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, "
+                f"supportedProtocols=List(range, cooperative-sticky)) has left group {self.name} through explicit "
+                f"`LeaveGroup` request; {why}"
+            ),
+        )
+
+    def _evict(self, at: float) -> Iterator[Said]:
+        member = self.members.pop(self.chance.randrange(len(self.members)))
+        yield at, f"Member {member} in group {self.name} has failed, removing it from the group"
+        yield self._opened(at + 0.001, f"(reason: removing member {member} on heartbeat expiration)")
+        yield self._request(at + self.chance.uniform(0.01, 2.0), member[:-33], "PreparingRebalance")
+
+
+def sayings(seed: int, groups: int, broker: int = 1) -> Iterator[tuple[datetime, str]]:
+    """What the coordinator of many groups says, by time, without end."""
+    chance = random.Random(seed)
+    pending: list[tuple[float, int, str | None]] = []
+    known = [_Group(f"team{seed}-{n}", chance, n % 50) for n in range(groups)]
+    for number in range(groups):
+        heappush(pending, (chance.uniform(0, _BETWEEN_REBALANCES_S[1]), number, None))
+    while True:
+        at, number, text = heappop(pending)
+        if text is not None:
+            yield START + timedelta(seconds=at), f"INFO [GroupCoordinator {broker}]: {text} ({_LOGGER})"
+            continue
+        for said in known[number].rebalance(at):
+            heappush(pending, (said[0], number, said[1]))
+        heappush(pending, (at + chance.uniform(*_BETWEEN_REBALANCES_S), number, None))
+
+
+def write(path: Path, lines: int, *, groups: int = 200, seed: int = 7) -> Path:
+    """Write a log of so many lines."""
+    with path.open("w") as log:
+        for at, said in islice(sayings(seed, groups), lines):
+            log.write(f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d}] {said}\n")
+    return path
+
+
+def main() -> None:
+    """Write one file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--lines", type=int, default=30_000)
+    parser.add_argument("--groups", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=7)
+    arguments = parser.parse_args()
+    write(arguments.path, arguments.lines, groups=arguments.groups, seed=arguments.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""The stages one after another in this process: what one makes the next one takes as it is, nothing is encoded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.catalogs import catalog_of
+from rebalance_forensics.pipeline.event_rows import row_of
+from rebalance_forensics.pipeline.garbage_collection import seldom_collected
+from rebalance_forensics.pipeline.line_numbers import LinesBefore
+from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
+from rebalance_forensics.pipeline.read_split import read_split
+from rebalance_forensics.pipeline.results import Results, in_order_of_groups
+from rebalance_forensics.pipeline.schemas import BATCH_ROWS, ROWS, batch_of
+from rebalance_forensics.pipeline.stages import Heard, Told, investigated
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.sources.archives import held_open
+from rebalance_forensics.timeline.coverage import LogSpan
+
+Group = tuple[str, str | None]
+"""Cluster, and group if a line names one."""
+
+
+def run_here(plan: ReadPlan, *, keep_events: bool, progress: Callable[[int], None]) -> Results:
+    """What the stages find; `progress` is told the bytes done so far."""
+    with seldom_collected():
+        events, stats = _read(plan, progress)
+        _count_lines_on(events, stats)
+        rows = _rows_of(plan, events) if keep_events else ROWS.empty_table()
+        found = list(investigated(_parts(plan, events, stats), unnamed=lambda: True))
+    return Results(
+        stats=stats,
+        cases=tuple(one for one in found if isinstance(one, GroupCase)),
+        failures=in_order_of_groups(one for one in found if isinstance(one, Failure)),
+        events=rows,
+    )
+
+
+def _read(plan: ReadPlan, progress: Callable[[int], None]) -> tuple[dict[Group, list[Event]], tuple[SplitStats, ...]]:
+    """The events of each group in the order of the files, and what was counted."""
+    catalog = catalog_of(plan.reading.patterns)
+    events: dict[Group, list[Event]] = defaultdict(list)
+    stats: list[SplitStats] = []
+    done = 0
+    for portion in plan.portions:
+        for split in portion:
+            with held_open():
+                for one in read_split(split, catalog, plan.reading):
+                    if isinstance(one, SplitStats):
+                        stats.append(one)
+                    else:
+                        events[one.cluster, one.group].append(one)
+            done += weight(split)
+            progress(done)
+    return events, tuple(stats)
+
+
+def _count_lines_on(events: dict[Group, list[Event]], stats: Sequence[SplitStats]) -> None:
+    """Count the lines of later splits of a file on from those before."""
+    before = LinesBefore(stats)
+    if not any(one.start for one in stats):
+        return
+    for told in events.values():
+        for number, event in enumerate(told):
+            at = event.origin
+            if lines := before.at(at.path, at.byte_offset):
+                told[number] = replace(event, origin=replace(at, line=at.line + lines))
+
+
+def _rows_of(plan: ReadPlan, events: dict[Group, list[Event]]) -> pa.Table:
+    rows = [row_of(event, shard=plan.reading.shards[0], split=0) for told in events.values() for event in told]
+    batches = (batch_of(rows[begin : begin + BATCH_ROWS]) for begin in range(0, len(rows), BATCH_ROWS))
+    return pa.Table.from_batches(batches, ROWS)
+
+
+def _parts(plan: ReadPlan, events: dict[Group, list[Event]], stats: Sequence[SplitStats]) -> Iterator[Heard | Told]:
+    """What each group's timeline is made of, in the order of the rows of a shard; what was taken is let go."""
+    spans: dict[str, list[LogSpan]] = defaultdict(list)
+    for one in sorted(stats, key=lambda one: (one.path, one.start)):
+        spans[plan.reading.cluster_of(one.path)].extend(one.heard)
+    for cluster in sorted(cluster for cluster, heard in spans.items() if heard):
+        yield Heard(cluster, spans[cluster])
+    for cluster, group in sorted(events, key=lambda one: (one[1] is not None, one)):
+        yield Told(cluster, group, sorted(events.pop((cluster, group)), key=_by_time_and_place))
+
+
+def _by_time_and_place(event: Event) -> tuple[bool, int, str, int]:
+    """The order of the rows of a group: what has no time comes last."""
+    return event.at is None, event.at or 0, event.origin.path, event.origin.byte_offset

@@ -1,0 +1,71 @@
+"""What the stages found, put together from wherever they ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.pipeline.case_rows import CaseReader
+from rebalance_forensics.pipeline.garbage_collection import seldom_collected
+from rebalance_forensics.pipeline.line_numbers import LinesBefore
+from rebalance_forensics.pipeline.rows import Codec
+from rebalance_forensics.pipeline.schemas import Kind
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """Counts, cases, failures, and the events if they were asked for; lines are counted as editors count them."""
+
+    stats: tuple[SplitStats, ...]
+    cases: tuple[GroupCase, ...]
+    failures: tuple[Failure, ...]
+    """By cluster and group."""
+    events: pa.Table
+    """Rows of ROWS, each event once."""
+
+
+def results_of(rows: pa.Table, *, first_shard: int) -> Results:
+    """What result rows hold; events that every shard has are taken from the first one."""
+    stats = counts_of(rows)
+    before = LinesBefore(stats)
+    reader = CaseReader(before.corrected)
+    with seldom_collected():
+        cases = tuple(map(reader.read, _payloads(rows, Kind.CASE)))
+    return Results(stats=stats, cases=cases, failures=_failures_of(rows), events=_events_of(rows, before, first_shard))
+
+
+def counts_of(rows: pa.Table) -> tuple[SplitStats, ...]:
+    """What was counted in each split."""
+    codec = Codec()
+    return tuple(codec.loads(SplitStats, text) for text in _payloads(rows, Kind.COUNTS))
+
+
+def in_order_of_groups(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    """Each failure once: what is no group's is told by each shard."""
+    return tuple(sorted(set(failures), key=lambda f: (f.cluster, f.group or "", f.error)))
+
+
+def _failures_of(rows: pa.Table) -> tuple[Failure, ...]:
+    codec = Codec()
+    return in_order_of_groups(codec.loads(Failure, text) for text in _payloads(rows, Kind.FAILURE))
+
+
+def _events_of(rows: pa.Table, before: LinesBefore, first_shard: int) -> pa.Table:
+    kinds = rows["kind"]
+    shared = pc.and_(pc.equal(kinds, int(Kind.SHARED)), pc.equal(rows["shard"], first_shard))
+    table = rows.filter(pc.or_(pc.equal(kinds, int(Kind.EVENT)), shared))
+    places = (table[name].to_pylist() for name in ("line", "path", "byte_offset"))
+    lines = [line + before.at(path, offset) for line, path, offset in zip(*places, strict=True)]
+    return table.set_column(table.schema.get_field_index("line"), "line", pa.array(lines, pa.int64()))
+
+
+def _payloads(rows: pa.Table, kind: Kind) -> Iterator[str]:
+    """The payloads of the rows of one kind, one after another: together they may be half of the memory."""
+    for batch in rows.select(["kind", "payload"]).to_batches():
+        kinds = batch.column("kind").to_pylist()
+        yield from (batch.column("payload")[place].as_py() for place, of in enumerate(kinds) if of == kind)
