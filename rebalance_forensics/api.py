@@ -136,6 +136,7 @@ class AnalyzedLogs:
                 "why": one.why,
                 "certain": one.certain,
                 "from_earliest": one.from_earliest,
+                "incident": one.incident,
             }
             for group in self.report.groups
             for one in group.unread

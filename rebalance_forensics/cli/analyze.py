@@ -51,7 +51,7 @@ TablesOption = Annotated[
     typer.Option(
         "--tables",
         metavar="DIR",
-        help="Write generations, pauses, incidents and findings as Parquet into DIR.",
+        help="Write generations, pauses, unread, incidents and findings as Parquet into DIR.",
         show_default=False,
     ),
 ]

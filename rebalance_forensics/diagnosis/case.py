@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
 from rebalance_forensics.diagnosis.engine.drafts import Draft, merged, quiet_ms
-from rebalance_forensics.diagnosis.engine.incidents import ended_at, incident_of, with_ids_of_their_own
+from rebalance_forensics.diagnosis.engine.incidents import Told, ended_at, incident_of, with_ids_of_their_own
 from rebalance_forensics.diagnosis.engine.recurrence import told_as_one
 from rebalance_forensics.diagnosis.engine.remainder import left_over
 from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances
@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
-from rebalance_forensics.timeline.model import Generation, GroupHistory
+from rebalance_forensics.timeline.model import Generation, GroupHistory, UnreadSpan
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup, speaker_key
 from rebalance_forensics.timeline.windows import QUIET_MS
 
@@ -55,16 +55,18 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):
         drafts.append(draft)
         assigned |= {r.id: (draft, trigger) for r, trigger in _unexplained_in(draft)}
-    found = with_ids_of_their_own(_incidents(timeline, outcome, drafts, assigned))
-    incidents = sorted(found, key=lambda i: (i.started_at, i.id))
+    found = [*with_ids_of_their_own(_incidents(timeline, outcome, drafts, assigned))]
+    incidents = sorted((incident for incident, _ in found), key=lambda i: (i.started_at, i.id))
+    history = history_of(timeline)
     generations = _triggered(timeline, assigned)
     gaps = (*gaps_of(timeline, incidents), *broken_off(timeline, broken))
     if is_untimed(timeline):
         incidents, gaps = untimed(incidents), untimed_gaps(timeline, gaps)
     return GroupCase(
         history=replace(
-            history_of(timeline),
+            history,
             generations=tuple(generations),
+            unread=tuple(_with_incidents(history.unread, found)),
             reading=tips(timeline),
             offsets_partition=told_partition(timeline.own),
         ),
@@ -94,7 +96,7 @@ def _unexplained_in(draft: Draft) -> Iterator[tuple[Rebalance, str]]:
                 yield fact, fact.followup or draft.cause
 
 
-def _incidents(timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], assigned: Assigned) -> Iterator[Incident]:
+def _incidents(timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], assigned: Assigned) -> Iterator[Told]:
     mine: dict[Draft, list[tuple[Rebalance, str]]] = {draft: [] for draft in drafts}
     for rebalance in timeline.rebalances:
         if rebalance.id in assigned:
@@ -103,10 +105,15 @@ def _incidents(timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], as
     causes = all_causes()
     extents = (Extent(draft, draft.started_at, ended_at(draft, rebalances)) for draft, rebalances in mine.items())
     unread = shared_out(timeline, extents)
-    return (
-        incident_of(timeline, causes, outcome, draft, rebalances, unread.get(draft, ()))
-        for draft, rebalances in mine.items()
-    )
+    for draft, rebalances in mine.items():
+        left = unread.get(draft, ())
+        yield incident_of(timeline, causes, outcome, draft, rebalances, left), left
+
+
+def _with_incidents(spans: Iterable[UnreadSpan], found: Iterable[Told]) -> Iterator[UnreadSpan]:
+    """Each span with the incident that counts it; a partition has one span at a time."""
+    counted = {(span.partition, span.started_at): one.id for one, unread in found for span in unread}
+    return (replace(span, incident=counted.get((span.partition, span.started_at))) for span in spans)
 
 
 def _triggered(timeline: Timeline, assigned: Mapping[str, tuple[Draft, str]]) -> list[Generation]:

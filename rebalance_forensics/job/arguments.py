@@ -66,7 +66,7 @@ def parse(arguments: Sequence[str]) -> Invocation:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="rebalance-forensics job",
-        description="Logs of an interval in, tables out: events, generations, pauses, incidents, findings, inputs.",
+        description="Logs of an interval in, tables out: what happened, who read what, why, and what was read.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=ENDING,
         allow_abbrev=False,

@@ -47,9 +47,8 @@ from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row
 from rebalance_forensics.pipeline.tables.schemas import (
     EVENTS,
     FINDINGS,
-    GENERATIONS,
     INCIDENTS,
-    PAUSES,
+    MADE_OF_EVENTS,
     PENDING,
     RUNS,
     Table,
@@ -161,7 +160,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     store, scope, codec = run.store, run.options.scope, Codec()
     for table in (EVENTS, PENDING):
         run.journal.replace(_directories(store, table, days.written, scope))
-    for table in (GENERATIONS, PAUSES, INCIDENTS, FINDINGS):
+    for table in MADE_OF_EVENTS:
         run.journal.replace(_directories(store, table, sorted(days.investigated), scope))
     known = [
         path

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS, date_text
 from rebalance_forensics.pipeline.tables.layout import Partition
 from rebalance_forensics.pipeline.tables.ledger import Entry, Kinship
-from rebalance_forensics.pipeline.tables.schemas import EVENTS, FINDINGS, GENERATIONS, INCIDENTS, PAUSES, PENDING
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING
 from rebalance_forensics.pipeline.tables.stock import Stock
-
-MADE_OF_EVENTS = (GENERATIONS.name, PAUSES.name, INCIDENTS.name, FINDINGS.name)
 
 
 @dataclass(slots=True)
@@ -45,7 +43,7 @@ def losses_of(stock: Stock, kin: Kinship) -> Losses:
 
 def lost_events(stock: Stock) -> set[Partition]:
     """The dates and clusters of which events were deleted."""
-    return stock.missing_of(EVENTS.name, PENDING.name)
+    return stock.missing_of(EVENTS, PENDING)
 
 
 def _may_tell(kin: Kinship, path: str, partition: Partition) -> bool:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_forensics.job.entries import COUNTED, Ledger
-from rebalance_forensics.job.losses import MADE_OF_EVENTS, lost_events
+from rebalance_forensics.job.losses import lost_events
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.job.scan import Harvest, refuse_foreign
 from rebalance_forensics.pipeline.stats import SplitStats
@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.tables.log_tables import LogTable
 from rebalance_forensics.pipeline.tables.rows import Cells, moment
 from rebalance_forensics.pipeline.tables.scan_plan import reading_of
 from rebalance_forensics.pipeline.tables.scan_step import TableScan, hour_id
-from rebalance_forensics.pipeline.tables.schemas import INPUTS
+from rebalance_forensics.pipeline.tables.schemas import INPUTS, MADE_OF_EVENTS
 from rebalance_forensics.pipeline.tables.stock import Stock
 from rebalance_forensics.pipeline.tables.table_rows import Hour
 

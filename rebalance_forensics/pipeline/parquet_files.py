@@ -10,8 +10,15 @@ import pyarrow.parquet as pq
 
 from rebalance_forensics.pipeline.event_files import COLUMNS, event_table
 from rebalance_forensics.pipeline.run import Analysis
-from rebalance_forensics.pipeline.tables.rows import Cells, finding_rows, generation_row, incident_row, pause_row
-from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES, Table
+from rebalance_forensics.pipeline.tables.rows import (
+    Cells,
+    finding_rows,
+    generation_row,
+    incident_row,
+    pause_row,
+    unread_row,
+)
+from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES, UNREAD, Table
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.output_files import OutputError, replacing
 
@@ -24,7 +31,7 @@ def write_events(analysis: Analysis, directory: Path, mode: int | None = None) -
 
 
 def write_tables(report: Report, directory: Path, mode: int | None = None) -> None:
-    """Generations, pauses, incidents and findings, a Parquet file each, with the columns of docs/tables.md."""
+    """What was made of the events, a Parquet file a table, with the columns of docs/tables.md."""
     for table, rows in _tables(report):
         schema = pa.schema([CLUSTER, *table.schema])
         _write(pa.Table.from_pylist(list(rows), schema=schema), directory / f"{table.name}.parquet", mode)
@@ -34,6 +41,7 @@ def _tables(report: Report) -> Iterator[tuple[Table, Iterable[Cells]]]:
     groups = report.groups
     yield GENERATIONS, ({"cluster": g.cluster, **generation_row(g, one)} for g in groups for one in g.generations)
     yield PAUSES, ({"cluster": g.cluster, **pause_row(g, one)} for g in groups for one in g.pauses)
+    yield UNREAD, ({"cluster": g.cluster, **unread_row(g, one)} for g in groups for one in g.unread)
     yield INCIDENTS, ({"cluster": one.cluster, **incident_row(one)} for one in report.incidents)
     yield FINDINGS, ({"cluster": one.cluster, **row} for one in report.incidents for row in finding_rows(one))
 

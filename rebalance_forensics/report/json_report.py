@@ -139,6 +139,7 @@ def _unread(span: UnreadSpan) -> Document:
         "why": span.why,
         "certain": span.certain,
         "from_earliest": iso(span.from_earliest),
+        "incident": span.incident,
     }
 
 

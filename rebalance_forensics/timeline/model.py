@@ -92,6 +92,8 @@ class UnreadSpan:
     why: WhyUnread
     certain: bool = True
     from_earliest: EpochMs | None = None
+    incident: str | None = None
+    """The id of the incident that it is counted in; None where it belongs to none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES
+from rebalance_forensics.pipeline.tables.schemas import MADE_OF_EVENTS
 from tests.conftest import SAMPLES, Command
 
 PAUSED = SAMPLES / "process-pause"
@@ -16,7 +16,7 @@ def test_events_and_tables_go_into_one_directory(command: Command, tmp_path: Pat
     lake = tmp_path / "lake"
     done = command("analyze", PAUSED, "--engine", "local", "--quiet", "--events", lake, "--tables", lake)
     assert done.returncode == 0
-    tables = {table.name: table for table in (GENERATIONS, PAUSES, INCIDENTS, FINDINGS)}
+    tables = {table.name: table for table in MADE_OF_EVENTS}
     assert {path.stem for path in lake.iterdir()} == {"events", *tables}
     for name, table in tables.items():
         assert pq.read_schema(lake / f"{name}.parquet").names == ["cluster", *table.schema.names]

@@ -54,13 +54,15 @@ def of_streams(day: int) -> list[str]:
 
 
 def consumer(day: int) -> list[str]:
-    """A member that loses its partitions."""
+    """A member that has partitions, loses them, and has one of them back."""
     at = START + timedelta(days=day, hours=3)
     name = "[Consumer clientId=app-1-StreamThread-1-consumer, groupId=app]"
     said = [
+        f"{name} Adding newly assigned partitions: orders-0, orders-1",
         f"{name} Request joining group due to: group is already rebalancing",
         f"{name} Revoke previously assigned partitions orders-0, orders-1",
         f"{name} (Re-)joining group",
+        f"{name} Adding newly assigned partitions: orders-0",
     ]
     return [
         f"[{at + timedelta(seconds=n):%Y-%m-%d %H:%M:%S},000] INFO {words} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,14 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.pipeline.tables.engines import InProcess
-from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row
-from rebalance_forensics.pipeline.tables.schemas import FINDINGS, INCIDENTS, Table
+from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row, unread_row
+from rebalance_forensics.pipeline.tables.schemas import FINDINGS, INCIDENTS, UNREAD, Table
+from rebalance_forensics.report.model import Report
 from tests.incidents.sample import LOCAL, Sample, all_samples, report_of
 from tests.job.conftest import rows
 
@@ -35,21 +35,25 @@ def job(logs: Path, output: Path) -> int:
     return int(outcome.summary["days"] or 0)
 
 
-def in_report(incidents: Iterable[Incident]) -> tuple[Told, Told]:
-    """Incidents and findings of a report, as rows of the tables."""
-    found = list(incidents)
-    findings = [row for one in found for row in finding_rows(one)]
-    return _stored([incident_row(one) for one in found], INCIDENTS), _stored(findings, FINDINGS)
+def in_report(report: Report) -> Mapping[str, Told]:
+    """What a report tells, as rows of the tables."""
+    cells = {
+        INCIDENTS: [incident_row(one) for one in report.incidents],
+        FINDINGS: [row for one in report.incidents for row in finding_rows(one)],
+        UNREAD: [unread_row(group, span) for group in report.groups for span in group.unread],
+    }
+    return {table.name: _stored(mine, table) for table, mine in cells.items()}
 
 
 def _stored(cells: Told, table: Table) -> Told:
     return _ordered(pa.Table.from_pylist(cells, table.schema).to_pylist(), table)
 
 
-def in_tables(output: Path) -> tuple[Told, Told]:
-    """Those of the tables."""
-    found = rows(output, (INCIDENTS.name, FINDINGS.name))
-    return _ordered(found[INCIDENTS.name], INCIDENTS), _ordered(found[FINDINGS.name], FINDINGS)
+def in_tables(output: Path) -> Mapping[str, Told]:
+    """What the tables tell."""
+    tables = (INCIDENTS, FINDINGS, UNREAD)
+    found = rows(output, [table.name for table in tables])
+    return {table.name: _ordered(found[table.name], table) for table in tables}
 
 
 def _ordered(found: Told, table: Table) -> Told:
@@ -77,7 +81,7 @@ def test_the_tables_tell_what_the_report_tells_though_one_host_came_later(sample
         job(logs, output)
     (tmp_path / "late").rename(late)
     job(logs, output)
-    assert in_tables(output) == in_report(report_of(sample.folder).incidents)
+    assert in_tables(output) == in_report(report_of(sample.folder))
 
 
 @pytest.mark.parametrize("name", ["process-crash", "member-left"])
@@ -87,11 +91,11 @@ def test_a_silence_that_later_lines_of_other_programs_show_counts_in_the_tables_
     for host in sample.folder.glob("broker*"):
         shutil.copytree(host, logs / host.name)
     job(logs, output)
-    assert in_tables(output) == in_report(analyze([str(logs)], LOCAL).incidents)
+    assert in_tables(output) == in_report(analyze([str(logs)], LOCAL))
     for log in sorted(logs.rglob("*.log")):
         went_on(log, minutes=30)
         job(logs, output)
-    assert in_tables(output) == in_report(analyze([str(logs)], LOCAL).incidents)
+    assert in_tables(output) == in_report(analyze([str(logs)], LOCAL))
 
 
 def test_a_log_that_goes_on_without_kafka_reopens_no_date_that_does_not_see_it(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ FROZEN = {
     "events": "b853a6de",
     "generations": "c8c1fe50",
     "pauses": "988bc5cd",
+    "unread": "c7dec272",
     "incidents": "2750b7b2",
     "findings": "27cea909",
     "inputs": "920412dc",

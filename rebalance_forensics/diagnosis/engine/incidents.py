@@ -28,6 +28,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.windows import LONG_STOP_MS, STILL_OPEN_MS
 
+Told = tuple[Incident, Sequence[UnreadSpan]]
+"""An incident, and the spans without a reader that are its own."""
 SURE = 0.9
 """From here on an incident asks for no further log."""
 _WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
@@ -114,12 +116,15 @@ def _hashed(*parts: str) -> str:
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
 
 
-def with_ids_of_their_own(incidents: Iterable[Incident]) -> Iterator[Incident]:
-    """Tell incidents apart that begin with one line: an alert or a link that goes by the id means one of them."""
+def with_ids_of_their_own(found: Iterable[Told]) -> Iterator[Told]:
+    """Tell incidents apart that begin with one line: an alert or a link that goes by the id means one of them.
+
+    Each comes with the spans that it left unread, oldest incident first.
+    """
     taken: set[str] = set()
-    for one in sorted(incidents, key=lambda one: (one.started_at, one.id, one.summary)):
+    for one, unread in sorted(found, key=lambda told: (told[0].started_at, told[0].id, told[0].summary)):
         mine = one.id
         while mine in taken:
             mine = _hashed(mine, *(f"{cause.cause} {cause.narrative}" for cause in one.root_causes))
         taken.add(mine)
-        yield replace(one, id=mine)
+        yield replace(one, id=mine), unread

@@ -22,8 +22,8 @@ from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.log_spans import Heard
 from rebalance_forensics.pipeline.tables.partitioning import Days
 from rebalance_forensics.pipeline.tables.row_files import PartWriter
-from rebalance_forensics.pipeline.tables.rows import Cells, generation_row, pause_row
-from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING
+from rebalance_forensics.pipeline.tables.rows import Cells, generation_row, pause_row, unread_row
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING, UNREAD
 from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.pipeline.tables.task_messages import told_batch
 from rebalance_forensics.timeline.cluster_events import Surroundings
@@ -189,6 +189,9 @@ def _written(case: GroupCase, first: Dealt, what: Investigation, writer: PartWri
     for pause in case.history.pauses:
         if is_of_this_date(pause.started_at):
             writer.add(PAUSES.name, first.day, first.cluster, pause_row(case.history, pause))
+    for span in case.history.unread:
+        if is_of_this_date(span.started_at):
+            writer.add(UNREAD.name, first.day, first.cluster, unread_row(case.history, span))
     incidents = tuple(one for one in case.incidents if is_of_this_date(one.started_at))
     if not incidents:
         return []

@@ -11,7 +11,7 @@ from typing import Any
 from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, WouldDecide
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.wording import narrative
-from rebalance_forensics.timeline.model import Evidence, Generation, GroupHistory, Pause
+from rebalance_forensics.timeline.model import Evidence, Generation, GroupHistory, Pause, UnreadSpan
 
 Cells = dict[str, Any]
 
@@ -68,6 +68,23 @@ def pause_row(history: GroupHistory, one: Pause) -> Cells:
         "ms": None if one.ended_at is None else one.ended_at - one.started_at,
         "partitions": list(one.partitions),
         "kind": one.kind,
+    }
+
+
+def unread_row(history: GroupHistory, one: UnreadSpan) -> Cells:
+    """One row of `unread`."""
+    return {
+        "id": hashed(history.cluster, history.group, one.partition, one.started_at),
+        "group": history.group,
+        "incident_id": one.incident,
+        "partition": one.partition,
+        "started_at": micros(one.started_at),
+        "from_earliest": micros(one.from_earliest),
+        "ended_at": micros(one.ended_at),
+        "ms": None if one.ended_at is None else one.ended_at - one.started_at,
+        "why": one.why,
+        "certain": one.certain,
+        "client_id": one.client_id,
     }
 
 

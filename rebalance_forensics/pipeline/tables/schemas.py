@@ -129,6 +129,30 @@ PAUSES = Table(
         ("kind", pa.string(), "revoked or lost"),
     ),
 )
+UNREAD = Table(
+    name="unread",
+    of="one stretch in which nobody could read a partition (Connect: run a connector or task; Streams without "
+    "partitions in its logs: a task)",
+    dated_by="`started_at`",
+    order=("group", "started_at", "id"),
+    schema=_schema(
+        ("id", pa.string(), "hash of cluster, group, partition and start"),
+        ("group", pa.string(), "the group"),
+        ("incident_id", pa.string(), "`id` of the one row of `incidents` that counts it; null where none does"),
+        ("partition", pa.string(), "the partition, task or connector"),
+        ("started_at", TIME, "from when on nobody could read it; where not `certain`, the best estimate"),
+        ("from_earliest", TIME, "the earliest that this may have been; null where nothing bounds it but `started_at`"),
+        ("ended_at", TIME, "somebody reads it again; null when that is not seen"),
+        ("ms", pa.int64(), "how long; null with `ended_at`"),
+        (
+            "why",
+            pa.string(),
+            "revoked, stopped, dead, frozen, stuck, cut-off, fenced, assignment-failed, unassigned or unknown",
+        ),
+        ("certain", pa.bool_(), "whether lines tell when it began"),
+        ("client_id", pa.string(), "whose it was before"),
+    ),
+)
 INCIDENTS = Table(
     name="incidents",
     of="one incident: everything that follows from one first cause in one group",
@@ -271,9 +295,9 @@ PENDING = Table(
     schema=EVENTS.schema,
 )
 
-PUBLIC: Mapping[str, Table] = {
-    table.name: table for table in (EVENTS, GENERATIONS, PAUSES, INCIDENTS, FINDINGS, INPUTS, RUNS)
-}
+MADE_OF_EVENTS = (GENERATIONS, PAUSES, UNREAD, INCIDENTS, FINDINGS)
+"""What an investigation of a date writes, and can write again."""
+PUBLIC: Mapping[str, Table] = {table.name: table for table in (EVENTS, *MADE_OF_EVENTS, INPUTS, RUNS)}
 BY_NAME: Mapping[str, Table] = {**PUBLIC, PENDING.name: PENDING}
 
 

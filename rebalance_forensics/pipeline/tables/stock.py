@@ -17,17 +17,15 @@ from rebalance_forensics.pipeline.tables.journal import FILES, Journal
 from rebalance_forensics.pipeline.tables.layout import Partition, partition_of
 from rebalance_forensics.pipeline.tables.schemas import (
     EVENTS,
-    FINDINGS,
-    GENERATIONS,
-    INCIDENTS,
     INPUTS,
-    PAUSES,
+    MADE_OF_EVENTS,
     PENDING,
+    Table,
 )
 from rebalance_forensics.pipeline.tables.stores import Store
 
 STOCK = "_stock"
-_WATCHED = (EVENTS, PENDING, GENERATIONS, PAUSES, INCIDENTS, FINDINGS, INPUTS)
+_WATCHED = (EVENTS, PENDING, *MADE_OF_EVENTS, INPUTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +37,11 @@ class Stock:
     """By directory of a partition."""
     missing: frozenset[str] = frozenset()
 
-    def missing_of(self, *tables: str) -> set[Partition]:
+    def missing_of(self, *tables: Table) -> set[Partition]:
         """The dates and clusters of which some tables lack rows."""
+        names = {table.name for table in tables}
         known = (partition_of(f"{directory}/") for directory in self.missing)
-        return {(day, cluster) for table, day, cluster in filter(None, known) if table in tables}
+        return {(day, cluster) for table, day, cluster in filter(None, known) if table in names}
 
 
 def stock_of(store: Store, scope: str) -> Stock:

@@ -7,7 +7,19 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.times import iso
 
 SUFFIX = ".unread.csv"
-TITLES = ("cluster", "group", "partition", "client_id", "from", "to", "ms", "why", "certain", "from_earliest")
+TITLES = (
+    "cluster",
+    "group",
+    "partition",
+    "client_id",
+    "from",
+    "to",
+    "ms",
+    "why",
+    "certain",
+    "from_earliest",
+    "incident",
+)
 
 
 def export(report: Report) -> str:
@@ -16,7 +28,7 @@ def export(report: Report) -> str:
         (
             *(history.cluster, history.group, one.partition, one.client_id, iso(one.started_at), iso(one.ended_at)),
             None if one.ended_at is None else one.ended_at - one.started_at,
-            *(one.why, str(one.certain).lower(), iso(one.from_earliest)),
+            *(one.why, str(one.certain).lower(), iso(one.from_earliest), one.incident),
         )
         for history in report.groups
         for one in history.unread
