@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-patterns lint fmt bench pictures clean
+.PHONY: help demo test test-long test-patterns lint fmt docs bench pictures clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,6 +41,11 @@ lint: $(READY) ## what CI insists on
 fmt: $(READY) ## format and fix what can be fixed
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
+
+docs: $(READY) ## the docs site, into site/: guides, and a page for every cause and every message of the catalog
+	$(RUN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(RUN)/python -m mkdocs build --strict --quiet
+	@echo "$$(find site -name '*.html' | wc -l) pages in site/"
 
 bench: $(READY) ## measure scan and start beside grep, ripgrep and plain Spark; writes benchmarks/RESULTS.md
 	$(RUN)/python -m benchmarks

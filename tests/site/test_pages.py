@@ -1,0 +1,57 @@
+"""The pages of the docs site that are made from the product; `make docs` checks every link of the built site."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+import pytest
+
+from docs.site import cause_pages, message_pages
+from docs.site.markdown import block, code, slug
+from docs.site.recorded import Recorded
+from rebalance_forensics.diagnosis.engine.discovery import all_causes
+
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    shown = Recorded(reports=dict.fromkeys(all_causes(), ""))
+    shown.proves["consumer/poll-timeout-expired"]["slow-processing"] = 2
+    shown.after["broker/member-failed"]["broker/rebalance-started"] = 3
+    return {**dict(cause_pages.pages(shown)), **dict(message_pages.pages(shown))}
+
+
+def test_every_cause_and_every_message_of_the_catalog_has_a_page_of_its_own(pages: dict[str, str]) -> None:
+    assert {f"causes/{name}.md" for name in all_causes()} <= pages.keys()
+    messages = message_pages.patterns()
+    assert len({message_pages.path_of(one) for one in messages}) == len(messages)
+    assert {message_pages.speaker_of(one) for one in messages} == message_pages.SPEAKERS.keys()
+
+
+def test_links_between_made_pages_lead_somewhere(pages: dict[str, str]) -> None:
+    known = {*pages, "events.md", *(f"reports/{name}.html" for name in all_causes())}
+    for path, text in pages.items():
+        for target in LINK.findall(text):
+            assert posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) in known, (path, target)
+
+
+def test_a_page_says_what_a_line_means_by_release_and_which_faults_it_stands_in_the_proof_of(
+    pages: dict[str, str],
+) -> None:
+    text = pages["messages/consumer/poll-timeout-expired.md"]
+    assert "did not call poll() for max.poll.interval.ms" in text
+    assert "| 3.0-4.3 |" in text
+    assert "(../../causes/slow-processing.md) (2 incidents)" in text
+    assert "Preparing to rebalance" in pages["messages/broker/member-failed.md"]
+
+
+def test_a_line_that_proved_nothing_so_far_gets_no_warning(pages: dict[str, str]) -> None:
+    assert "When to worry" not in pages["messages/broker/generation-stabilized.md"]
+
+
+def test_log_text_is_never_taken_for_markup() -> None:
+    assert code("removed `c-1`") == "`` removed `c-1` ``"
+    assert block("```").startswith("````")
+    assert slug("PollTimeoutExpired") == "poll-timeout-expired"
