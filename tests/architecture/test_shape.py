@@ -15,8 +15,8 @@ from tests.conftest import ROOT, SAMPLES
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
-LONGEST_CAUSE = 80
-"""A cause declares: what it searches, says and advises has rooms of its own."""
+LONGEST_CAUSE = 60
+"""A cause declares: what it searches, puts forward, says and advises has rooms of its own."""
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler", "handlers"}
 PACKAGE = ROOT / "rebalance_forensics"
 SOURCES = sorted(

@@ -9,8 +9,7 @@ from rebalance_forensics.diagnosis.episodes.rebalances.failed_assignments import
 from rebalance_forensics.diagnosis.episodes.rebalances.slow_assignments import slow_assignments
 from rebalance_forensics.diagnosis.episodes.topics.unready_topics import never_ready_topics
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals import assignments
-from rebalance_forensics.diagnosis.proposals.topics import UNREADY, about_unready_topics
+from rebalance_forensics.diagnosis.proposals import assignments, topics
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -19,10 +18,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     thrown, slow = assignor_failures(timeline), slow_assignments(timeline)
     yield from (assignments.about_exceptions(timeline, run) for run in thrown)
     yield from (assignments.about_slowness(timeline, late) for late in slow)
-    undelivered = never_assigned(timeline) if not thrown and not slow else None
-    if undelivered is not None:
-        yield assignments.about_undelivered(timeline, undelivered)
-    yield from (about_unready_topics(timeline, unready) for unready in never_ready_topics(timeline))
+    undelivered = () if thrown or slow else never_assigned(timeline)
+    yield from (assignments.about_undelivered(timeline, waiting) for waiting in undelivered)
+    yield from (topics.about_unready_topics(timeline, unready) for unready in never_ready_topics(timeline))
 
 
 CAUSE = Cause(
@@ -40,7 +38,7 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(assignments.THROWN, DECISIVE + WEAK),
-        speaks_for(UNREADY, DECISIVE + WEAK),
+        speaks_for(topics.UNREADY, DECISIVE + WEAK),
         speaks_for(assignments.TOO_SLOW, DECISIVE),
         speaks_for(assignments.NONE_CAME, STRONG),
     ),

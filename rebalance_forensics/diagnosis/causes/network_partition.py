@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.sessions import after_network_outage
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import is_missing
-from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
+from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_lost_connection
 from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating may have been cut off."""
-    for absence in losses(timeline):
-        troubled = heartbeats.troubled(timeline, absence)
-        own = troubled[:6]
-        known = "its log shows lost connections to the brokers" if own else "none of its own logs tell more"
-        yield about_heartbeat_loss(
-            timeline,
-            absence,
-            narrative=f"{{who}} was evicted for missing heartbeats while still running: {known}.",
-            severity="critical" if is_missing(timeline, [absence]) else "warning",
-            own=own,
-            circumstances=(*troubled[-1:], *others_in(timeline, [absence.at])),
-            advice=after_network_outage(timeline, absence),
-        )
+    yield from (about_lost_connection(timeline, absence) for absence in losses(timeline))
 
 
 CAUSE = Cause(

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.sessions import after_crash
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import is_missing
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
+from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_crash
 from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns, threads
-from rebalance_forensics.diagnosis.wording.narratives import stopped_without_leaving
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating may have died."""
     replaced = successors(timeline)
-    for absence in losses(timeline):
-        newcomers = replaced.get(id(absence), ())
-        yield about_heartbeat_loss(
-            timeline,
-            absence,
-            narrative=stopped_without_leaving(timeline, absence, newcomers),
-            severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
-            own=last_line(timeline, absence),
-            brings=newcomers,
-            advice=after_crash(timeline, absence),
-        )
+    yield from (about_crash(timeline, absence, replaced.get(id(absence), ())) for absence in losses(timeline))
 
 
 CAUSE = Cause(

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.sessions import after_pause
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import lines_after, losses
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
+from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_pause
 from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns, threads
-from rebalance_forensics.diagnosis.wording.narratives import sent_no_heartbeat
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating and resumed later may have stood still."""
-    for absence in losses(timeline):
-        own = lines_after(timeline, absence)
-        yield about_heartbeat_loss(
-            timeline,
-            absence,
-            narrative=sent_no_heartbeat(timeline, absence, own),
-            severity="warning",
-            own=own,
-            advice=after_pause(timeline, absence),
-        )
+    yield from (about_pause(timeline, absence) for absence in losses(timeline))
 
 
 CAUSE = Cause(

@@ -4,46 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.poll_loops import shorten_loops
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import is_missing
-from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import missed_between, poll_timeouts
+from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import poll_timeouts
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_absences
+from rebalance_forensics.diagnosis.proposals.poll_timeouts import about_poll_timeouts
 from rebalance_forensics.diagnosis.signs import departures, heartbeats, threads
-from rebalance_forensics.diagnosis.signs.poll_timeouts import BY_TURNS, SAME_PROCESS, shown_by
-from rebalance_forensics.diagnosis.wording.narratives import did_not_poll
+from rebalance_forensics.diagnosis.signs.poll_timeouts import BY_TURNS, SAME_PROCESS
 from rebalance_forensics.timeline.group_timeline import Timeline
-
-MANY = 3
-"""Poll timeouts soon after one another beyond which a group does little else."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members whose poll timeout expired or may have expired."""
-    for slow in poll_timeouts(timeline):
-        yield about_absences(
-            timeline,
-            slow.absences,
-            because=slow.lines,
-            brings=missed_between(timeline, slow.absences),
-            answers=shown_by(slow),
-            severity="critical" if is_missing(timeline, slow.absences) or len(slow.absences) > MANY else "warning",
-            narrative=did_not_poll(timeline, slow),
-            advice=shorten_loops(timeline, slow),
-        )
+    yield from (about_poll_timeouts(timeline, slow) for slow in poll_timeouts(timeline))
 
 
 CAUSE = Cause(
     summary="A member took longer than max.poll.interval.ms between two calls of poll() and was out of the group.",
     mechanism=(
-        "The heartbeat thread of the client checks the time since the last poll(); past "
-        "max.poll.interval.ms it sends LeaveGroup by itself, the coordinator rebalances, and the member "
-        "rejoins as a new one when it polls again: two rebalances for one slow loop."
+        "The heartbeat thread checks the time since the last poll(); past max.poll.interval.ms it sends LeaveGroup by "
+        "itself, the group rebalances, and the member rejoins when it polls again: two rebalances for one slow loop."
     ),
     shows=(
-        "Client: 'consumer poll timeout has expired'. Broker from 3.2: the same words as the leave "
-        "reason. Brokers before show only leaves and rejoins of the same client."
+        "Client: 'consumer poll timeout has expired'. Broker from 3.2: the same words as the leave reason. Brokers "
+        "before show only leaves and rejoins of the same client."
     ),
     remedy="Make the loop faster (max.poll.records, timeouts of calls it makes), or raise max.poll.interval.ms.",
     usual="fault",
@@ -64,13 +47,8 @@ CAUSE = Cause(
         speaks_against(heartbeats.shut_down, DECISIVE),
     ),
     brings=(
-        "rebalance-straggler",
-        "member-left",
-        "scaling-flap",
-        "startup",
-        "unstable-leader",
-        "scale-out",
-        "scale-in",
+        *("rebalance-straggler", "member-left", "scaling-flap", "startup"),
+        *("unstable-leader", "scale-out", "scale-in"),
     ),
     lookalikes=("process-pause", "process-crash", "network-partition", "member-left"),
     settings=("max.poll.interval.ms", "max.poll.records", "group.instance.id"),

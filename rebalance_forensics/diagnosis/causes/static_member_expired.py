@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.sessions import after_static_expiry
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.circumstances import named_as_static
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
-from rebalance_forensics.diagnosis.group_settings import session_told_ms
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
+from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_static_expiry
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs import heartbeats
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -18,19 +15,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every static member that stopped heartbeating may have been down for longer than its session."""
-    told = session_told_ms(timeline)
-    session = f"session.timeout.ms{f' ({told} ms)' if told else ''}"
-    for absence in losses(timeline):
-        found = about_heartbeat_loss(
-            timeline,
-            absence,
-            narrative=f"Static member {{who}} stayed away longer than {session} and was removed.",
-            severity="warning",
-            own=last_line(timeline, absence),
-            circumstances=named_as_static(timeline, absence),
-            advice=after_static_expiry(timeline, absence),
-            as_instance=True,
-        )
+    for found in (about_static_expiry(timeline, absence) for absence in losses(timeline)):
         if isinstance(heartbeats.static_member.answer(timeline, found.subject()), Present):
             yield found
 

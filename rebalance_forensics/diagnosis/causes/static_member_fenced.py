@@ -4,36 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.deployments import unique_instance_ids
 from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.fences import around_fence, fences, users_of_the_id
+from rebalance_forensics.diagnosis.episodes.members.fences import fences
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.signs.fences import BOTH_SEEN, FENCED, PERHAPS_REMOVED, shown_by
+from rebalance_forensics.diagnosis.proposals.rejections import about_fence
+from rebalance_forensics.diagnosis.signs.fences import BOTH_SEEN, FENCED, PERHAPS_REMOVED
 from rebalance_forensics.timeline.group_timeline import Timeline
-
-MANY = 6
-"""Fences after which two processes are surely taking the place from each other in turns."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every instance id of which one member fenced another."""
-    for fence in fences(timeline):
-        facts = around_fence(timeline, fence)
-        same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
-        refused = "the coordinator refused the second while the first lived"
-        what = refused if fence.refused else "the second took the place of the first and fenced it"
-        yield Hypothesis(
-            because=[*fence.events, *(e for f in facts for e in getattr(f, "events", [])[:2])],
-            culprits=users_of_the_id(timeline, fence),
-            answers=shown_by(fence),
-            participants=tuple(fence.participants),
-            severity="critical" if len(fence.events) > MANY else "warning",
-            onset=fence.begin,
-            brings=with_rebalances(timeline, facts),
-            narrative=f"Two live members used {same}: {what}.",
-            advice=unique_instance_ids(fence),
-        )
+    yield from (about_fence(timeline, fence) for fence in fences(timeline))
 
 
 CAUSE = Cause(

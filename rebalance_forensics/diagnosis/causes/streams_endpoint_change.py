@@ -5,38 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import endpoint_changes
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of
-from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import fact_at
+from rebalance_forensics.diagnosis.proposals.instances import NEW_ENDPOINT, about_new_endpoint
 from rebalance_forensics.timeline.group_timeline import Timeline
-
-NEW_ENDPOINT = stated(
-    "new-endpoint", present="its log asks for one more rebalance because its host endpoint (application.server) is new"
-)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that were told to rebalance again because their host endpoint is new."""
-    for change in endpoint_changes(timeline):
-        culprits = culprits_of(timeline, [change.participant])
-        yield Hypothesis(
-            because=[change.told, *(e for f in change.facts for e in getattr(f, "events", [])[:2])],
-            culprits=culprits,
-            severity="info",
-            onset=min([time_of(change.told), *map(fact_at, change.facts)]),
-            explains=with_rebalances(timeline, change.facts),
-            participants=(change.participant,),
-            answers={NEW_ENDPOINT: Present((change.told,))},
-            followups=("endpoint",),
-            narrative=(
-                f"{culprits[0].name} came back with another application.server "
-                f"({change.told.endpoint or 'unknown'}): one more rebalance told the others."
-            ),
-        )
+    yield from (about_new_endpoint(timeline, change) for change in endpoint_changes(timeline))
 
 
 CAUSE = Cause(

@@ -4,35 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.applications import skip_poison_records
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.replaced_threads import (
-    lines_of_threads,
-    moves_of_threads,
-    replaced_threads,
-)
+from rebalance_forensics.diagnosis.episodes.members.replaced_threads import replaced_threads
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.proposals.instances import about_replaced_threads
 from rebalance_forensics.diagnosis.signs import replaced_threads as shows
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of
-from rebalance_forensics.diagnosis.wording.narratives import replaced_dying_threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Instances whose handler replaced a thread that died."""
-    for replaced in replaced_threads(timeline):
-        culprits, facts = culprits_of(timeline, [replaced.participant]), moves_of_threads(timeline, replaced)
-        yield Hypothesis(
-            because=lines_of_threads(timeline, replaced, facts),
-            culprits=culprits,
-            severity="critical" if replaced.count > 2 else "warning",
-            explains=with_rebalances(timeline, facts),
-            participants=(replaced.participant,),
-            answers=shows.shown_by(replaced),
-            narrative=replaced_dying_threads(culprits[0].name, replaced.count),
-            advice=skip_poison_records(replaced),
-        )
+    yield from (about_replaced_threads(timeline, replaced) for replaced in replaced_threads(timeline))
 
 
 CAUSE = Cause(

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.advice.brokers import allow_migration
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import Rejection, around_rejection
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.advice.brokers import allow_migration, grant_access
+from rebalance_forensics.diagnosis.advice.deployments import unique_instance_ids
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
+    Rejection,
+    around_rejection,
+    is_out,
+    words_of_denial,
+)
 from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import Mixture
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.fences import Fence, around_fence, users_of_the_id
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.signs.fences import shown_by
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
 
+DENIED = stated("denied", present="the brokers answered it with an authorization error")
 REJECTED = stated("rejected", present="the coordinator turned it away with this error")
 MIGRATION_REFUSED = stated(
     "migration-refused", present="the coordinator refused to let members of both group protocols into the group"
 )
+
+MANY_FENCES = 6
+"""Fences after which two processes are surely taking the place from each other in turns."""
 
 
 def about_rejection(
@@ -54,4 +71,41 @@ def about_refused_migration(timeline: Timeline, mixture: Mixture) -> Hypothesis:
             f"and the coordinator does not convert it{f' ({mixture.reason})' if mixture.reason else ''}."
         ),
         advice=allow_migration(mixture.lines),
+    )
+
+
+def about_denial(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> Hypothesis:
+    """A client was denied the group or its topics."""
+    first, last = events[0].at or 0, events[-1].at or 0
+    culprits = culprits_of(timeline, [participant])
+    moves = timeline.moves(first - DENIED_BEFORE_MS, last + REJECTED_AWAY_MS, participant)
+    return Hypothesis(
+        because=events,
+        culprits=culprits,
+        answers={DENIED: Present(distinct_events(events))},
+        participants=(participant,),
+        severity="critical" if is_out(timeline, participant, last) else "warning",
+        brings=with_rebalances(timeline, moves),
+        struck_at=first,
+        narrative=f"{culprits[0].name} is not authorized: {words_of_denial(events[0]).rstrip('. ')}.",
+        advice=grant_access(events),
+    )
+
+
+def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
+    """One member of an instance id fenced another, or was refused while the other lived."""
+    facts = around_fence(timeline, fence)
+    same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
+    refused = "the coordinator refused the second while the first lived"
+    what = refused if fence.refused else "the second took the place of the first and fenced it"
+    return Hypothesis(
+        because=[*fence.events, *(e for f in facts for e in getattr(f, "events", [])[:2])],
+        culprits=users_of_the_id(timeline, fence),
+        answers=shown_by(fence),
+        participants=tuple(fence.participants),
+        severity="critical" if len(fence.events) > MANY_FENCES else "warning",
+        onset=fence.begin,
+        brings=with_rebalances(timeline, facts),
+        narrative=f"Two live members used {same}: {what}.",
+        advice=unique_instance_ids(fence),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -108,11 +108,11 @@ def _is_foreign(text: str) -> bool:
     return ("Exception" in text or "Error" in text) and not any(e in text for e in PROTOCOL_ERRORS)
 
 
-def never_assigned(timeline: Timeline) -> Undelivered | None:
-    """Several generations in a row, or the last one for longer than a session, without an assignment."""
+def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
+    """Several generations in a row, or the last one for longer than a session, without an assignment; at most once."""
     # Of an epoch (KIP-848) no broker says that it is stable.
     if timeline.protocol != "classic" or not timeline.has_coordinator_log:
-        return None
+        return
     # A log that never shows an assignment may not be told them: members that come and go are reason enough.
     tells = bool(timeline.of(AssignmentReceived))
     row: list[Rebalance] = []
@@ -134,28 +134,29 @@ def never_assigned(timeline: Timeline) -> Undelivered | None:
         named = dict.fromkeys(
             timeline.participants.of_member(m) for e in events if isinstance(e, RebalanceStarted) for m in e.members
         )
-        return Undelivered(tuple(events), tuple(a for a in named if a is not None))
-    return _stuck(timeline, row[-1]) if row else None
+        yield Undelivered(tuple(events), tuple(a for a in named if a is not None))
+    elif row:
+        yield from _stuck(timeline, row[-1])
 
 
-def _stuck(timeline: Timeline, rebalance: Rebalance) -> Undelivered | None:
+def _stuck(timeline: Timeline, rebalance: Rebalance) -> Iterator[Undelivered]:
     """The last generation of the logs, while the coordinator's log continues without the line about its assignment."""
     stable = [e for e in rebalance.events if isinstance(e, GenerationStabilized) and e.speaker.role == "broker"]
     if not stable or rebalance is not timeline.rebalances[-1]:
-        return None
+        return
     begin, path = time_of(stable[-1]), stable[-1].origin.path
     until = begin + session_timeout_ms(timeline)
     own = [log for log in timeline.coverage.brokers if log.path == path]
     received = timeline.of(AssignmentReceived)
     speaks = any(e.origin.path == path and time_of(e) < begin for e in received)
     if not speaks or received.any_between(begin, timeline.last) or not covering(own, begin, until):
-        return None
+        return
     if timeline.departures.any_between(begin, timeline.last):
-        return None
+        return
     leader = next((g.leader for g in reversed(timeline.generations) if g.leader), None)
     participant = timeline.participants.of_member(leader) if leader else None
     told = tuple(e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized))
-    return Undelivered(told, (participant,) if participant is not None else ())
+    yield Undelivered(told, (participant,) if participant is not None else ())
 
 
 def goes_on(timeline: Timeline, since: int) -> bool:

@@ -1,0 +1,62 @@
+"""The coordinator: it moved to another broker, or could not write to `__consumer_offsets`."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.advice.brokers import replicate_offsets, restart_brokers_cleanly
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
+    CoordinatorMove,
+    whole_cluster_stopped,
+    without_coordinator_ms,
+)
+from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import effects_of_moves
+from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS, Outage
+from rebalance_forensics.diagnosis.episodes.coordinator.outage_effects import moves_in_outage, rebalances_in_outage
+from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.signs.coordinator import LOADED, LOST_BY_MOST
+from rebalance_forensics.diagnosis.wording.culprits import broker
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import HAND_OVER_MS
+
+REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were refused again and again")
+TOO_FEW = stated("too-few-replicas", present=f"a broker logged too few in-sync replicas of {OFFSETS}")
+
+
+def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
+    """One broker after another stopped coordinating the group."""
+    names = list(dict.fromkeys(m.broker for m in chain))
+    facts = effects_of_moves(timeline, chain)
+    planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
+    unharmed = "" if facts else ", and the generation stayed as it was"
+    return Hypothesis(
+        because=tuple(e for m in sorted(chain, key=lambda m: not m.certain) for e in m.events),
+        culprits=tuple(broker(n) for n in sorted(names)),
+        answers={LOADED if any(m.certain for m in chain) else LOST_BY_MOST: Present(chain[0].events)},
+        severity="info" if planned or whole_cluster_stopped(timeline, chain) else "warning",
+        onset=chain[0].at,
+        brings=facts,
+        narrative=f"{' then '.join(names)} stopped coordinating the group; another broker took over{unharmed}.",
+        advice=restart_brokers_cleanly(without_coordinator_ms(chain)),
+    )
+
+
+def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
+    """Assignments or commits could not be stored."""
+    short = (*outage.shrunk, *outage.insufficient)
+    culprits = tuple(broker(number) for number in outage.missing)
+    gone = f"; {', '.join(c.name for c in culprits)} was missing from its replicas." if culprits else "."
+    moves = with_rebalances(timeline, moves_in_outage(timeline, outage))
+    return Hypothesis(
+        because=outage.lines,
+        culprits=culprits,
+        answers={REFUSED: Present(outage.refused)} | ({TOO_FEW: Present(short)} if short else {}),
+        severity="critical",
+        onset=outage.begin,
+        brings=(*moves, *rebalances_in_outage(timeline, outage)),
+        narrative=(
+            f"The coordinator could not write the group's assignment to {OFFSETS}: every rebalance failed and "
+            f"began again{gone}"
+        ),
+        advice=replicate_offsets(outage.refused),
+    )

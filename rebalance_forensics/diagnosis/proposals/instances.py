@@ -1,0 +1,58 @@
+"""Streams instances that live on: threads that are replaced, a host endpoint that is new."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.advice.applications import skip_poison_records
+from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.replaced_threads import (
+    ReplacedThreads,
+    lines_of_threads,
+    moves_of_threads,
+)
+from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import EndpointChange
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.signs.replaced_threads import shown_by
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.narratives import replaced_dying_threads
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import fact_at
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+NEW_ENDPOINT = stated(
+    "new-endpoint", present="its log asks for one more rebalance because its host endpoint (application.server) is new"
+)
+
+
+def about_replaced_threads(timeline: Timeline, replaced: ReplacedThreads) -> Hypothesis:
+    """Its handler replaced a thread that died."""
+    culprits, facts = culprits_of(timeline, [replaced.participant]), moves_of_threads(timeline, replaced)
+    return Hypothesis(
+        because=lines_of_threads(timeline, replaced, facts),
+        culprits=culprits,
+        severity="critical" if replaced.count > 2 else "warning",
+        explains=with_rebalances(timeline, facts),
+        participants=(replaced.participant,),
+        answers=shown_by(replaced),
+        narrative=replaced_dying_threads(culprits[0].name, replaced.count),
+        advice=skip_poison_records(replaced),
+    )
+
+
+def about_new_endpoint(timeline: Timeline, change: EndpointChange) -> Hypothesis:
+    """It came back with another host endpoint, and the group rebalanced once more so that everybody learns it."""
+    culprits = culprits_of(timeline, [change.participant])
+    return Hypothesis(
+        because=[change.told, *(e for f in change.facts for e in getattr(f, "events", [])[:2])],
+        culprits=culprits,
+        severity="info",
+        onset=min([time_of(change.told), *map(fact_at, change.facts)]),
+        explains=with_rebalances(timeline, change.facts),
+        participants=(change.participant,),
+        answers={NEW_ENDPOINT: Present((change.told,))},
+        followups=("endpoint",),
+        narrative=(
+            f"{culprits[0].name} came back with another application.server "
+            f"({change.told.endpoint or 'unknown'}): one more rebalance told the others."
+        ),
+    )

@@ -1,0 +1,58 @@
+"""Members that went and came back by plan: restarted in turn, or again and again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_forensics.diagnosis.advice.deployments import calm_the_autoscaler, static_membership
+from rebalance_forensics.diagnosis.episodes.members.flapping import Flapping
+from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.proposals.absences import about_absences
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.signs.walks import shown_by
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+CYCLED = stated("left-and-came-back-repeatedly", present="the same members left and came back while the others stayed")
+TAKEN_OVER = stated("places-taken-in-turn", present="members without a name left and others came in their place")
+
+
+def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
+    """Restarts walked over the members."""
+    new_names = " under new names" if walk.new_names else ""
+    everyone = the_group(timeline, walk.participants)
+    found = about_absences(
+        timeline,
+        [r.away for r in walk.restarts],
+        because=walk.lines,
+        culprits=(everyone,) if walk.everyone else culprits_of(timeline, walk.participants),
+        severity="info",
+        brings=[a for r in walk.restarts for a in r.arrivals],
+        answers=shown_by(walk),
+        narrative=(
+            f"{len(walk.participants)} members were restarted one after another{new_names} within "
+            f"{seconds(walk.took_ms)}."
+        ),
+        advice=static_membership(timeline, walk),
+    )
+    return replace(found, participants=walk.participants)
+
+
+def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
+    """The same members left and came back while the others stayed."""
+    found = about_absences(
+        timeline,
+        flapping.absences,
+        culprits=culprits_of(timeline, flapping.participants),
+        answers={TAKEN_OVER if flapping.nameless else CYCLED: Present(flapping.lines)},
+        severity="warning",
+        brings=flapping.arrivals,
+        narrative=(
+            f"{{who}} left and came back {len(flapping.absences)} times while the other members stayed: "
+            "scaling that does not settle."
+        ),
+        advice=calm_the_autoscaler(flapping),
+    )
+    return replace(found, participants=flapping.participants)
