@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kafka_words import member_id
-from tests.story import Story
+from tests.story import Story, clock, ms
 
 HERDER = "org.apache.kafka.connect.runtime.distributed.DistributedHerder"
 JOINED = (
@@ -86,3 +86,47 @@ def test_a_rejoin_for_which_nothing_was_revoked_is_unexplained_and_says_who_rejo
 def test_the_advice_asks_for_no_batch_that_connects_rest_interface_does_not_have() -> None:
     (advice,) = cluster("sink-a").the_incident().root_causes[0].advice
     assert advice.action == "Submit changes together, or stop the loop that rewrites configurations."
+
+
+WORKERS = [member_id("connect-w1:8083"), member_id("connect-w2:8083")]
+
+
+def seen_by_brokers(*rejoins: tuple[str, str], left: str | None = None, reason: str = "not provided") -> Story:
+    """Two workers form the cluster at one o'clock; then one rejoins at each of these times."""
+    story = Story(group="kc", seen="brokers")
+    for worker in WORKERS:
+        story.broker("00:59:59.980", story.words.introduced(worker))
+    told = [("01:00:00.000", story.words.adding(WORKERS[0])), *rejoins]
+    if left is not None:
+        story.broker(left, story.words.left(WORKERS[1]))
+        told[1:1] = [(left, story.words.leaving(WORKERS[1]))]
+    for number, (at, what) in enumerate(told):
+        story.broker(at, story.words.preparing(number, what.replace("not provided", reason)))
+        after = clock(ms(at) + 300)
+        story.broker(after, story.words.stabilized(number + 1, 1 if left and number else 2))
+        story.broker(after, story.words.assigned(number + 1, 1 if left and number else 2, WORKERS[0]))
+    return story.goes_on("01:30:00.000")
+
+
+UNASKED = f"Updating metadata for member {WORKERS[0]} during Stable; client reason: not provided"
+
+
+@pytest.mark.parametrize("reason", ["not provided", ""])
+def test_workers_that_rejoin_unasked_show_a_changed_configuration_to_brokers_alone(reason: str) -> None:
+    incident = seen_by_brokers(("01:10:00.000", UNASKED), reason=reason).the_incident()
+    (cause,) = incident.root_causes
+    assert (cause.cause, cause.confidence, incident.severity) == ("connect-config-change", 0.75, "info")
+    assert "the log of worker connect-w1:8083" in {wanted.needs for wanted in incident.would_decide}
+
+
+def test_workers_never_rejoin_for_a_topic() -> None:
+    story = seen_by_brokers(("01:10:00.000", UNASKED))
+    created = "Created log for partition sink-a-0 in /var/kafka with properties {}."
+    story.broker("01:09:59.000", created, logger="kafka.log.LogManager")
+    assert story.causes() == ["connect-config-change"]
+
+
+def test_a_worker_that_rejoins_after_another_left_may_be_handing_over_its_work() -> None:
+    story = seen_by_brokers(("01:15:00.000", UNASKED), left="01:10:00.000")
+    (rejoined,) = (i for i in story.incidents() if i.root_causes[0].cause == "connect-config-change")
+    assert rejoined.root_causes[0].confidence == 0.4

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.diagnosis.closings import closes, comes
@@ -33,3 +35,12 @@ def test_a_member_that_comes_back_was_not_scaled_in() -> None:
     story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
     comes(story, "c-3", "01:10:08.000", ["c-1", "c-2", "c-3"])
     assert "scale-in" not in story.causes()
+
+
+def test_a_member_that_closes_while_nobody_else_is_heard_may_be_one_of_a_shutdown() -> None:
+    story = Story(seen="clients").formed("c-3", "c-1", "c-2")
+    closes(story, "c-3", "01:10:00.000", ["c-1", "c-2"])
+    alone = replace(story, events=[e for e in story.events if e.origin.path.startswith("c-3/")])
+    incident = alone.the_incident()
+    assert incident.root_causes[0].confidence < 0.9
+    assert any(wanted.needs.startswith("the broker log") for wanted in incident.would_decide)

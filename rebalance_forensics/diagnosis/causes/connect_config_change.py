@@ -4,36 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.deployments import submit_together
-from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import connector_changes
+from rebalance_forensics.diagnosis.episodes.rebalances.worker_rejoins import worker_rejoins
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Culprit
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.proposals import connectors
 from rebalance_forensics.timeline.group_timeline import Timeline
-
-CONFIG_CHANGED = stated("connector-config-changed", present="a worker logged the change just before it rejoined")
-
-STORM = 10
-"""A change costs a rebalance for the connector and one for its tasks: five changes within minutes are no plan."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Configuration updates that workers saw just before they rejoined."""
-    for changes in connector_changes(timeline):
-        number, which = len(changes.rebalances), ", ".join(changes.connectors) or "tasks"
-        yield Hypothesis(
-            because=changes.told,
-            circumstances=[e for r in changes.rebalances[:2] for e in r.events[:2]],
-            culprits=tuple(Culprit(kind="connector", name=name) for name in changes.connectors),
-            answers={CONFIG_CHANGED: Present(distinct_events(changes.told))},
-            severity="warning" if number > STORM else "info",
-            brings=(*changes.rebalances, *changes.requests),
-            explains=changes.rebalances,
-            narrative=f"Connector configuration changed ({which}): {number} rebalances followed.",
-            advice=submit_together(changes),
-        )
+    """Configuration updates that workers saw just before they rejoined; without their logs, rejoins by themselves."""
+    yield from (connectors.about_changes(changes) for changes in connector_changes(timeline))
+    yield from (connectors.about_rejoins(timeline, rejoins) for rejoins in worker_rejoins(timeline))
 
 
 CAUSE = Cause(
@@ -47,9 +29,12 @@ CAUSE = Cause(
     ),
     usual="planned",
     propose=propose,
-    signs=(speaks_for(CONFIG_CHANGED, DECISIVE),),
-    brings=("topic-metadata-change",),
-    lookalikes=("rolling-restart", "topic-metadata-change"),
+    signs=(
+        speaks_for(connectors.CONFIG_CHANGED, DECISIVE),
+        speaks_for(connectors.REJOINED_UNASKED, STRONG),
+        speaks_against(connectors.WORK_HANDED_OVER, STRONG),
+    ),
+    lookalikes=("rolling-restart",),
     settings=("scheduled.rebalance.max.delay.ms", "rebalance.timeout.ms"),
     kips=("KIP-415",),
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.advice.applications import handle_exception
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.departures import closings, left_nobody
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, name_of_exception
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs import closings as closes
+from rebalance_forensics.diagnosis.signs import others
 from rebalance_forensics.diagnosis.wording.narratives import what_ended
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -48,8 +49,9 @@ CAUSE = Cause(
     signs=(
         speaks_for(closes.error_before_close, DECISIVE - WEAK, absent=0),
         speaks_for(closes.closed, STRONG, absent=DECISIVE),
+        speaks_against(others.others_unheard, WEAK),
     ),
     brings=("scale-in",),
-    lookalikes=("scale-in", "slow-processing", "process-crash"),
+    lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),
     kips=("KIP-800",),
 )

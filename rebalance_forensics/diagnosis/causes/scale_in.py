@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.scaling_steps import removal
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs import closings as closes
-from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns
+from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, others, returns
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -22,8 +22,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         silent = all(a.stop is None and all(d.why in SILENT for d in a.departures) for a in group)
         may_be = "may have been shut down: a Streams instance sends no LeaveGroup and is evicted like the dead."
         narrative = f"{gone} {may_be if silent else 'shut down cleanly and stayed away.'}"
-        others = others_in(timeline, [a.at for a in group])
-        yield about_absences(timeline, group, circumstances=others, severity="info", narrative=narrative)
+        around = others_in(timeline, [a.at for a in group])
+        yield about_absences(timeline, group, circumstances=around, severity="info", narrative=narrative)
 
 
 CAUSE = Cause(
@@ -44,7 +44,9 @@ CAUSE = Cause(
         speaks_against(coordinator.lost_in_the_move, STRONG),
         speaks_for(heartbeats.closes_without_leaving, WEAK),
         speaks_for(returns.logs_continue_long_enough, 0, absent=STRONG),
+        speaks_for(others.others_stayed, 0, absent=DECISIVE),
+        speaks_against(others.others_unheard, STRONG),
     ),
-    lookalikes=("member-left", "process-crash", "rolling-restart"),
+    lookalikes=("member-left", "process-crash", "rolling-restart", "shutdown"),
     settings=("session.timeout.ms", "num.standby.replicas"),
 )

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
+from rebalance_forensics.diagnosis.episodes.members.departures import is_empty_after, shutdowns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-ALL_WENT = stated("all-members-left", present="the last members left one soon after another, and the group is empty")
+ALL_WENT = stated("all-members-left", present="the last members that are known left one soon after another")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -21,6 +21,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for group in shutdowns(timeline):
         participants = tuple(dict.fromkeys(a.participant for a in group))
         facts = tuple(f for a in group for f in a.departures)
+        empty = "; the group is empty" if is_empty_after(timeline, max(f.at for f in facts)) else ""
         members = "member" if len(participants) == 1 else f"{len(participants)} members"
         yield Hypothesis(
             because=tuple(e for a in group for e in a.events()),
@@ -31,7 +32,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=participants,
             absences=tuple(group),
             answers={ALL_WENT: Present(tuple(e for a in group for e in a.events()[:1]))},
-            narrative=f"The last {members} shut down cleanly; the group is empty.",
+            narrative=f"The last {members} shut down cleanly{empty}.",
         )
 
 

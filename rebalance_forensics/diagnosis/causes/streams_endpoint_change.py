@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import endpoint_changes
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import endpoint_changes, followed_returns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.instances import NEW_ENDPOINT, about_new_endpoint
+from rebalance_forensics.diagnosis.proposals.instances import (
+    ASKED_ON_RETURN,
+    NEW_ENDPOINT,
+    about_followed_return,
+    about_new_endpoint,
+)
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that were told to rebalance again because their host endpoint is new."""
+    """Members told to rebalance again because their host endpoint is new; without their logs, a return that asks."""
     yield from (about_new_endpoint(timeline, change) for change in endpoint_changes(timeline))
+    yield from (about_followed_return(timeline, followed) for followed in followed_returns(timeline))
 
 
 CAUSE = Cause(
@@ -26,7 +32,7 @@ CAUSE = Cause(
     remedy="Nothing to do; a stable host name (StatefulSet) avoids it.",
     usual="planned",
     propose=propose,
-    signs=(speaks_for(NEW_ENDPOINT, DECISIVE + WEAK),),
+    signs=(speaks_for(NEW_ENDPOINT, DECISIVE + WEAK), speaks_for(ASKED_ON_RETURN, STRONG)),
     brings=(
         *("static-member-restart", "static-member-expired", "rolling-restart", "member-left"),
         *("scale-out", "process-crash"),

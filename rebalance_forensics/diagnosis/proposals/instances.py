@@ -9,9 +9,10 @@ from rebalance_forensics.diagnosis.episodes.members.replaced_threads import (
     lines_of_threads,
     moves_of_threads,
 )
-from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import EndpointChange
+from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import EndpointChange, FollowedReturn
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.sign import Present, Unobservable, stated
+from rebalance_forensics.diagnosis.signs.needs import client_log
 from rebalance_forensics.diagnosis.signs.replaced_threads import shown_by
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.narratives import replaced_dying_threads
@@ -21,6 +22,10 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 NEW_ENDPOINT = stated(
     "new-endpoint", present="its log asks for one more rebalance because its host endpoint (application.server) is new"
+)
+ASKED_ON_RETURN = stated(
+    "rebalance-asked-on-return",
+    present="a static member came back without a rebalance and asked for one at once, as with a new host endpoint",
 )
 
 
@@ -54,5 +59,27 @@ def about_new_endpoint(timeline: Timeline, change: EndpointChange) -> Hypothesis
         narrative=(
             f"{culprits[0].name} came back with another application.server "
             f"({change.told.endpoint or 'unknown'}): one more rebalance told the others."
+        ),
+    )
+
+
+def about_followed_return(timeline: Timeline, followed: FollowedReturn) -> Hypothesis:
+    """Static members came back, and one of them asked for a rebalance at once; its own log would say why."""
+    request = followed.request
+    unseen = tuple(client_log(one, followed.returns[0].at, request.at) for one in followed.participants)
+    culprits = culprits_of(timeline, followed.participants, as_instance=True)
+    return Hypothesis(
+        because=followed.lines,
+        culprits=culprits,
+        severity="info",
+        onset=followed.returns[0].at,
+        brings=followed.arrivals(timeline),
+        explains=(*followed.returns, request, *followed.rebalances),
+        participants=followed.participants,
+        answers={NEW_ENDPOINT: Unobservable(unseen), ASKED_ON_RETURN: Present(followed.lines)},
+        followups=("endpoint",),
+        narrative=(
+            f"{', '.join(c.name for c in culprits)} came back in time and asked for a rebalance at once, as a Streams "
+            "instance with another application.server does."
         ),
     )

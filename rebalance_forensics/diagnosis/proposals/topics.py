@@ -41,18 +41,13 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
         onset=next((fact.started_at for fact in change.facts if isinstance(fact, Rebalance)), None),
         explains=change.facts,
         brings=(*change.facts, *touched(timeline, change.facts)),
-        narrative=_what_changed(timeline, change),
+        narrative=_what_changed(change),
         advice=change_in_one_go(change) if change.sign is not metadata.NOT_SHOWN else (),
     )
 
 
-def _what_changed(timeline: Timeline, change: TopicChange) -> str:
+def _what_changed(change: TopicChange) -> str:
     which = ", ".join(change.topics) or "the logs do not name the topics"
-    if timeline.kind == "connect":
-        return (
-            f"The leader asked for a rebalance soon after topics changed: {which}. Workers subscribe to no topic; "
-            "their own logs would tell which connector was changed."
-        )
     if change.sign is metadata.NOT_SHOWN:
         return f"Topics or partitions may have changed under the subscription: {which}."
     if change.sign is metadata.CHANGED_NEARBY and isinstance(change.facts[0], Rebalance):

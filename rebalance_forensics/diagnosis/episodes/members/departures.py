@@ -242,13 +242,13 @@ def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
     static = [a for a in losses(timeline) if is_static(timeline, a)]
     unheard = {id(a) for a in static if a.stop is None}
     gone = [a for a in (*closings(timeline), *static) if _away_at_the_end(timeline, a)]
-    ends = (_end_of(run) for run in runs(gone, lambda a: a.at, _one_shutdown_ms(timeline)))
+    ends = (_end_of(run) for run in runs(gone, lambda a: a.at, one_shutdown_ms(timeline)))
     found = [group for group in ends if _all_left(timeline, group)]
     # A static member closes without a word before 2.7: one that expires was away too long, all of them were stopped.
     return [g for g in found if len({a.participant for a in g}) > 1 or not any(id(a) in unheard for a in g)]
 
 
-def _one_shutdown_ms(timeline: Timeline) -> int:
+def one_shutdown_ms(timeline: Timeline) -> int:
     """How long after one member the next may follow: as long as the group waits for anyone that says nothing."""
     return max(ONE_SHUTDOWN_MS, session_told_ms(timeline) or 0)
 
@@ -262,8 +262,12 @@ def _end_of(run: list[Absence]) -> list[Absence]:
     return run
 
 
-def _with_members(timeline: Timeline) -> InTime[int]:
+def with_members(timeline: Timeline) -> InTime[int]:
     """When generations that have members were created."""
+    return timeline.remembered(_with_members)
+
+
+def _with_members(timeline: Timeline) -> InTime[int]:
     named = {g.generation for g in timeline.generations if g.members}
     known = (r for r in timeline.rebalances if r.generation in named or _counts_members(r))
     return InTime((r.stabilized_at for r in known if r.stabilized_at is not None), at=int)
@@ -285,14 +289,14 @@ def _away_at_the_end(timeline: Timeline, away: Absence) -> bool:
         return True
     again = timeline.arrivals.first(away.at + 1)
     until = again.at if again is not None else away.back_at
-    near = timeline.departures.between(away.at - _one_shutdown_ms(timeline), until)
+    near = timeline.departures.between(away.at - one_shutdown_ms(timeline), until)
     return any(d.participant is not away.participant for d in near)
 
 
 def _later(timeline: Timeline, away: Absence) -> bool:
     """It came back only after others had gone."""
     back = away.back_at or 0
-    if back - away.at <= _one_shutdown_ms(timeline):
+    if back - away.at <= one_shutdown_ms(timeline):
         return False
     return any(d.participant is not away.participant and d.at < back for d in timeline.remembered(_first_departures))
 
@@ -315,7 +319,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         return False
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else None
-    if timeline.remembered(_with_members).any_between(last + SAME_STEP_MS // 2 + 1, until or timeline.last):
+    if with_members(timeline).any_between(last + SAME_STEP_MS // 2 + 1, until or timeline.last):
         return False
     gone = {a.participant for a in group}
     for participant in timeline.members():
@@ -327,11 +331,30 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
             _stopped_for_good(timeline, participant, last) or _began_later(timeline, participant, until)
         ):
             continue
-        if went is None and (came or timeline.said_by(participant, Event).first(last + LAST_WORDS_MS + 1)):
+        if went is None and (
+            came
+            or _listed_at_the_end(timeline, participant, last)
+            or timeline.said_by(participant, Event).first(last + LAST_WORDS_MS + 1)
+        ):
             return False
         if went is not None and came is not None and came.at > went.at:
             return False
     return bool(gone)
+
+
+def _listed_at_the_end(timeline: Timeline, participant: Participant, last: int) -> bool:
+    """Whether the last list of members before the end holds it, and no coordinator says that the group is empty."""
+    lists = [g for g in timeline.generations if g.members and _reached_at(g) <= last]
+    if not lists or is_empty_after(timeline, last):
+        return False
+    return not participant.member_ids.isdisjoint(m.member_id for m in lists[-1].members)
+
+
+def is_empty_after(timeline: Timeline, last: int) -> bool:
+    """Whether the coordinator says that nobody is left, before anybody comes again."""
+    again = timeline.arrivals.first(last + 1)
+    until = again.at if again is not None else timeline.last
+    return timeline.of(GroupEmptied).any_between(last - CLOCK_SLACK_MS, until)
 
 
 def _began_later(timeline: Timeline, participant: Participant, since: int | None) -> bool:

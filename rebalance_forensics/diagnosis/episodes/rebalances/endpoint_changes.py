@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import FollowUpScheduled
-from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.facts import Arrival, Fact, Rebalance, Request, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import AROUND_MS, SOON_AFTER_MS, STOPPING_MS, TAKING_OVER_MS
+from rebalance_forensics.timeline.windows import AROUND_MS, SETTLED_MS, SOON_AFTER_MS, STOPPING_MS, TAKING_OVER_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,31 @@ class EndpointChange:
     participant: Participant
     told: FollowUpScheduled
     facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedReturn:
+    """Static members that came back without a rebalance, of which one then asked for one at once."""
+
+    participants: tuple[Participant, ...]
+    returns: tuple[StaticReturn, ...]
+    request: Request
+    rebalances: tuple[Rebalance, ...]
+
+    @property
+    def ended_at(self) -> int:
+        """When the rebalance it asked for was over."""
+        return max(r.ended_at() for r in self.rebalances)
+
+    def arrivals(self, timeline: Timeline) -> tuple[Arrival, ...]:
+        """How those members show up again: under new ids in the leader's next list."""
+        came = timeline.arrivals.between(self.returns[0].at, self.ended_at + SETTLED_MS)
+        return tuple(a for a in came if a.participant in self.participants)
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """The request, then the returns."""
+        return distinct_events([*self.request.events, *(e for r in self.returns for e in r.events)])
 
 
 def endpoint_changes(timeline: Timeline) -> Iterator[EndpointChange]:
@@ -35,3 +62,23 @@ def endpoint_changes(timeline: Timeline) -> Iterator[EndpointChange]:
         returns = timeline.returns.of(participant).between(begin, until)
         asked = timeline.requests.between(event.at - AROUND_MS, event.at + TAKING_OVER_MS)
         yield EndpointChange(participant, event, (*moves, *returns, *asked))
+
+
+def followed_returns(timeline: Timeline) -> Iterator[FollowedReturn]:
+    """Static Streams members without a log that asked for an immediate rebalance right after they came back.
+
+    A static member that returns is given its old assignment, so no task is on its way to it; what its assignor still
+    asks for at once (StreamsPartitionAssignor.onAssignment) is that the others learn its new endpoint.
+    """
+    for request in timeline.requests:
+        one = request.participant
+        if request.why != "followup" or one is None or one.has_log:
+            continue
+        before = timeline.rebalances.last(request.at - 1)
+        since = max(request.at - AROUND_MS, before.ended_at() + 1 if before is not None else 0)
+        returns = tuple(timeline.returns.between(since, request.at))
+        rebalances = tuple(touched(timeline, [request]))
+        probing = any(r.followup == "probing" for r in rebalances)
+        if rebalances and not probing and any(r.participant is one for r in returns):
+            everybody = tuple(dict.fromkeys([one, *(r.participant for r in returns)]))
+            yield FollowedReturn(everybody, returns, request, rebalances)

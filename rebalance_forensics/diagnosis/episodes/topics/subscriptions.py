@@ -102,7 +102,7 @@ def wordless_rejoins(timeline: Timeline) -> list[Request]:
 
 def _is_wordless(request: Request) -> bool:
     told = [e for e in request.events if isinstance(e, RebalanceStarted)]
-    if any(e.client_reason not in (None, "not provided") for e in told) or len(told) < len(request.events):
+    if any(e.client_reason not in (None, "", "not provided") for e in told) or len(told) < len(request.events):
         return False
     updated = any((e.reason or "").startswith("Updating metadata for member") for e in told)
     return request.why == "leader-rejoined" or (request.why == "member-rejoined" and updated)

@@ -54,6 +54,8 @@ class TopicChange:
 
 def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     """Leaders that saw changed metadata; without their word, new partitions, or rejoins after a topic changed."""
+    if timeline.kind == "connect":  # workers subscribe to no topic
+        return
     formed = formed_at(timeline)
     asked = [r for r in timeline.requests if r.at > formed]
     told = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
@@ -97,9 +99,8 @@ def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChan
 
 
 def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> Sign:
-    # Workers subscribe to no topic: what created the topics may have changed the connectors as well.
     # Members of Streams rejoin for reasons of their own, and no broker tells which.
-    if timeline.kind in ("connect", "streams"):
+    if timeline.kind == "streams":
         return metadata.CHANGED_NEARBY
     if grown:
         return metadata.ALL_NEW if all(g.complete for g in grown) else metadata.SEEM_NEW

@@ -1,0 +1,66 @@
+"""Connect workers that rejoined by themselves, seen from brokers alone: a worker has few reasons to do so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless_rejoins
+from rebalance_forensics.diagnosis.group_settings import setting
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.facts import Rebalance, Request
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS, SCHEDULED_DELAY_MS
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRejoins:
+    """Rejoins without a reason, one soon after another; `moved` tells who came or went shortly before."""
+
+    requests: tuple[Request, ...]
+    rebalances: tuple[Rebalance, ...]
+    moved: tuple[Event, ...]
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """The coordinator's lines."""
+        return distinct_events(e for r in self.requests for e in r.events)
+
+    @property
+    def workers(self) -> tuple[Participant, ...]:
+        """Who rejoined."""
+        return tuple(dict.fromkeys(r.participant for r in self.requests if r.participant is not None))
+
+
+def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
+    """Workers that made the coordinator rebalance, at a time of which no worker's log is at hand.
+
+    A worker subscribes to nothing. It rejoins by itself when the configuration of a connector or its tasks changed
+    (DistributedHerder), and to take part in handing over work when workers came or went (KIP-415).
+    """
+    if timeline.kind != "connect":
+        return
+    unheard = [r for r in wordless_rejoins(timeline) if not _is_heard(timeline, r)]
+    for run in runs(unheard, lambda r: r.at, ONE_CONFIG_CHANGE_MS):
+        rebalances = tuple(touched(timeline, run))
+        if rebalances:
+            yield WorkerRejoins(tuple(run), rebalances, _moved_before(timeline, run[0].at))
+
+
+def _is_heard(timeline: Timeline, request: Request) -> bool:
+    """Every worker reads the config topic and logs what changed there."""
+    begin = request.at - CONFIG_NOTICED_MS
+    return any(covering(timeline.coverage.of(one), begin, request.at) for one in timeline.participants.everybody)
+
+
+def _moved_before(timeline: Timeline, at: int) -> tuple[Event, ...]:
+    """The work of a worker that left is handed over when scheduled.rebalance.max.delay.ms is over."""
+    delay = setting(timeline, "scheduled.rebalance.max.delay.ms", SCHEDULED_DELAY_MS)
+    born = born_with_the_group(timeline)
+    moves = [m for m in timeline.moves(at - delay - CONFIG_NOTICED_MS, at - 1) if m.id not in born]
+    return distinct_events(e for m in moves for e in m.events[:1])

@@ -1,0 +1,74 @@
+"""Those who were in the group beside the members that left: whether they stayed, and whether a log would tell."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.members.departures import one_shutdown_ms, with_members
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
+from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
+from rebalance_forensics.events.coordinator import GroupLoaded
+from rebalance_forensics.events.rebalancing import GroupEmptied
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, LAST_WORDS_MS
+
+
+@sign(
+    present="other members stayed in the group after it",
+    absent="nobody stayed: the group was empty after it",
+)
+def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether somebody else was still a member once all of these had gone."""
+    if not subject.absences:
+        return Unobservable()
+    last = max(d.at for a in subject.absences for d in a.departures)
+    again = timeline.arrivals.first(last + 1)
+    until = again.at if again is not None else None
+    others = [p for p in timeline.members() if p not in {a.participant for a in subject.absences}]
+    listed = any(d.why == "vanished" and d.at == last for a in subject.absences for d in a.departures)
+    if listed or with_members(timeline).any_between(last, until or timeline.last):
+        return Present()  # also where a list of those who were in afterwards is all that tells of it
+    if any(_stayed(timeline, other, last) for other in others):
+        return Present()
+    empty = timeline.of(GroupEmptied).between(last - CLOCK_SLACK_MS, until or timeline.last)
+    if empty:
+        return Absent(lines=tuple(empty[:1]))
+    end = last + session_timeout_ms(timeline)
+    needs: list[Need] = [coordinator_log(last, end), *(client_log(other, last, end) for other in others)]
+    return Unobservable(tuple(needs))
+
+
+def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
+    """Whether its log goes on, or a coordinator that would have missed it does."""
+    left = timeline.departures.of(other).last(timeline.last)
+    came = timeline.arrivals.of(other).last(timeline.last)
+    gone = left is not None and (came is None or came.at <= left.at)
+    stop = timeline.stops.of(other).first(last - one_shutdown_ms(timeline))
+    went_at = min((fact.at for fact in (left if gone else None, stop) if fact is not None), default=None)
+    if went_at is not None:
+        return went_at > last + one_shutdown_ms(timeline)
+    if (timeline.coverage.ends(other) or 0) > last + LAST_WORDS_MS:
+        return True
+    return bool(covering(timeline.coverage.brokers, last, _missed_at(timeline, other, last)))
+
+
+def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
+    """Until when the coordinator would have told of a member that went soon after the others.
+
+    Who sends no LeaveGroup (static members, KIP-345; Streams) is missed when its session is over, and a coordinator
+    that loads the group starts every session anew (GroupCoordinator.onGroupLoaded).
+    """
+    soon = last + one_shutdown_ms(timeline) + CLOCK_SLACK_MS
+    if not other.instance_ids and other.kind != "instance":
+        return soon
+    loaded = [time_of(e) for e in timeline.of(GroupLoaded).between(last, timeline.last) if e.group == timeline.group]
+    return max(soon, *loaded) + session_timeout_ms(timeline) if loaded else soon + session_timeout_ms(timeline)
+
+
+@sign(present="no log at hand shows whether the other members stayed", absent="")
+def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
+    """A member that closes while nobody else is heard may be one of many: of a shutdown, or of a deployment."""
+    known = others_stayed.answer(timeline, subject)
+    return Present() if isinstance(known, Unobservable) and subject.absences else Absent()
