@@ -55,16 +55,16 @@ def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
 
 
 def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
-    """Until when the coordinator would have told of a member that went soon after the others.
+    """Until when the coordinator must be heard to say that a member stayed.
 
-    Who sends no LeaveGroup (static members, KIP-345; Streams) is missed when its session is over, and a coordinator
-    that loads the group starts every session anew (GroupCoordinator.onGroupLoaded).
+    Who sends LeaveGroup is known to be in. Others (static members, KIP-345; Streams before KIP-1071) may have gone with
+    them and are missed when their sessions are over; a coordinator that loads the group starts every session anew
+    (GroupCoordinator.onGroupLoaded).
     """
-    soon = last + one_shutdown_ms(timeline) + CLOCK_SLACK_MS
-    if not other.instance_ids and other.kind != "instance":
-        return soon
+    if not other.instance_ids and (other.kind != "instance" or timeline.protocol not in ("classic", "unknown")):
+        return last
     loaded = [time_of(e) for e in timeline.of(GroupLoaded).between(last, timeline.last) if e.group == timeline.group]
-    return max(soon, *loaded) + session_timeout_ms(timeline) if loaded else soon + session_timeout_ms(timeline)
+    return max(last + one_shutdown_ms(timeline), *loaded, last) + session_timeout_ms(timeline) + CLOCK_SLACK_MS
 
 
 @sign(present="no log at hand shows whether the other members stayed", absent="")
