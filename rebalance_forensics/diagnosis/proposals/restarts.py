@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_forensics.diagnosis.advice.deployments import calm_the_autoscaler, static_membership
-from rebalance_forensics.diagnosis.episodes.members.flapping import Flapping
+from rebalance_forensics.diagnosis.episodes.members.flaps import Flapping
 from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences

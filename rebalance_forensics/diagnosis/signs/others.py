@@ -7,7 +7,7 @@ from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.events.rebalancing import GroupEmptied
+from rebalance_forensics.events.rebalances import GroupEmptied
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
