@@ -32,6 +32,10 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
     )
 
 
+def _shortly(ms: int) -> str:
+    return seconds(ms) if ms else "just"
+
+
 def _coordinator(timeline: Timeline) -> str:
     """The log to fetch, with the brokers that clients or other brokers call the coordinator."""
     names = list(dict.fromkeys(term.broker for term in timeline.coordinators))
@@ -62,7 +66,7 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     return [
         Gap(
             what=f"Too little to judge {in_words(timeline.group)}: {_lines(timeline)}{heard}, and none of them shows a "
-            "member that joins or leaves or a rebalance.",
+            "rebalance or a member joining or leaving.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
             consequence=f"Whether the group is healthy is unknown. {missing[0].upper()}{missing[1:]} at INFO, from "
@@ -84,10 +88,11 @@ def _not_named(timeline: Timeline) -> list[Gap]:
     member = in_words(timeline.group).removeprefix("the group of ")
     return [
         Gap(
-            what=f"No line names the group that {member} belongs to.",
+            what=f"No line names the group of {member}.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
-            consequence="It is shown as a group of its own; its other members are unknown. server.log of the brokers "
+            consequence="It is reported as a group of its own; its other members are unknown. server.log of the "
+            "brokers "
             "names groups with their members' client ids; so does the client at a more detailed level "
             "(librdkafka: debug=cgrp).",
         )
@@ -102,7 +107,7 @@ def _no_coordinator(timeline: Timeline) -> list[Gap]:
             what=f"No broker log mentions {in_words(timeline.group)}.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
-            consequence="Evictions by session timeout and members without a log are not seen: "
+            consequence="Session timeouts and members without a log of their own remain unseen: "
             f"{_coordinator(timeline)} at INFO would show them.",
         )
     ]
@@ -119,9 +124,10 @@ def _no_client(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
             what=f"No log of {who} ({in_words(timeline.group)}).",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
-            consequence="Why a member left, was refused or rejoined, and whether a silent one crashed, stood still or "
-            "was cut off, is shown only by its own log (org.apache.kafka.clients.consumer at INFO). "
-            "Clients that are not Java log nothing of this by default.",
+            consequence="Only its own log shows why a member left, was rejected or "
+            "rejoined, and whether a silent one crashed, was paused or was cut off "
+            "(org.apache.kafka.clients.consumer at INFO). "
+            "Most non-Java clients log none of this by default.",
         )
     ]
 
@@ -141,8 +147,8 @@ def _warnings_only(timeline: Timeline, incidents: Sequence[Incident]) -> list[Ga
             f"{'holds' if len(mute) == 1 else 'hold'} warnings and errors only.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
-            consequence="At INFO the same time would show when the consumer joined, why it left and whether it was "
-            "still running.",
+            consequence="At INFO they would show when the consumer joined, "
+            "why it left and whether it was still running.",
         )
     ]
 
@@ -180,7 +186,7 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     if not lately and not going_on and not still_joining:
         return []
     why = (
-        f"{seconds(end - lately[-1].at)} after {lately[-1].participant.name} left"
+        f"{_shortly(end - lately[-1].at)} after {lately[-1].participant.name} left"
         if lately
         else "while an incident was going on"
         if going_on
@@ -234,8 +240,8 @@ def _unknown_zones(timeline: Timeline) -> list[Gap]:
             what=f"The time zone of {files} is not known.",
             started_at=None,
             ended_at=None,
-            consequence="Its times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it."
+            consequence="Its times are read as UTC and may not match the other files; --tz HOST=ZONE sets it."
             if len({c.path for c in unknown}) == 1
-            else "Their times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it.",
+            else "Their times are read as UTC and may not match the other files; --tz HOST=ZONE sets it.",
         )
     ]

@@ -12,7 +12,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 _DURATION = re.compile(
     r"(?:,? (?:for|after|within|in|over|lasted))?(?: (?:up to|about|at least|only))?"
-    r" \d{1,9}(?:\.\d{1,3})? (?:ms|min \d{1,2} s|min|s)\b(?! by default)"
+    r" \d{1,9}(?:\.\d{1,3})? (?:ms|min \d{1,2} s|min|s|h \d{1,2} min|h|d \d{1,2} h|d)\b(?! by default)"
 )
 
 

@@ -30,11 +30,11 @@ def conclusion(report: Report) -> Conclusion:
     if not report.groups and not (failed or too_little):
         return Conclusion(title="No consumer group was found in these logs", details="", calm=False)
     open_ones = unexplained(report)
-    unknown = f"{count(len(too_little), 'group')} with too little in these logs to judge" if too_little else ""
+    unknown = f"too little is logged about {count(len(too_little), 'group')}" if too_little else ""
     if too_little and not report.groups:
         unknown = "no line names a consumer group or was written by a member of one"
     if not report.incidents and len(too_little) >= len(report.groups):
-        return Conclusion(title="Nothing that could be judged", details=unknown, calm=False)
+        return Conclusion(title="Nothing could be judged", details=unknown, calm=False)
     title = "No fault found"
     if open_ones:
         rebalances = sum(max(1, one.impact.rebalances) for one in open_ones)

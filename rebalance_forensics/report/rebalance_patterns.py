@@ -1,4 +1,4 @@
-"""How a group's rebalances read, in sentences: who led, which stand close together or evenly spaced, who took part."""
+"""The pattern of a group's rebalances, in sentences: who led, bursts, regular intervals, who took part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import chain, groupby, islice
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.times import duration, time_of_day
 from rebalance_forensics.report.wording import begun, count, place, ranges, some
-from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, Participation, Spacing
+from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, LeaderChange, Participation, Spacing
 
 FAILURES_TOLD = 6
 REASONS_TOLD = 8
@@ -59,7 +59,7 @@ class Readings:
         """Titles and passages, in the order in which they are read."""
         all_parts = (
             ("Who led", self.led),
-            ("Close together", self.close_together),
+            ("Bursts", self.close_together),
             ("Time between rebalances", self.spaced),
             ("Who took part", self.took_part),
         )
@@ -82,15 +82,15 @@ def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
         return
     readings = readings_of(history)
     yield from (("Leader", plain(one.said)) for one in readings.led[:1])
-    yield from (("Close", _and_more(readings.close_together)) for _ in readings.close_together[:1])
-    yield from (("Spacing", _and_more(readings.spaced)) for _ in readings.spaced[:1])
+    yield from (("Bursts", _first_of(readings.close_together, "burst")) for _ in readings.close_together[:1])
+    yield from (("Spacing", _first_of(readings.spaced, "interval")) for _ in readings.spaced[:1])
     yield from (("Members", said) for said in _members(history.reading.participants))
 
 
-def _and_more(passages: Sequence[Passage]) -> str:
+def _first_of(passages: Sequence[Passage], noun: str) -> str:
     rest = len(passages) - 1
     said = plain(passages[0].said)
-    return f"{said} And {rest} more like it." if rest else said
+    return f"{said} {count(rest, f'more {noun}').capitalize()}." if rest else said
 
 
 def _members(rounds: Sequence[Participation]) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _members(rounds: Sequence[Participation]) -> Iterator[str]:
     )
     back = missing & new
     for label, names in (
-        ("gone and back", back),
+        ("left and returned", back),
         ("missing", missing - back),
         ("new", new - back),
         ("back under a new id", Counter(chain.from_iterable(one.renewed for one in rounds))),
@@ -123,7 +123,7 @@ def numbered(generations: Sequence[int]) -> str:
 
 def which(generation: int | None, at: EpochMs) -> Sentence:
     """`generation 7 at 10:02:11.004`; without the number where no line tells it."""
-    return (f"{'the one' if generation is None else f'generation {generation}'} at ", Clock(at))
+    return (f"{'the rebalance' if generation is None else f'generation {generation}'} at ", Clock(at))
 
 
 def _led(history: GroupHistory) -> Iterator[Passage]:
@@ -138,17 +138,23 @@ def _led(history: GroupHistory) -> Iterator[Passage]:
         terms[one.leader or ""].append(one)
     of_all = f"{count(len(known), 'rebalance')}"
     if len(known) < len(rounds):
-        of_all += f" (of {len(rounds)}; no line tells who led the others)"
+        of_all += f" (of {len(rounds)}; the logs do not name the other leaders)"
     if leadership.stable is not False:
         yield Passage(said=(f"{next(iter(terms))} led {of_all}.",))
         return
-    kept_out = sum(change.former_took_part is True for change in leadership.changes)
-    moved = f"Leadership moved {_times(len(leadership.changes))} in {of_all}."
-    if kept_out:
-        moved += f" {_times(kept_out).capitalize()} the former leader was still a member."
+    moved = f"Leadership moved {_times(len(leadership.changes))} in {of_all}{_kept_out(leadership.changes)}."
     details = [_leader(name, mine) for name, mine in islice(terms.items(), LEADERS_TOLD)]
     details += [(f"and {len(terms) - LEADERS_TOLD} more leaders",)] if len(terms) > LEADERS_TOLD else []
     yield Passage(said=(moved,), details=tuple(details))
+
+
+def _kept_out(changes: Sequence[LeaderChange]) -> str:
+    """How often the leadership moved though the former leader had not left."""
+    kept_out = sum(change.former_took_part is True for change in changes)
+    if not kept_out:
+        return ""
+    each = "each time " if kept_out == len(changes) > 1 else f"{_times(kept_out)} " if len(changes) > 1 else ""
+    return f", {each}while the former leader was still a member"
 
 
 def _leader(name: str, mine: Sequence[Participation]) -> Sentence:
@@ -169,10 +175,10 @@ def _together(burst: Burst) -> Passage:
     numbers = [one for one in burst.generations if one is not None]
     named = f" ({numbered(numbers)})" if numbers else ""
     failed = sum(one.times for one in burst.failures)
-    said = f" on within {duration(burst.ended_at - burst.started_at)}{named}"
-    said += f"; {count(failed, 'join or sync', 'joins or syncs')} failed in between." if failed else "."
+    length = duration(burst.ended_at - burst.started_at)
+    said = f"{named}; {count(failed, 'JoinGroup or SyncGroup request')} failed in between." if failed else f"{named}."
     return Passage(
-        said=(f"{burst.rebalances} rebalances from ", Clock(burst.started_at), said),
+        said=(f"{burst.rebalances} rebalances within {length} from ", Clock(burst.started_at), said),
         details=(*_reasons(burst), *_failures(burst.failures)),
     )
 
@@ -184,7 +190,7 @@ def _reasons(burst: Burst) -> Iterator[Sentence]:
         kinds[reason or "no reason was logged"].append(generation)
     for reason, generations in list(kinds.items())[:REASONS_TOLD]:
         numbers = [one for one in generations if one is not None]
-        yield (f"{numbered(numbers) if numbers else 'the next'} began: {reason}",)
+        yield (f"{numbered(numbers) if numbers else 'the next rebalance'} began: {reason}",)
     if len(kinds) > REASONS_TOLD:
         yield (f"and for {len(kinds) - REASONS_TOLD} more reasons",)
 
@@ -214,18 +220,17 @@ def _rhythm(mine: Sequence[Spacing], setting: str | None) -> Passage:
     span: Sentence = (
         (f"Generation{'s' if len(numbers) > 1 else ''} {' to '.join(map(str, numbers))}",)
         if numbers
-        else ("The one before ", Clock(begin.at))
+        else ("The rebalance before ", Clock(begin.at))
     )
-    gaps = f"{len(mine)} even gaps of {length}" if len(mine) > 1 else f"{length} apart"
+    gaps = f"{len(mine)} regular intervals of {length}" if len(mine) > 1 else f"{length} apart"
     return Passage(said=(*span, f": {gaps}{_setting(begin, setting)}."), details=tuple(_whys(mine)))
 
 
 def _setting(one: Spacing, setting: str | None) -> str:
     if setting is None or one.value_ms is None:
-        return "; no setting known here is as long"
-    return (
-        f", by {setting} ({one.value_ms} ms, {'as a log shows' if one.configured else 'its default; no log shows it'})"
-    )
+        return ", which matches no known setting"
+    known = "in the logs" if one.configured else "by default; not in the logs"
+    return f", which matches {setting} ({one.value_ms} ms {known})"
 
 
 def _whys(mine: Sequence[Spacing]) -> Iterator[Sentence]:

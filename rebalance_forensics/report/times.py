@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from rebalance_forensics.diagnosis.wording.durations import seconds
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
@@ -51,17 +53,5 @@ def day(ms: int | None) -> str | None:
     return None if at is None else at.strftime("%Y-%m-%d")
 
 
-def duration(ms: int) -> str:
-    """`850 ms`, `3.2 s`, `4 min 12 s`, `2 h 05 min`, `3 d 4 h`."""
-    if ms < SECOND:
-        return f"{ms} ms"
-    if ms < MINUTE - 50:
-        return f"{ms / SECOND:.1f} s".replace(".0 s", " s")
-    seconds = round(ms / SECOND)
-    if seconds < 3600:
-        return f"{seconds // 60} min {seconds % 60:02d} s".replace(" 00 s", "")
-    minutes = round(ms / MINUTE)
-    if minutes < 24 * 60:
-        return f"{minutes // 60} h {minutes % 60:02d} min".replace(" 00 min", "")
-    hours = round(ms / HOUR)
-    return f"{hours // 24} d {hours % 24} h".replace(" 0 h", "")
+duration = seconds
+"""The report says how long something took in the words of the diagnosis, so that both give the same figure."""

@@ -86,7 +86,9 @@ def narrative(cause: RootCause) -> str:
 
 
 def culprit(culprit: Culprit) -> str:
-    """`client payments-2`."""
+    """`client payments-2`; the name of a broker says that it is one."""
+    if culprit.kind == "broker" and culprit.name.startswith("broker"):
+        return culprit.name
     return f"the whole group {culprit.name}" if culprit.kind == "group" else f"{culprit.kind} {culprit.name}"
 
 
@@ -96,7 +98,7 @@ def culprits(cause: RootCause) -> str:
     for one in cause.culprits:
         by_kind.setdefault(one.kind, []).append(one)
     told = (culprit(same[0]) if len(same) == 1 else _several(kind, same) for kind, same in by_kind.items())
-    return ", ".join(told) or "nobody the logs name"
+    return ", ".join(told) or "not named in the logs"
 
 
 def _several(kind: str, same: Sequence[Culprit]) -> str:
@@ -118,7 +120,7 @@ def impact(impact: Impact) -> str:
 def unread(impact: Impact) -> str:
     """`2 of 6 partitions unread for up to 11.2 s`, or that the logs do not tell."""
     if impact.unread_partition_ms is None:
-        return "how long partitions were unread is not in the logs"
+        return "the logs do not show how long partitions were unread"
     if not impact.unread_partitions:
         return "no partition was left unread"
     return f"{_how_many_unread(impact)} unread for {_how_long_unread(impact)}"
@@ -196,7 +198,7 @@ def since(incident: Incident) -> str:
     """When it began, how long it took, whether it is over."""
     start = f"{utc(incident.started_at)} UTC"
     if incident.ongoing:
-        return f"{start}, still going on where the logs end"
+        return f"{start}, still going on when the logs end"
     if incident.ended_at is None:
         return f"{start}, end not seen"
     if incident.ended_at == incident.started_at:

@@ -184,7 +184,7 @@ LAST_WORDS_MS = 2_000
 PATIENCE_MS = 20_000
 """A missing return says nothing before a JVM has had time to start, whatever the session."""
 STILL_OPEN_MS = 30_000
-"""A rebalance that never ended is still going on where the logs end no later than this after its last line; members
+"""A rebalance that never ended is still going on when the logs end no later than this after its last line; members
 retry within request.timeout.ms, so a longer silence is an end nobody logged."""
 ACROSS_GROUPS_MS = 60_000
 """Session timeouts differ from group to group (6 s to a minute in practice), so one death shows itself in all of them

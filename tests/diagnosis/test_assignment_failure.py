@@ -44,9 +44,9 @@ def test_without_the_leaders_log_a_reason_to_rebalance_is_not_taken_for_the_fail
         story.broker(f"01:10:{second + 3}.000", story.words.stabilized(story.generation, 3))
     found = next(i for i in story.incidents() if i.root_causes[0].cause == "assignment-failure")
     assert found.summary == (
-        "4 generations in a row got no assignment: their leader could not assign, or did not deliver."
+        "4 generations in a row got no assignment: the leader could not assign partitions, or could not deliver them."
     )
-    assert found.root_causes[0].advice[0].why.startswith("No assignment arrived (failed 4 times")
+    assert found.root_causes[0].advice[0].why.startswith("No assignment arrived: 4 times")
 
 
 def test_one_lost_member_id_is_no_assignment_failure() -> None:

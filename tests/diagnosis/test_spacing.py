@@ -150,7 +150,7 @@ def test_a_poll_timeout_after_each_assignment_spaces_rebalances_by_max_poll_inte
     assert [(s.gap_ms, s.setting, s.value_ms, s.configured, s.evenly) for s in found] == [
         (61_000, "max.poll.interval.ms", 60_000, True, True)
     ] * 3
-    assert "c-2 did not call poll()" in (found[0].why or "")
+    assert "c-2 had not called poll()" in (found[0].why or "")
 
 
 def test_an_even_rhythm_names_the_default_it_equals_and_that_no_log_shows_it() -> None:

@@ -82,7 +82,8 @@ def test_under_the_consumer_protocol_the_second_process_is_turned_away() -> None
     assert story.causes() == ["static-member-fenced"]
     assert story.blamed() == ["pod-3"]
     assert story.the_incident().summary == (
-        "Two live members used group.instance.id pod-3: the coordinator refused the second while the first lived."
+        "Two running members used group.instance.id pod-3: the coordinator rejected the second while the first "
+        "was running."
     )
 
 

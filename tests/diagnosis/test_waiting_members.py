@@ -19,7 +19,7 @@ def test_members_that_subscribe_and_never_join_are_an_incident() -> None:
     incident = subscribed(until="01:00:50.000").the_incident()
     assert incident.root_causes[0].cause == "unexplained"
     assert incident.severity == "warning"
-    assert "2 members subscribed and never joined" in incident.summary
+    assert "2 members subscribed but never joined" in incident.summary
 
 
 def test_members_that_subscribed_a_moment_ago_may_still_join() -> None:

@@ -149,7 +149,7 @@ def test_the_page_of_a_crash_says_all_there_is_to_say() -> None:
 @pytest.mark.parametrize(
     ("ongoing", "lasted", "words"),
     [
-        (True, None, "still going on where the logs end"),
+        (True, None, "still going on when the logs end"),
         (False, None, "end not seen"),
         (False, 9_200, "9.2 s, <strong>over</strong>"),
         (False, 0, "</time>, <strong>over</strong>"),
@@ -160,7 +160,7 @@ def test_whether_an_incident_is_over_is_said_in_so_many_words(*, ongoing: bool, 
     end = None if lasted is None else a_crash().started_at + lasted
     crash = replace(a_crash(), ongoing=ongoing, ended_at=end)
     text = to_html(replace(report, incidents=(crash, *report.incidents[1:])))
-    assert words in text.split("<dt>Since</dt>")[1].partition("</div>")[0]
+    assert words in text.split("<dt>When</dt>")[1].partition("</div>")[0]
     assert words in text.split('id="overview"')[1].partition("</table>")[0]
 
 

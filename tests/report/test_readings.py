@@ -39,7 +39,9 @@ def test_a_leader_that_stays_is_told_in_one_sentence_with_what_no_line_tells() -
     history = history_with(
         Reading(leadership=Leadership(stable=True), participants=rounds("payments-1", None, "payments-1"))
     )
-    assert sentences(history, "Who led") == ["payments-1 led 2 rebalances (of 3; no line tells who led the others)."]
+    assert sentences(history, "Who led") == [
+        "payments-1 led 2 rebalances (of 3; the logs do not name the other leaders)."
+    ]
 
 
 def test_leaders_that_change_are_told_with_the_generations_each_led() -> None:
@@ -48,7 +50,7 @@ def test_leaders_that_change_are_told_with_the_generations_each_led() -> None:
         Reading(leadership=Leadership(stable=False, changes=(change,)), participants=rounds("payments-1", "payments-2"))
     )
     assert sentences(history, "Who led") == [
-        "Leadership moved once in 2 rebalances. Once the former leader was still a member.",
+        "Leadership moved once in 2 rebalances, while the former leader was still a member.",
         "payments-1 led generation 7",
         "payments-2 led generation 8",
     ]
@@ -78,8 +80,11 @@ def test_a_burst_tells_why_each_began_and_what_failed_how_often() -> None:
         reasons=("a cooperative follow-up of the rebalance before",),
         failures=(failed,),
     )
-    assert sentences(history_with(Reading(close_together=(burst,))), "Close together") == [
-        "2 rebalances from 10:01:00.000 on within 2 s (generations 7-8); 3 joins or syncs failed in between.",
+    assert sentences(history_with(Reading(close_together=(burst,))), "Bursts") == [
+        (
+            "2 rebalances within 2 s from 10:01:00.000 (generations 7-8); 3 JoinGroup or SyncGroup requests failed "
+            "in between."
+        ),
         "generation 8 began: a cooperative follow-up of the rebalance before",
         (
             "SyncGroup of payments-2 failed at 10:01:01.000 with REBALANCE_IN_PROGRESS, 3 times: "
@@ -105,8 +110,8 @@ def test_even_gaps_of_one_setting_are_one_rhythm() -> None:
     )
     assert sentences(history_with(Reading(spacings=gaps)), "Time between rebalances") == [
         (
-            "Generations 1 to 4: 3 even gaps of 1 min 01 s to 1 min 03 s, "
-            "by max.poll.interval.ms (60000 ms, as a log shows)."
+            "Generations 1 to 4: 3 regular intervals of 1 min 01 s to 1 min 03 s, "
+            "which matches max.poll.interval.ms (60000 ms in the logs)."
         ),
         "payments-2 did not call poll()",
     ]
@@ -124,7 +129,7 @@ def test_who_was_missing_new_or_renewed_is_told_of_each_rebalance_that_changed_i
         "Generation 9 at 10:02:00.000: 3 members; back: payments-3; back under a new id: payments-1.",
     ]
     assert dict(in_brief(history))["Members"] == (
-        "2 to 3 members; gone and back: payments-3; back under a new id: payments-1."
+        "2 to 3 members; left and returned: payments-3; back under a new id: payments-1."
     )
 
 

@@ -70,7 +70,7 @@ def test_a_verdict_about_several_is_told_once() -> None:
     assert "What happened" not in text
     assert "Happened     once to each of 3 members\n" in text
     assert "its members payments-1, payments-2, payments-3\n" in text
-    assert "process-crash (97 % sure) of the whole group payments on prod, over." in text
+    assert "process-crash (97 % sure) in the whole group payments on prod, over." in text
 
 
 def test_gaps_with_one_consequence_tell_it_once() -> None:
@@ -78,7 +78,7 @@ def test_gaps_with_one_consequence_tell_it_once() -> None:
     alone = a_gap("No broker log", "nothing of evictions")
     text = terminal.render(replace(crash_report(), gaps=(*gaps, alone)), width=200)
     assert text.count("Its end is not known.") == 1
-    assert "  - No log of c-2. And 2 more like it; --verbose shows them all. Its end is not known.\n" in text
+    assert "  - No log of c-2. 2 similar gaps not shown; --verbose shows every gap. Its end is not known.\n" in text
     assert "  - No broker log: nothing of evictions\n" in text
     assert terminal.render(replace(crash_report(), gaps=tuple(gaps)), verbosity=1).count("No log of c-") == 5
 

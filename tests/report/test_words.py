@@ -62,7 +62,7 @@ def test_a_whole_group_is_called_that() -> None:
 
 
 def test_an_incident_says_whether_it_is_over() -> None:
-    assert since(replace(a_crash(), ongoing=True, ended_at=None)).endswith("still going on where the logs end")
+    assert since(replace(a_crash(), ongoing=True, ended_at=None)).endswith("still going on when the logs end")
     assert since(replace(a_crash(), ended_at=None)).endswith("end not seen")
     assert since(replace(a_crash(), ended_at=a_crash().started_at)) == "2026-03-01 10:02:11 UTC, over"
     assert since(a_crash()) == "2026-03-01 10:02:11 UTC to 10:02:14, 3.3 s, over"

@@ -116,7 +116,7 @@ def test_all_three_are_answered_in_the_timeline_and_the_page_without_grep(report
         f"{consumer_of((0, 1))} led generations 742-746",
         f"SyncGroup of {consumer_of((0, 1))} failed at 11:10:57.345 with REBALANCE_IN_PROGRESS",
         "another rebalance had begun before the assignment of generation 742 reached this member",
-        "3 even gaps of 10 min to 10 min 01 s, by probing.rebalance.interval.ms (600000 ms",
+        "3 regular intervals of 10 min to 10 min 01 s, which matches probing.rebalance.interval.ms (600000 ms",
         f"back under a new id: {consumer_of((0, 2))}",
     ):
         assert answer in words

@@ -6,21 +6,22 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.replaced_threads import ReplacedThreads
 from rebalance_forensics.diagnosis.episodes.members.streams_shutdowns import ShutdownAsked
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import seconds, span
+from rebalance_forensics.diagnosis.wording.durations import counted, seconds, span
 
 
 def handle_exception(away: Absence, exception: str) -> tuple[Advice, ...]:
     """A member that closed after an exception."""
     instance = away.participant.kind == "instance"
-    back = f"it was back after {seconds(max(away.back_at - away.at, 0))}" if away.back_at is not None else None
+    back = f"and was back after {seconds(max(away.back_at - away.at, 0))}" if away.back_at is not None else None
     handle = Advice(
         action=(
-            "Handle that exception in the topology or by an exception handler that skips the record (KIP-161)."
+            "Handle that exception in the topology, or skip the record with an exception handler: "
+            "deserialization.exception.handler (KIP-161) or processing.exception.handler (KIP-1033, 3.9)."
             if instance
             else "Handle that exception in the poll loop, or let the process restart at once."
         ),
-        why=f"{exception} ended it; {back or 'it did not come back while these logs last'}.",
-        cost="A record that is skipped is lost unless it is kept elsewhere; each restart costs a rebalance.",
+        why=f"It closed after {exception} {back or 'and was not back when the logs end'}.",
+        cost="A skipped record is lost unless it goes to a dead letter topic; each restart costs a rebalance.",
     )
     return (handle,)
 
@@ -29,11 +30,12 @@ def skip_poison_records(replaced: ReplacedThreads) -> tuple[Advice, ...]:
     """Stream threads that die and are replaced."""
     skip = Advice(
         action=(
-            "Handle the record that kills the thread: a processing or deserialization exception "
-            "handler that skips the record."
+            "Skip the record that kills the thread: set processing.exception.handler (KIP-1033, 3.9) or, if the record "
+            "cannot be deserialized, deserialization.exception.handler (default.… before 4.0)."
         ),
-        why=f"A poison record kills the next thread too: {replaced.count} were replaced{span(replaced.told)}.",
-        cost="Skipped records need a dead letter topic.",
+        why=f"A poison record kills the new thread too: {counted(replaced.count, 'thread')} "
+        f"replaced{span(replaced.told)}.",
+        cost="A skipped record is lost unless it goes to a dead letter topic.",
     )
     return (skip,)
 
@@ -42,9 +44,9 @@ def start_again(asked: ShutdownAsked, instances: int) -> tuple[Advice, ...]:
     """A Streams application that one of its instances stopped."""
     thrown = f"{asked.exception} was thrown just before. " if asked.exception else ""
     again = Advice(
-        action="Fix what made it ask, then start the application again.",
-        why=(f"{thrown}SHUTDOWN_APPLICATION stops all instances ({instances} were seen); none comes back by itself."),
-        cost="A handler that replaces the thread keeps the others running, and dies again on the same record.",
+        action=f"Fix {'that exception' if thrown else 'what triggered the shutdown'}, then restart the application.",
+        why=f"{thrown}SHUTDOWN_APPLICATION stopped all instances ({instances} in these logs); none restarts by itself.",
+        cost="REPLACE_THREAD would keep the application running, but a poison record kills the new thread as well.",
     )
     return (again,)
 
@@ -54,9 +56,9 @@ def catch_up(rounds: int, interval_ms: int, lag: str | None) -> tuple[Advice, ..
     faster = Advice(
         action="Raise acceptable.recovery.lag or max.warmup.replicas, or find why restoration is slow.",
         why=(
-            f"{rounds} probing rebalances so far, one every {seconds(interval_ms)}: they repeat until each "
-            f"warm-up's lag is below acceptable.recovery.lag{f' ({lag})' if lag else ''}."
+            f"{rounds} probing rebalances so far, one every {seconds(interval_ms)}: they repeat until every "
+            f"warm-up task's lag is at most acceptable.recovery.lag{f' ({lag})' if lag else ''}."
         ),
-        cost="A task moved earlier restores longer before it processes.",
+        cost="A task that moves with more lag has more to restore before it can process.",
     )
     return (faster,)

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.group_timeline import Timeline
 
 
-def fix_assignor(why: str) -> tuple[Advice, ...]:
-    """An assignor that throws."""
+def fix_assignor(timeline: Timeline, why: str) -> tuple[Advice, ...]:
+    """An assignor that throws; named where a member logged its configuration."""
+    classes = timeline.settings.get("partition.assignment.strategy", "")
+    named = f" ({classes})" if classes else ""
     fix = Advice(
-        action="Fix the assignor that throws, or take it out of partition.assignment.strategy.",
+        action=f"Fix the assignor that throws, or remove it from partition.assignment.strategy{named}.",
         why=why,
-        cost="Taking it out needs a rolling restart, and another assignor that all members have in common.",
+        cost="Removing it takes a rolling restart, and all members need another assignor in common.",
     )
     return (fix,)
 
@@ -23,8 +26,8 @@ def speed_up_assignor(took_ms: int) -> tuple[Advice, ...]:
     """An assignor that takes longer than a session lasts."""
     faster = Advice(
         action="Make the assignor faster: no calls to other systems, no waiting inside assign().",
-        why=f"One assignment took {seconds(took_ms)}; session.timeout.ms is all that the group waits.",
-        cost="An assignor that knows less distributes less evenly.",
+        why=f"One assignment took {seconds(took_ms)}, and the leader's session expired meanwhile.",
+        cost="A simpler assignor may distribute partitions less evenly.",
     )
     return (faster,)
 
@@ -37,19 +40,25 @@ def share_an_assignor(events: Sequence[Event]) -> tuple[Advice, ...]:
             "classic and consumer protocol members only as group.consumer.migration.policy allows."
         ),
         why=(
-            "The coordinator only takes members that support an assignor all others support. "
-            f"It was turned away {times(len(events))}{span(events)}."
+            "The coordinator accepts only members that support an assignor all others support; it rejected this one "
+            f"{times(len(events))}{span(events)}."
         ),
-        cost="Two rolling restarts: each costs a rebalance for every member that goes and comes.",
+        cost="Each rolling restart costs at least a rebalance for every member.",
     )
     return (agree,)
 
 
-def keep_the_leader(moves: int, told: Sequence[Event]) -> tuple[Advice, ...]:
-    """A group that is led by another member each time."""
-    keep = Advice(
-        action="Find what takes the leader out of the group each time, or give members a group.instance.id.",
-        why=f"Leadership moved at {moves} rebalances in a row{span(told)}; a static member keeps it.",
+def keep_the_leader(moves: int, told: Sequence[Event], *, static: bool) -> tuple[Advice, ...]:
+    """A group that is led by another member each time; `static` members keep the leadership when they are restarted."""
+    find = Advice(
+        action="Find out why the leader rejoins late: slow poll loops, long rebalance listeners, restarts.",
+        why=f"Leadership moved in {moves} rebalances in a row{span(told)}; a leader that rejoins in time keeps it.",
+    )
+    if static:
+        return (find,)
+    name = Advice(
+        action="Give each member a group.instance.id (static membership).",
+        why="A static leader stays the leader when it is restarted.",
         cost="A static member that is really gone is noticed only after session.timeout.ms.",
     )
-    return (keep,)
+    return find, name

@@ -13,10 +13,10 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 def raise_group_size(timeline: Timeline, events: Sequence[Event]) -> tuple[Advice, ...]:
     """A full group. Members of a share group share partitions, so more of them than partitions have work."""
-    idle = "" if timeline.protocol == "share" else "; a member beyond the partition count would idle anyway"
+    idle = "" if timeline.protocol == "share" else "; members beyond the number of partitions are idle anyway"
     more = Advice(
         action="Raise group.max.size on the brokers, or do not start more members than it allows.",
-        why=f"The coordinator refuses the join{idle}. It was turned away {times(len(events))}{span(events)}.",
+        why=f"The coordinator rejected its join {times(len(events))}{span(events)}{idle}.",
         cost="Larger groups rebalance more slowly.",
     )
     return (more,)
@@ -27,7 +27,7 @@ def grant_access(events: Sequence[Event]) -> tuple[Advice, ...]:
     grant = Advice(
         action="Grant its principal DESCRIBE and READ on the group, and READ on the topics.",
         why=f"The broker denied it {times(len(events))}{span(events)}.",
-        cost="It then reads what it was kept from: check that it should.",
+        cost="The client can then read those topics: check that it should.",
     )
     return (grant,)
 
@@ -39,40 +39,45 @@ def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
             "Allow the migration with group.consumer.migration.policy on the brokers, or start all members "
             "with the same group.protocol."
         ),
-        why=f"The coordinator refused it {times(len(events))}{span(events)}.",
-        cost="A group that is converted takes no custom client-side assignors.",
+        why=f"The coordinator rejected it {times(len(events))}{span(events)}.",
+        cost="A converted group cannot use custom client-side assignors.",
     )
     return (allow,)
 
 
-def restart_brokers_cleanly(without_ms: int) -> tuple[Advice, ...]:
-    """A coordinator that moved."""
+def restart_brokers_cleanly(without_ms: int, *, fenced: bool) -> tuple[Advice, ...]:
+    """A coordinator that moved; `fenced` where the controller stopped hearing from the broker."""
+    without = f"The group could not commit or send heartbeats for up to {seconds(without_ms)}"
     cleanly = Advice(
-        action="Restart brokers by controlled shutdown, one at a time; find out why this one stopped.",
-        why=(
-            f"The group could not commit or heartbeat for up to {seconds(without_ms)}, until another "
-            "broker had loaded its metadata."
-        ),
-        cost="A controlled shutdown takes longer: it hands every partition over first.",
+        action="Restart brokers by controlled shutdown, one at a time.",
+        why="" if fenced else f"{without}, until another broker had loaded its metadata.",
+        cost="A controlled shutdown takes longer: the broker hands over every partition first.",
     )
-    return (cleanly,)
+    if not fenced:
+        return (cleanly,)
+    find = Advice(
+        action="Find out why this broker lost its session with the controller: a crash, a long pause or the network.",
+        why=f"The controller fenced it after broker.session.timeout.ms (9 s by default). {without}.",
+    )
+    return find, cleanly
 
 
 def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:
     """An offsets topic with too few replicas in sync."""
     return (
         Advice(
-            action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is.",
+            action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is back.",
             why=(
-                "The write needs min.insync.replicas replicas in sync; "
-                f"it was refused {times(len(refused))}{span(refused)}."
+                "A write needs at least min.insync.replicas in-sync replicas; "
+                f"it was rejected {times(len(refused))}{span(refused)}."
             ),
-            cost="Fewer replicas mean that one more failure may lose committed offsets.",
+            cost="With fewer replicas one more failure may lose committed offsets.",
         ),
         Advice(
             action=f"Give {OFFSETS} three replicas (kafka-reassign-partitions.sh) and min.insync.replicas=2.",
-            why="One broker may then be away; offsets.topic.replication.factor does not change a topic that exists.",
-            cost="Each commit then waits for a second broker.",
+            why="The topic then survives the loss of one broker; offsets.topic.replication.factor does not "
+            "change an existing topic.",
+            cost="Each commit then waits for a second replica.",
         ),
     )
 
@@ -83,11 +88,11 @@ def keep_offsets_longer(timeline: Timeline, empty_for_ms: int | None) -> tuple[A
     if empty_for_ms is None:
         why = f"The group was empty for longer than offsets.retention.minutes{f' ({told})' if told else ''}."
     else:
-        retention = f"is {told}" if told else "is in no log and was shorter than that"
-        why = f"The group was empty for {seconds(empty_for_ms)} by then; offsets.retention.minutes {retention}."
+        retention = f"is {told}" if told else "is not in the logs but must have been shorter"
+        why = f"The group had been empty for {seconds(empty_for_ms)}; offsets.retention.minutes {retention}."
     longer = Advice(
         action="Raise offsets.retention.minutes above the longest time a group may be empty.",
         why=why,
-        cost="Offsets of dead groups are kept longer.",
+        cost="Offsets of abandoned groups are kept longer as well.",
     )
     return (longer,)

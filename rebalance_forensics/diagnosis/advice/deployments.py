@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.restart_walks import Restart
 from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import ConnectorChanges
 from rebalance_forensics.diagnosis.group_settings import session_in_words, session_timeout_ms
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span, times
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -22,7 +22,7 @@ def static_membership(timeline: Timeline, walk: RestartWalk) -> tuple[Advice, ..
                 "Let each new process take over the group.instance.id of an old one (a StatefulSet's pod name), "
                 "and start it only when the old one is gone."
             ),
-            why=f"Under new names every member costs a join and a leave: here {len(walk.restarts)} of each.",
+            why=f"Under a new name every restart is a join and a leave: {len(walk.restarts)} of each here.",
             cost=cost,
         )
         return (stable,)
@@ -34,11 +34,12 @@ def _enough(timeline: Timeline, down: int) -> str:
     session = session_in_words(timeline)
     if down <= session_timeout_ms(timeline):
         return (
-            f"The longest restart took {seconds(down)}: within session.timeout.ms ({session}) a static member "
-            "costs no rebalance."
+            f"The longest restart took {seconds(down)}; a static member that is back within session.timeout.ms "
+            f"({session}) "
+            "causes no rebalance."
         )
     return (
-        f"A static member that is back within session.timeout.ms ({session}) costs no rebalance; the longest "
+        f"A static member that is back within session.timeout.ms ({session}) causes no rebalance; the longest "
         f"restart took {seconds(down)}, so raise it to about {rounded_up(down)}."
     )
 
@@ -48,7 +49,7 @@ def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
     told = (e for away in flapping.absences for e in away.events())
     calm = Advice(
         action="Widen the autoscaler's thresholds or its stabilization window.",
-        why=f"{len(flapping.absences)} removals{span(told)} cost two rebalances each.",
+        why=f"{counted(len(flapping.absences), 'removal')}{span(told)}: each leave and each return is a rebalance.",
         cost="Scaling reacts more slowly.",
     )
     return (calm,)
@@ -57,14 +58,15 @@ def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
 def unique_instance_ids(fence: Fence) -> tuple[Advice, ...]:
     """Two processes with one group.instance.id."""
     why = (
-        "Under KIP-848 a second member with the same id is turned away (UNRELEASED_INSTANCE_ID)"
+        "Under KIP-848 a second member with the same id is rejected (UNRELEASED_INSTANCE_ID)"
         if fence.refused
         else "A second member with the same id takes the first one's place and fences it"
     )
     unique = Advice(
-        action=f"Give every process its own group.instance.id; that of {fence.name} is configured twice.",
+        action=f"Give every process its own group.instance.id; {fence.instance or f'that of {fence.name}'} is "
+        f"configured twice.",
         why=f"{why}: {times(len(fence.events))}{span(fence.events)}.",
-        cost="Under its new id the member joins as another one: one rebalance.",
+        cost="Joining under a new id costs one rebalance.",
     )
     return (unique,)
 
@@ -74,8 +76,8 @@ def separate_group_ids(intruders: int, moves: int) -> tuple[Advice, ...]:
     separate = Advice(
         action="Give each application its own group.id.",
         why=(
-            f"Every start, stop or slow loop of one application rebalances the other: here "
-            f"{intruders} members of the other came or rejoined {times(moves)}."
+            "Every start, stop or slow poll loop of one application rebalances the other as well: "
+            f"{counted(intruders, 'member')} of the other joined or rejoined {times(moves)} here."
         ),
         cost="Under a new group.id it begins at auto.offset.reset unless its committed offsets are copied.",
     )
@@ -86,7 +88,9 @@ def submit_together(changes: ConnectorChanges) -> tuple[Advice, ...]:
     """Connector configurations that change one by one."""
     together = Advice(
         action="Submit changes together, or stop the loop that rewrites configurations.",
-        why=f"{len(changes.connectors)} connectors cost {len(changes.rebalances)} rebalances here{span(changes.told)}.",
-        cost="Connect's REST interface takes one connector a request: submit them without waiting in between.",
+        why=f"Changes to {counted(len(changes.connectors), 'connector')} caused "
+        f"{counted(len(changes.rebalances), 'rebalance')}"
+        f"{span(changes.told)}.",
+        cost="Connect's REST interface takes one connector per request: send the requests back to back.",
     )
     return (together,)

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.session_timeouts import number_of
 
-_POLL = "Find what keeps that member from calling poll() while a rebalance runs."
+_POLL = "Find out what keeps that member from calling poll() during a rebalance."
 
 
 def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
@@ -17,13 +17,13 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
     limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
     if not limit:  # what it is where nobody set it differs by client
         longer = f" by about {seconds(slow.away_ms)}" if slow.away_ms else ""
-        why = f"One loop took longer than max.poll.interval.ms allows{longer}; no log shows how long that is."
-        return _shorten(why, "above the time that the slowest loop takes")
+        why = f"One poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
+        return _shorten(why, "above the duration of the slowest loop")
     records = timeline.settings.get("max.poll.records", "")
     slowest = limit + slow.away_ms
     fit = (number_of(records) or 0) * limit // slowest if slow.away_ms else 0
-    at_most = f" At that pace {fit} of the {records} records that max.poll.records allows fit in." if fit else ""
-    why = f"One loop took about {seconds(slowest)}; max.poll.interval.ms allows {seconds(limit)}.{at_most}"
+    at_most = f" At that pace only {fit} records fit; max.poll.records is {records}." if fit else ""
+    why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}.{at_most}"
     return _shorten(why, f"to about {rounded_up(slowest)}")
 
 
@@ -36,8 +36,8 @@ def _shorten(why: str, enough: str) -> tuple[Advice, ...]:
         ),
         Advice(
             action=f"Raise max.poll.interval.ms {enough} if such loops are normal.",
-            why="A loop that is allowed to take that long causes no rebalance.",
-            cost="A consumer that is really stuck is noticed that much later, and every rebalance may wait that long.",
+            why="A loop that ends within max.poll.interval.ms causes no rebalance.",
+            cost="A stuck consumer is then noticed later, and a rebalance may wait that long for it.",
         ),
     )
 
@@ -50,8 +50,8 @@ def poll_during_rebalances(timeline: Timeline, open_ms: int) -> tuple[Advice, ..
         Advice(action=_POLL, why=f"The whole group waited {long} for it."),
         Advice(
             action="Lower max.poll.interval.ms: it bounds how long a rebalance waits (rebalance timeout).",
-            why=f"The coordinator drops a member that has not rejoined within it{known}; it was open for {long}.",
-            cost="Loops that take longer than the new value are then expelled, healthy ones too.",
+            why=f"The coordinator removes members that do not rejoin within it{known}; this rebalance waited {long}.",
+            cost="Healthy members whose poll loop takes longer than the new value are then removed as well.",
         ),
     )
 

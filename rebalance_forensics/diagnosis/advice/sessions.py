@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.group_settings import (
     session_told_ms,
 )
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds, span
+from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -18,18 +18,20 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out why the process died; a shorter session gives its partitions away sooner."""
     session = session_told_ms(timeline)
-    lasted = f" for {seconds(session)}" if session else ""
+    is_set_to = f" ({seconds(session)})" if session else ""
     return (
         Advice(
             action=(
                 "Find out how that process ended: kernel OOM killer, container exit code, hs_err file, liveness probe."
             ),
-            why="Its log ends without a shutdown." if absence.participant.has_log else f"It sent no heartbeat{lasted}.",
+            why="Its log ends without a shutdown."
+            if absence.participant.has_log
+            else "Its own log would show how it ended.",
         ),
         Advice(
             action=f"Lower {session_setting(timeline)} if another member must take over sooner "
             "(not below group.min.session.timeout.ms, 6000 by default).",
-            why=f"Its partitions had no reader{lasted} until its session expired.",
+            why=f"A dead member's partitions stay unread until its session expires{is_set_to}.",
             cost="A pause longer than the new timeout then costs a rebalance (process-pause).",
         ),
     )
@@ -40,15 +42,16 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     session = session_timeout_ms(timeline)
     silent = session + max((absence.back_at or 0) - absence.at, 0)
     enough = rounded_up(silent)
+    about = "at least" if absence.back_at is None else "about"
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
-            why=f"Nothing of it ran for about {seconds(silent)}; the session timeout allows "
-            f"{session_in_words(timeline)}.",
+            why=f"The coordinator received no heartbeat from it for {about} {seconds(silent)}; "
+            f"the session timeout is {session_in_words(timeline)}.",
         ),
         Advice(
             action=f"Raise {session_setting(timeline)} to about {enough} if such pauses are normal.",
-            why="A pause shorter than the session timeout costs no rebalance.",
+            why="A pause shorter than the session timeout causes no rebalance.",
             cost=f"A dead member is then noticed after {seconds(enough)} rather than {session_in_words(timeline)}.",
         ),
     )
@@ -57,23 +60,25 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Check the network path, or let the session outlast the outage if it ended by itself."""
     session = session_timeout_ms(timeline)
-    cut_off = session + max((absence.back_at if absence.back_at is not None else timeline.last) - absence.at, 0)
+    cut_off = session + max((absence.back_at or 0) - absence.at, 0)
+    about = "at least" if absence.back_at is None else "about"
     lost = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost).between(
         absence.at - session, absence.at + cut_off
     )
+    logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
     check = Advice(
         action=(
             "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
-        why=f"It logged {len(lost)} lost connections{span(lost)} and was cut off for about {seconds(cut_off)}.",
+        why=(f"The coordinator received no heartbeat from it for {about} {seconds(cut_off)}{logged}."),
     )
     if absence.back_at is None:
         return (check,)
     enough = rounded_up(cut_off)
     patience = Advice(
         action=f"Raise {session_setting(timeline)} to about {enough} to ride out such outages.",
-        why=f"A shorter outage costs no rebalance. It allows {session_in_words(timeline)}.",
-        cost=f"A dead member is then noticed after {seconds(enough)}, and its partitions go unread as long.",
+        why=f"The session timeout is {session_in_words(timeline)}; a shorter outage causes no rebalance.",
+        cost=f"A dead member is then noticed after {seconds(enough)}, and its partitions stay unread that long.",
     )
     return check, patience
 
@@ -83,15 +88,15 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
     session = session_timeout_ms(timeline)
     down_at = away.stop.at if away.stop is not None else away.at - session
     down = away.back_at - down_at if away.back_at is not None else None
-    late = f"it took {seconds(down)}" if down is not None else "it was not back when the logs end"
-    wait = seconds(down) if down is not None else "longer"
-    enough = f"to about {rounded_up(down)}" if down is not None else "above the time that a restart takes"
+    late = f"it was down for {seconds(down)}" if down is not None else "it was not back when the logs end"
+    wait = f"for {seconds(rounded_up(down))}" if down is not None else "longer"
+    enough = f"to about {rounded_up(down)}" if down is not None else "above the duration of a restart"
     raised = Advice(
         action=f"Raise session.timeout.ms {enough}.",
-        why=f"{late[0].upper()}{late[1:]}; session.timeout.ms allows {session_in_words(timeline)}.",
+        why=f"{late[0].upper()}{late[1:]}; session.timeout.ms is {session_in_words(timeline)}.",
         cost=(
-            f"The partitions of a member that is really gone then wait {wait} for a reader "
-            "(group.max.session.timeout.ms bounds it)."
+            f"The partitions of a member that is really gone then stay unread {wait} "
+            "(group.max.session.timeout.ms is the limit)."
         ),
     )
     return (raised,)

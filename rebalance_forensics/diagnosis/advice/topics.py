@@ -16,10 +16,9 @@ def change_in_one_go(change: TopicChange) -> tuple[Advice, ...]:
     once = Advice(
         action="Create topics and add partitions in one go, outside busy hours.",
         why=(
-            "Every change that a leader notices is a rebalance of the whole group: "
-            f"{changed} made {made}{change.during}."
+            f"Every change that the leader notices rebalances the whole group: {changed} caused {made}{change.during}."
         ),
-        cost="What is new waits for the next round of changes.",
+        cost="New topics and partitions wait for the next round of changes.",
     )
     return (once,)
 
@@ -27,9 +26,9 @@ def change_in_one_go(change: TopicChange) -> tuple[Advice, ...]:
 def restore_topics(names: str) -> tuple[Advice, ...]:
     """Topics that vanished under members, which cannot commit what they read of them."""
     restore = Advice(
-        action=f"Create {names} again, or take it out of the application and restart.",
-        why="A commit for a topic that is gone is repeated until a timeout; the whole group waits for it.",
-        cost="What was in the topic stays lost.",
+        action=f"Create {names} again, or remove the topic from the application and restart it.",
+        why="A commit for a deleted topic is retried until it times out, and the whole group waits.",
+        cost="The records of the deleted topic stay lost.",
     )
     return (restore,)
 
@@ -37,8 +36,8 @@ def restore_topics(names: str) -> tuple[Advice, ...]:
 def restore_source_topics(names: str, told_for_ms: int) -> tuple[Advice, ...]:
     """Source topics that vanished under a KIP-1071 application."""
     restore = Advice(
-        action=f"Create {names} again, or take it out of the topology and restart.",
-        why=f"The members were told that it is missing for {seconds(told_for_ms)}.",
+        action=f"Create {names} again, or remove the topic from the topology and restart.",
+        why=f"The coordinator reported missing topics to the members for {seconds(told_for_ms)}.",
     )
     return (restore,)
 
@@ -48,7 +47,7 @@ def make_topics_ready(unready: Unready) -> tuple[Advice, ...]:
     remedy = "Create the topics" if unready.missing else "Give the topics the partitions that the topology expects"
     ready = Advice(
         action=f"{remedy} ({', '.join(unready.topics)}); the members then resume by themselves.",
-        why=f"The coordinator said so {times(len(unready.told))}{span(unready.told)}.",
+        why=f"The coordinator reported it {times(len(unready.told))}{span(unready.told)}.",
     )
     return (ready,)
 
@@ -57,6 +56,6 @@ def create_source_topics(which: str) -> tuple[Advice, ...]:
     """Source topics without which a Streams application stops."""
     create = Advice(
         action=f"Create the missing source topics ({which}), then start the application again.",
-        why="Streams creates its internal topics by itself, source topics never; no instance comes back alone.",
+        why="Streams creates its internal topics but never its source topics; no instance restarts by itself.",
     )
     return (create,)

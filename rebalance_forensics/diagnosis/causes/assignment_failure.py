@@ -27,13 +27,13 @@ CAUSE = Cause(
     summary="The leader could not assign, or its assignment never arrived.",
     mechanism=(
         "The leader computes the assignment between JoinGroup and SyncGroup. When its assignor throws, no"
-        " SyncGroup is sent, the members wait, the leader rejoins and the rebalance begins again."
+        " SyncGroup is sent: the members wait, the leader rejoins and the rebalance starts over."
     ),
     shows=(
         "'rebalance failed due to …' with an exception that is not Kafka's, generations that never become"
-        " Stable, pending sync expiry."
+        " Stable; expired pending syncs."
     ),
-    remedy="Look at the exception in the leader's log; take the assignor out of all members.",
+    remedy="Fix the exception in the leader's log, or remove the assignor from all members.",
     usual="fault",
     propose=propose,
     signs=(

@@ -22,7 +22,7 @@ CAUSE = Cause(
     mechanism=(
         "FindCoordinator needs DESCRIBE on the group and is the first request to fail; JoinGroup then needs READ on "
         "the group, Metadata DESCRIBE and Fetch READ on the topics. An authorization error is fatal for the consumer; "
-        "it closes or tries again in a loop."
+        "the application closes it or retries in a loop."
     ),
     shows="GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED.",
     remedy="Fix the ACLs of the client's principal: READ (it implies DESCRIBE) on the group and on the topics.",

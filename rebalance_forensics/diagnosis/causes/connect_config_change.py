@@ -23,10 +23,8 @@ CAUSE = Cause(
     mechanism=(
         "Workers see the change in the config topic and rejoin: one rebalance for the connector, one for its tasks."
     ),
-    shows="'Connector … config updated', 'Tasks […] configs updated' just before each rebalance.",
-    remedy=(
-        "Nothing to do when it was planned; submit changes together, or stop the loop that rewrites configurations."
-    ),
+    shows="'Connector … config updated', 'Tasks […] configs updated', just before each rebalance.",
+    remedy=("Nothing to do if it was planned; submit changes together, or stop the loop that rewrites configurations."),
     usual="planned",
     propose=propose,
     signs=(

@@ -21,13 +21,13 @@ CAUSE = Cause(
     summary="The coordinator broker died, froze, restarted or handed the group over.",
     mechanism=(
         "A group lives on the leader of one __consumer_offsets partition. When that moves, the new leader"
-        " loads the group's metadata and the members find it anew; generations continue where they were "
+        " loads the group's metadata and the members find it again; generations continue where they were "
         "unless sessions expire meanwhile."
     ),
-    shows="Load and unload lines, Resigned/Elected, 'coordinator unavailable' at many members, many groups at once.",
+    shows="Load and unload lines, Resigned/Elected, 'coordinator unavailable' at many members, in many groups at once.",
     remedy=(
-        "Find out why the broker stopped; keep __consumer_offsets replicated and small, session.timeout.ms above"
-        " the time to fail over."
+        "Find out why the broker stopped; keep __consumer_offsets replicated and small, and session.timeout.ms above"
+        " the duration of a failover."
     ),
     usual="fault",
     propose=propose,

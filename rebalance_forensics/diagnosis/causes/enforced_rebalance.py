@@ -34,7 +34,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     summary="The application itself asked for a rebalance.",
     mechanism=(
-        "enforceRebalance() makes the member send JoinGroup though nothing changed; the coordinator "
+        "enforceRebalance() makes the member send JoinGroup although nothing changed; the coordinator "
         "rebalances if the member is the leader or its metadata differs."
     ),
     shows="'rebalance enforced by user', or the text the application gave.",

@@ -20,16 +20,16 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         yield about_rejection(
             timeline,
             rejection,
-            narrative="{who} was turned away: the group already has group.max.size members.",
+            narrative="{who} was rejected: the group already has group.max.size members.",
             advice=raise_group_size(timeline, rejection.events),
         )
 
 
 CAUSE = Cause(
-    summary="The group is full: a would-be member was turned away.",
+    summary="The group is full, so a new member was rejected.",
     mechanism=(
-        "group.max.size bounds the members of a group (group.consumer.max.size, group.share.max.size and "
-        "group.streams.max.size those of the protocols since KIP-848). The join of one more fails with "
+        "group.max.size limits the members of a group (group.consumer.max.size, group.share.max.size and "
+        "group.streams.max.size for the newer protocols). One more join fails with "
         "GROUP_MAX_SIZE_REACHED, which is fatal for the client; a running group is disturbed only when a coordinator "
         "loads it after the limit was lowered ('freshly loaded group is over capacity')."
     ),

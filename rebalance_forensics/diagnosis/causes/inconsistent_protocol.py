@@ -27,7 +27,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             timeline,
             rejection,
             narrative=(
-                "{who} was turned away: it shares no assignor (or not the protocol type) with the members of the group."
+                "{who} was rejected: it has no assignor, or not even the protocol type, in common with the group."
             ),
             advice=share_an_assignor(rejection.events),
         )

@@ -1,4 +1,4 @@
-"""One member closed its consumer while the group lived on, and that was no deployment."""
+"""One member closed its consumer while the group kept running, and that was no deployment."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="One member closed its consumer while the group lived on.",
+    summary="One member closed its consumer while the group kept running.",
     mechanism=(
-        "An exception leaves the poll loop, the application closes the consumer, the close sends "
-        "LeaveGroup and the coordinator rebalances. The member stays away until somebody restarts it."
+        "An exception ends the poll loop and the application closes the consumer, which sends "
+        "LeaveGroup; the coordinator rebalances. The member stays away until it is restarted."
     ),
     shows="Leave reason 'the consumer is being closed', an exception just before it in the client's log.",
     remedy="Handle the exception (retry, dead letters), or restart the consumer.",

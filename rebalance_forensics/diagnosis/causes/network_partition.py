@@ -18,7 +18,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A member lived but could not reach the brokers for longer than session.timeout.ms.",
+    summary="A member was running but could not reach the brokers for longer than session.timeout.ms.",
     mechanism=(
         "Heartbeats do not arrive; the coordinator expires the session. The member keeps trying, finds "
         "its coordinator again when the network is back, learns UNKNOWN_MEMBER_ID and rejoins."
@@ -27,7 +27,7 @@ CAUSE = Cause(
         "Heartbeat expiry on the coordinator while the client's own log continues with disconnects, request"
         " timeouts and lost coordinators."
     ),
-    remedy="Fix the network path; session.timeout.ms decides how long an interruption may last.",
+    remedy="Fix the network path; interruptions shorter than session.timeout.ms cause no rebalance.",
     usual="fault",
     propose=propose,
     signs=(

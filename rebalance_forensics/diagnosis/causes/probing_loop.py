@@ -42,7 +42,7 @@ CAUSE = Cause(
     mechanism="While a stateful task warms up on its new owner the leader schedules a probing rebalance every "
     "probing.rebalance.interval.ms. If the warm-up never catches up, they never stop.",
     shows="Regular gaps of probing.rebalance.interval.ms, 'unstable assignment' at each, warm-ups that never catch up.",
-    remedy="Make restoration faster than the input, or accept a larger lag.",
+    remedy="Make restoration faster than the input, or raise acceptable.recovery.lag.",
     usual="fault",
     propose=propose,
     signs=(speaks_for(STILL_PROBING, DECISIVE),),

@@ -22,16 +22,16 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     summary="A process died (kill -9, OOM, node loss) without leaving the group.",
     mechanism=(
-        "No LeaveGroup is sent. The coordinator waits session.timeout.ms, removes the member and rebalances; meanwhile "
-        "its partitions have no reader. A restarted process joins as a new member and causes another rebalance."
+        "No LeaveGroup is sent. The coordinator waits session.timeout.ms, removes the member and rebalances; "
+        "meanwhile its "
+        "partitions are unread. A restarted process joins as a new member and causes another rebalance."
     ),
     shows=(
-        "Heartbeat expiry on the coordinator and nothing more from the member, or a new process start "
-        "under the same name; a log that stops in mid-sentence."
+        "Heartbeat expiry on the coordinator and nothing more from the member, or a new process "
+        "under the same name; a log that stops abruptly."
     ),
     remedy=(
-        "Find out why the process died; restart it faster than session.timeout.ms with static membership to "
-        "avoid the rebalance."
+        "Find out why the process died; with static membership a restart within session.timeout.ms causes no rebalance."
     ),
     usual="fault",
     propose=propose,

@@ -18,9 +18,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A process stood still (GC, throttling, a suspended VM) longer than session.timeout.ms and then resumed.",
+    summary="A process was paused (GC, CPU throttling, a suspended VM) for longer than session.timeout.ms and "
+    "then resumed.",
     mechanism=(
-        "Nothing of the process runs, its heartbeat thread included. The coordinator expires the session and gives its "
+        "The whole process is frozen, including its heartbeat thread. The coordinator expires the session and "
+        "gives its "
         "partitions away. When the process wakes up, its member id is unknown and it joins as a new member."
     ),
     shows=(
@@ -28,7 +30,7 @@ CAUSE = Cause(
         "rejoin by the same process."
     ),
     remedy=(
-        "Find what stops the process: heap and GC, CPU limits, disk waits, VM migration. A longer session timeout "
+        "Find out what pauses the process: heap and GC, CPU limits, disk waits, VM migration. A longer session timeout "
         "rides out short pauses; static membership does not."
     ),
     usual="fault",

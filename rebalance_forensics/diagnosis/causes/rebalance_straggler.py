@@ -26,12 +26,12 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     summary="One member held up the join barrier; the whole group waited for it.",
     mechanism=(
-        "The coordinator creates a generation only when every known member has sent JoinGroup, or when "
-        "the rebalance timeout (max.poll.interval.ms) is over. Under eager rebalancing nobody reads "
-        "meanwhile."
+        "The coordinator creates a generation only when every known member has sent JoinGroup, or when the rebalance "
+        "timeout (max.poll.interval.ms) expires. Under "
+        "eager rebalancing no member reads meanwhile."
     ),
     shows=(
-        "A long time between 'Preparing to rebalance' and 'Stabilized'; the last to rejoin, or 'removed … "
+        "A long time between 'Preparing to rebalance' and 'Stabilized'; one member rejoins last, or 'removed … "
         "who haven't joined'."
     ),
     remedy="Make that member poll: a rebalance is only as fast as its slowest member.",

@@ -19,11 +19,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 CAUSE = Cause(
     summary="The members were restarted one after another, as a deployment does.",
-    mechanism="Each restart is a leave and a join: two rebalances a member, more when they overlap.",
-    shows="Leave (or expiry) and join pairs that walk over the members with a steady gap.",
+    mechanism="Each restart is a leave and a join: two rebalances per member, more when restarts overlap.",
+    shows="One member after another leaves (or expires) and joins again, at a steady pace.",
     remedy=(
-        "Static membership with a session timeout above the restart time; cooperative rebalancing or "
-        "KIP-848 keep the others reading."
+        "Static membership with a session timeout above the restart "
+        "time; with cooperative rebalancing or KIP-848 the others keep reading."
     ),
     usual="planned",
     propose=propose,

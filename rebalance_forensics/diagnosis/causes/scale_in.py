@@ -20,7 +20,10 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for group in (*removals(timeline), *([away] for away in removals_unheard(timeline))):
         gone = f"{len({a.participant for a in group})} of {len(timeline.members())} members"
         silent = all(a.stop is None and all(d.why in SILENT for d in a.departures) for a in group)
-        may_be = "may have been shut down: a Streams instance sends no LeaveGroup and is evicted like the dead."
+        may_be = (
+            "may have been shut down: a Streams instance sends no LeaveGroup on close, so its members are evicted as "
+            "if it had died."
+        )
         narrative = f"{gone} {may_be if silent else 'shut down cleanly and stayed away.'}"
         around = others_in(timeline, [a.at for a in group])
         yield about_absences(timeline, group, circumstances=around, severity="info", narrative=narrative)
@@ -33,7 +36,7 @@ CAUSE = Cause(
         "none: its members are evicted when their session expires."
     ),
     shows="Leaves without joins; the log of the member shows a clean close without an exception before it.",
-    remedy="Nothing to do. Static membership does not help here; fewer, larger steps cause fewer rebalances.",
+    remedy="Nothing to do. Static membership does not help here; fewer but larger steps cause fewer rebalances.",
     usual="planned",
     propose=propose,
     signs=(

@@ -13,10 +13,8 @@ from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-NEWCOMERS = stated("new-members-joined", present="members never seen before joined while others were in")
-ONLY_LISTED = stated(
-    "new-in-a-list", present="only the leader's list names them, so they may as well be back from a restart"
-)
+NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")
+ONLY_LISTED = stated("new-in-a-list", present="only the leader's list names them, so they may also have been restarted")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -25,7 +23,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         participants = tuple(dict.fromkeys(a.participant for a in group))
         listed = all(only_listed(a) for a in group)
         new = "A new member" if len(participants) == 1 else f"{len(participants)} new members"
-        doubt = "; only the leader's list names them, so they may as well be back from a restart" if listed else ""
+        doubt = "; only the leader's list names them, so they may also have been restarted" if listed else ""
         yield Hypothesis(
             because=[e for a in group for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))],
             circumstances=others_in(timeline, [a.at for a in group]),
@@ -35,16 +33,17 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             brings=with_rebalances(timeline, group),
             explains=tuple(group),
             participants=participants,
-            narrative=f"{new} joined a group that already had some{doubt}.",
+            narrative=f"{new} joined the running group{doubt}.",
         )
 
 
 CAUSE = Cause(
     summary="Members were added.",
-    mechanism="Each newcomer makes the coordinator rebalance, under eager protocols with a stop of the whole group.",
-    shows="Joins without leaves, under names never seen before.",
+    mechanism="Each new member makes the coordinator rebalance; under eager protocols the whole group stops.",
+    shows="Joins without leaves, under new names.",
     remedy=(
-        "Nothing to do. Add members together rather than one by one; cooperative rebalancing keeps the others reading."
+        "Nothing to do. Add members together rather than one by one; with cooperative rebalancing the others "
+        "keep reading."
     ),
     usual="planned",
     propose=propose,

@@ -20,7 +20,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     summary="The same members are added and removed again and again, usually by an autoscaler.",
     mechanism=(
-        "Each step is a rebalance; its pause raises the lag that the autoscaler watches, which makes the next step."
+        "Each step is a rebalance; its pause raises the lag that the autoscaler watches, which triggers the next step."
     ),
     shows="Alternating scale-out and scale-in of the same members while others stay.",
     remedy="Hysteresis: a longer stabilization window, or scaling on a smoother signal than lag.",

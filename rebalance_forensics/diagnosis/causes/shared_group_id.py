@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 NO_TOPIC_IN_COMMON = stated("no-topic-in-common", present="its members read different topics, none of them in common")
-UNLIKE_NAMES = stated("unlike-client-ids", present="its late newcomers have client ids built unlike all others'")
+UNLIKE_NAMES = stated("unlike-client-ids", present="its newcomers have client ids of a different form than all others")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -24,9 +24,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         return
     moves = found.moves(timeline)
     why = (
-        "their client ids are built unlike all the others'"
+        "their client ids have a different form than all others"
         if found.by_names_alone
-        else "their subscriptions have no topic in common with the others'"
+        else "they have no topic in common with the other members"
     )
     yield Hypothesis(
         because=found.lines,
@@ -47,8 +47,8 @@ CAUSE = Cause(
         "The coordinator knows only the group. Members with other topics take part in every rebalance, "
         "get no partitions of the others' topics, and disturb them with every start and stop."
     ),
-    shows="Disjoint subscriptions, unlike client ids within one group.",
-    remedy="A group.id per application; ACLs on group names keep it so.",
+    shows="Disjoint subscriptions, or client ids of different forms, within one group.",
+    remedy="Use one group.id per application; ACLs on group names enforce it.",
     usual="fault",
     propose=propose,
     signs=(speaks_for(NO_TOPIC_IN_COMMON, DECISIVE), speaks_for(UNLIKE_NAMES, WEAK)),

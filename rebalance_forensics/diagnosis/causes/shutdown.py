@@ -39,7 +39,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     summary="All members left the group cleanly.",
     mechanism=(
-        "Each close sends LeaveGroup; the coordinator rebalances among those that are left until the group is Empty."
+        "Each close sends LeaveGroup; the coordinator rebalances among the remaining members until the group is Empty."
     ),
     shows="Leave reason 'the consumer is being closed' of every member, then 'Group … is now empty'.",
     remedy="Nothing to do. Offsets of an empty group expire after offsets.retention.minutes.",

@@ -19,7 +19,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A member took longer than max.poll.interval.ms between two calls of poll() and was out of the group.",
+    summary="A member took longer than max.poll.interval.ms between two calls of poll() and left the group.",
     mechanism=(
         "The heartbeat thread checks the time since the last poll(); past max.poll.interval.ms it sends LeaveGroup by "
         "itself, the group rebalances, and the member rejoins when it polls again: two rebalances for one slow loop."
@@ -28,7 +28,8 @@ CAUSE = Cause(
         "Client: 'consumer poll timeout has expired'. Broker from 3.2: the same words as the leave reason. Brokers "
         "before show only leaves and rejoins of the same client."
     ),
-    remedy="Make the loop faster (max.poll.records, timeouts of calls it makes), or raise max.poll.interval.ms.",
+    remedy="Make the loop faster (fewer max.poll.records, timeouts on the calls it makes), or raise "
+    "max.poll.interval.ms.",
     usual="fault",
     propose=propose,
     prior=-WEAK,

@@ -23,8 +23,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     summary="A static member stayed away beyond session.timeout.ms and the group rebalanced without it.",
     mechanism=(
-        "A static member sends no LeaveGroup when it closes. Its partitions wait for it, without a "
-        "reader, until the session expires; then the coordinator removes it and rebalances."
+        "A static member sends no LeaveGroup when it closes. Its partitions wait for it, "
+        "unread, until the session expires; then the coordinator removes it and rebalances."
     ),
     shows="Heartbeat expiry of a member with a group.instance.id, no LeaveGroup.",
     remedy=(

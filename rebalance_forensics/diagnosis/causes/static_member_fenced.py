@@ -18,14 +18,15 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Two live members share one group.instance.id and fence each other.",
+    summary="Two running members share one group.instance.id and fence each other.",
     mechanism=(
-        "The coordinator maps an instance id to one member. A second process that joins with it takes the place; the "
+        "The coordinator maps an instance id to one member. A second process that joins with it takes its place; the "
         "first one's next request fails with FENCED_INSTANCE_ID, which is fatal for it. Under KIP-848 the first one "
-        "keeps its place while it lives, and the second is refused with UNRELEASED_INSTANCE_ID."
+        "keeps its place while it is running, and the second is rejected with UNRELEASED_INSTANCE_ID."
     ),
     shows="FENCED_INSTANCE_ID on the client, 'is fenced by' on the coordinator; UNRELEASED_INSTANCE_ID under KIP-848.",
-    remedy="Make instance ids unique: from the pod's ordinal, not from the image or a copied configuration.",
+    remedy="Make instance ids unique: derive them from the pod's ordinal, not from the image or a copied "
+    "configuration.",
     usual="fault",
     propose=propose,
     signs=(

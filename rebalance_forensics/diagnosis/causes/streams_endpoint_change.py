@@ -1,4 +1,4 @@
-"""An instance came back with another host info (application.server)."""
+"""An instance came back with a different application.server."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="An instance came back with another host info (application.server).",
+    summary="An instance came back with a different application.server.",
     mechanism=(
         "Instances tell each other where to query state. A static member that returns with another "
-        "endpoint makes the group rebalance once more, so that everybody learns it."
+        "endpoint makes the group rebalance once more, so that all instances learn it."
     ),
     shows="'Requested to schedule immediate rebalance to update group with new host endpoint'.",
     remedy="Nothing to do; a stable host name (StatefulSet) avoids it.",

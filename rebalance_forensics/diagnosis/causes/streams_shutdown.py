@@ -24,7 +24,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     summary="An instance asked the whole Streams application to stop.",
     mechanism=(
-        "The uncaught exception handler answers SHUTDOWN_APPLICATION, or the leader misses source topics:"
+        "The uncaught exception handler answers SHUTDOWN_APPLICATION, or the leader finds source topics missing:"
         " the error code travels in the subscription and the assignment, and every instance shuts down."
     ),
     shows=(

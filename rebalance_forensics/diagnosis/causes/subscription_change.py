@@ -38,7 +38,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     summary="A member changed the topics it subscribes to.",
     mechanism=(
-        "The subscription travels in JoinGroup; a changed one makes the member rejoin and the whole group rebalance."
+        "The subscription travels in JoinGroup; when it changes, the member rejoins and the whole group rebalances."
     ),
     shows="'subscription has changed from … to …'; a second 'Subscribed to topic(s)' of the same process.",
     remedy="Change the subscription of all members together, in one deployment.",

@@ -21,7 +21,7 @@ CAUSE = Cause(
     summary="A Streams instance replaces threads that die.",
     mechanism=(
         "The uncaught exception handler answers REPLACE_THREAD: the dying thread's consumer leaves, a new"
-        " one joins; with a poison record this repeats for ever."
+        " one joins; with a poison record this repeats forever."
     ),
     shows="'Replacing thread in the streams uncaught exception handler', threads with rising numbers.",
     remedy="Handle the exception where it arises; limit replacements.",

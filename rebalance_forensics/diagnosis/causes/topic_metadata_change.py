@@ -1,4 +1,4 @@
-"""Partitions or topics appeared or vanished under the subscription."""
+"""Topics or partitions of the subscription were created or deleted."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Partitions or topics appeared or vanished under the subscription.",
+    summary="Topics or partitions of the subscription were created or deleted.",
     mechanism=(
-        "The leader compares the metadata it assigned with what it sees now; on a difference it rejoins "
-        "and thereby starts a rebalance; under KIP-848 the coordinator looks by itself. A pattern "
-        "subscription also matches topics that nobody thought of."
+        "The leader compares the metadata it assigned with what it sees now; if they differ, it rejoins "
+        "and starts a rebalance; under KIP-848 the coordinator does this. A pattern "
+        "subscription may also match topics that nobody had in mind."
     ),
     shows=(
         "'cached metadata has changed from … to …', the group leader rejoins; a topic was created or "
-        "extended just before."
+        "got more partitions just before."
     ),
     remedy="Create topics in batches; make pattern subscriptions as narrow as they can be.",
     usual="planned",

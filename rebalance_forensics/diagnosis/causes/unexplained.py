@@ -20,11 +20,11 @@ CAUSE = Cause(
     summary="A rebalance, or a member that never joined, whose cause the logs do not show.",
     mechanism=(
         "Something made the coordinator rebalance or kept a member out, and the lines that would name it are missing: "
-        "a log was not given, a level was too high, the window is too short, or a client logs nothing."
+        "a log is missing, a log level is too high, the logs cover too little time, or a client logs nothing."
     ),
     shows=(
         "A new generation without a departure, an arrival, a changed subscription or metadata, or a coordinator move; "
-        "members that subscribed and never were in a generation."
+        "members that subscribed but never were in a generation."
     ),
     remedy="Add the logs that the gaps name: the coordinator's server.log and the members' logs at INFO.",
     usual="unknown",

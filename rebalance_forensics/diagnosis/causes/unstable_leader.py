@@ -12,7 +12,9 @@ from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-LEADER_MOVED = stated("leader-moved-each-time", present="another of the same members led each generation in a row")
+LEADER_MOVED = stated(
+    "leader-moved-each-time", present="each of these generations was led by a different one of the same members"
+)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -26,19 +28,19 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 answers={LEADER_MOVED: Present(told)},
                 severity="warning",
                 explains=moves.rebalances,
-                narrative=f"The leader changed at {moves.count} rebalances in a row though no member came or went.",
-                advice=keep_the_leader(moves.count, told),
+                narrative=f"The leader changed in {moves.count} rebalances in a row although no member joined or left.",
+                advice=keep_the_leader(moves.count, told, static=all(m.instance_ids for m in timeline.members())),
             )
 
 
 CAUSE = Cause(
-    summary="Leadership moves at every rebalance without members changing.",
+    summary="Leadership moves in every rebalance while the members stay the same.",
     mechanism=(
         "The coordinator keeps the leader as long as it rejoins. A leader that is always late loses the "
         "role, and an assignor that keeps state in the leader starts from nothing each time."
     ),
     shows="Another leader in every generation, the same members.",
-    remedy="Find why the leader rejoins late: slow poll loops, long rebalance listeners.",
+    remedy="Find out why the leader rejoins late: slow poll loops, long rebalance listeners.",
     usual="fault",
     propose=propose,
     signs=(speaks_for(LEADER_MOVED, STRONG),),

@@ -44,7 +44,8 @@ class Homes:
         if not others:
             return ""
         rest = f" and {len(others) - NAMES_TOLD} more" if len(others) > NAMES_TOLD else ""
-        return f" {', '.join(others[:NAMES_TOLD])}{rest} hung on it as well, and no line tells that they noticed."
+        named = f"{', '.join(others[:NAMES_TOLD])}{rest}"
+        return f" {named} depended on it as well, but no line shows that they were affected."
 
 
 def homes_of(histories: Iterable[GroupHistory]) -> Homes:

@@ -120,7 +120,7 @@ def _one_host(whereabouts: Whereabouts, seen: Iterable[_Seen]) -> Iterator[_Toge
             groups = _names(run)
             told = _some([f"{one.incident.group} ({one.incident.root_causes[0].cause})" for one in run])
             why = f"Members of {len(groups)} groups on host {host} failed within {_span(run)}: {told}."
-            yield _Together("host", tuple(run), f"{why} What they share is the host or its process.")
+            yield _Together("host", tuple(run), f"{why} They share the host, or a process on it.")
 
 
 def _one_topic(seen: Iterable[_Seen]) -> Iterator[_Together]:

@@ -67,9 +67,9 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
         explains=tuple(rebalances),
         participants=tuple(timeline.members()),
         narrative=(
-            f"{began} and no reason {'for that one ' if first.followup else ''}was logged: no departure, no "
-            "arrival, no changed subscription or metadata, no coordinator move and no reason of a client was "
-            f"found.{effect}"
+            f"{began}, but no reason {'for that one ' if first.followup else ''}was logged: no member joined or left, "
+            "no subscription or metadata changed, the coordinator did not move, and no client gave a reason."
+            f"{effect}"
         ),
     )
 
@@ -82,7 +82,7 @@ def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severi
         later = any(r.started_at > last.started_at for r in timeline.rebalances)
         waited = max(logs, default=last.started_at) - last.started_at
         if waited > LONG_STOP_MS and not later:
-            return "warning", f" It had not ended {seconds(waited)} later, when the logs end."
+            return "warning", f" It was still unfinished {seconds(waited)} later, when the logs end."
         return "info", ""
     longest = max(r.ended_at() - r.started_at for r in rebalances)
     if longest > LONG_STOP_MS:
@@ -106,8 +106,8 @@ def _kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesi
         onset=min(w.begin for w in out),
         until=max(w.end for w in out),
         narrative=(
-            f"{who} subscribed and never joined: {_how_long(out, longest)} without a generation, and no error was "
-            "logged that explains it."
+            f"{who} subscribed but never joined: {_how_long(out, longest)} without a generation, and no logged error "
+            "explains it."
         ),
     )
 
@@ -141,7 +141,7 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
             narrative=(
                 f"{'' if participant is not None else 'A client on '}{culprit.name} lost its session {often}"
                 f"{span(told)}: no heartbeat was answered in time, and the logs do not show whether the member, the "
-                "network or the coordinator stood still."
+                "network or the coordinator was to blame."
             ),
         )
 
@@ -161,4 +161,4 @@ def _by_whom(rebalance: Rebalance) -> str:
     first = next((e for e in opened if e.trigger in REJOINS and e.members), None)
     if first is None:
         return ""
-    return f" when {'its leader ' if first.trigger == 'leader-rejoined' else ''}{first.members[0]} rejoined,"
+    return f" when {'its leader ' if first.trigger == 'leader-rejoined' else ''}{first.members[0]} rejoined"

@@ -18,11 +18,11 @@ class FollowUp:
 
 FOLLOW_UPS: dict[str, FollowUp] = {
     "cooperative": FollowUp(
-        summary="The second rebalance of cooperative rebalancing, which hands over what the first took away.",
+        summary="The second rebalance of cooperative rebalancing, which hands over what the first revoked.",
         mechanism=(
             "Under a cooperative assignor members keep their partitions while they join. Whoever has to give some up "
             "revokes them after the first rebalance and joins again; the second one gives them to their new owners. "
-            "Only these partitions pause."
+            "Only these partitions are paused."
         ),
         settings=("partition.assignment.strategy",),
         kips=("KIP-429",),
@@ -51,7 +51,8 @@ FOLLOW_UPS: dict[str, FollowUp] = {
             "When a worker goes, its connectors and tasks stay unassigned for scheduled.rebalance.max.delay.ms, so "
             "that a restart moves nothing. When that is over, or the worker is back, another rebalance assigns them."
         ),
-        remedy="Lower scheduled.rebalance.max.delay.ms if tasks must not stand still that long after a worker is lost.",
+        remedy="Lower scheduled.rebalance.max.delay.ms if tasks must not stay unassigned that long after a "
+        "worker is lost.",
         settings=("scheduled.rebalance.max.delay.ms",),
         kips=("KIP-415",),
     ),

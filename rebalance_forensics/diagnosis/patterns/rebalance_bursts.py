@@ -26,7 +26,7 @@ _WHY = {
     "NOT_COORDINATOR": "the broker was no longer the group's coordinator",
     "COORDINATOR_NOT_AVAILABLE": "the group had no coordinator at that moment",
     "COORDINATOR_LOAD_IN_PROGRESS": "the new coordinator was still loading the group",
-    "FENCED_INSTANCE_ID": "another live member uses the same group.instance.id",
+    "FENCED_INSTANCE_ID": "another running member uses the same group.instance.id",
     "GROUP_MAX_SIZE_REACHED": "the group was full",
     "INCONSISTENT_GROUP_PROTOCOL": "the member and the group have no assignor or protocol type in common",
     "GROUP_AUTHORIZATION_FAILED": "the member may not use the group",
@@ -97,7 +97,7 @@ def _moves(timeline: Timeline) -> tuple[Moves, ...]:
 def _began(moves: Sequence[Moves], before: Round, after: Round) -> str | None:
     """Why the later one began: a follow-up, the coordinator's words, or what happened to members in between."""
     if after.followup:
-        return f"a {after.followup} follow-up of the rebalance before"
+        return f"a {after.followup} follow-up of the previous rebalance"
     if after.reason:
         return after.reason
     begin, end = before.started_at, after.stabilized_at or after.started_at
@@ -136,4 +136,4 @@ def _why(event: Failed, explained: Sequence[Round]) -> str:
         later = bisect_left(explained, (event.at or 0) - SAME_REBALANCE_MS, key=lambda r: r.started_at)
         began = f" ({explained[later].reason})" if later < len(explained) else ""
         return f"another rebalance had begun before the assignment{which} reached this member{began}"
-    return _WHY.get(event.error or "") or event.detail or "the line gives no reason"
+    return _WHY.get(event.error or "") or event.detail or "no reason was logged"

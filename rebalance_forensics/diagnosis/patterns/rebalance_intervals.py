@@ -198,16 +198,19 @@ def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
             for mark in _marks(before):
                 fit = clock.fits(SESSION, departure.at - mark, late)
                 if fit is not None:
-                    yield _told(bare, SESSION, fit, f"{who} sent no heartbeat since the rebalance before and expired")
+                    yield _told(
+                        bare,
+                        SESSION,
+                        fit,
+                        f"{who} had sent no heartbeat since the previous rebalance, and its session expired",
+                    )
 
 
 def _poll_timeout(bare: Spacing, before: Round, departure: Departure, clock: _Clock) -> Iterator[Spacing]:
     for mark in _marks(before):
         fit = clock.fits(POLL, departure.at - mark)
         if fit is not None:
-            why = (
-                f"{departure.participant.name} did not call poll() since it got its assignment of the rebalance before"
-            )
+            why = f"{departure.participant.name} had not called poll() since its assignment in the previous rebalance"
             yield _told(bare, POLL, fit, why)
 
 
@@ -220,7 +223,7 @@ def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> It
     for setting in (REBALANCE if connect else POLL, INITIAL):
         fit = clock.fits(setting, stood_open)
         if fit is not None and (setting != INITIAL or clock.formed(before)):
-            yield _told(bare, setting, fit, "the join phase before stood open that long, then the next began at once")
+            yield _told(bare, setting, fit, "the previous join phase lasted that long, and the next one began at once")
 
 
 def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
@@ -228,7 +231,7 @@ def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Ite
         for mark in _marks(before):
             fit = clock.fits(setting, after.started_at - mark)
             if fit is not None and fit[0] >= SHORTEST_RHYTHM_MS:
-                yield _told(bare, setting, fit, "the rhythm equals the setting; the logs show no more")
+                yield _told(bare, setting, fit, "the interval equals the setting; the logs show no other link")
 
 
 def _of_kind(timeline: Timeline) -> tuple[str, ...]:

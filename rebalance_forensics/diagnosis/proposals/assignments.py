@@ -29,8 +29,8 @@ THROWN = stated("assignor-threw", present="the leader logged what its assignor t
 NONE_CAME = stated("no-assignment-came", present="the coordinator created generations and received no assignment")
 TOO_SLOW = stated("assigned-too-late", present="the leader assigned for longer than its session lasts")
 STILL_WAITS = (
-    "The last generation got no assignment, and the group waits for one: its leader could not assign, or did not "
-    "deliver."
+    "The last generation got no assignment, and the group is waiting for one: its leader could not assign partitions, "
+    "or could not deliver the assignment."
 )
 
 
@@ -47,8 +47,8 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
         onset=time_of(run[0]),
         ongoing=stopped,
         brings=effects_of_exceptions(timeline, run, leaders),
-        narrative=f"{who} could not assign or deliver the assignment {times(len(run))}: {words}",
-        advice=fix_assignor(f"{words} (failed {times(len(run))}{span(run)})."),
+        narrative=f"{who} could not assign partitions ({times(len(run))}): {words.rstrip('. ')}.",
+        advice=fix_assignor(timeline, f"It failed {times(len(run))}{span(run)}."),
     )
 
 
@@ -56,7 +56,10 @@ def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesi
     """Generations got no assignment, and no log tells why."""
     told, number, stopped = undelivered.told, undelivered.generations, goes_on(timeline, undelivered.end)
     last = number <= 2 and stopped
-    in_a_row = f"{number} generations in a row got no assignment: their leader could not assign, or did not deliver."
+    in_a_row = (
+        f"{number} generations in a row got no assignment: the leader could not assign partitions, or could not "
+        "deliver them."
+    )
     return Hypothesis(
         because=told,
         culprits=culprits_of(timeline, undelivered.leaders[:2]),
@@ -66,7 +69,7 @@ def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesi
         ongoing=stopped,
         brings=effects_of_waiting(timeline, undelivered, last=last),
         narrative=STILL_WAITS if last else in_a_row,
-        advice=fix_assignor(f"No assignment arrived (failed {times(1 if last else number)}{span(told)})."),
+        advice=fix_assignor(timeline, f"No assignment arrived: {times(1 if last else number)}{span(told)}."),
     )
 
 
@@ -85,7 +88,7 @@ def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypoth
         brings=effects_of_slowness(timeline, late),
         narrative=(
             f"{', '.join(c.name for c in culprits)} led the group and took up to {seconds(took_ms)} to assign: "
-            "longer than a session lasts, so the group lost its leader before it could deliver."
+            "its session expired before it could deliver the assignment."
         ),
         advice=speed_up_assignor(took_ms),
     )

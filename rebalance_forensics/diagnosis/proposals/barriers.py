@@ -31,7 +31,8 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
         onset=barrier.rebalance.started_at,
         explains=(barrier.rebalance,),
         brings=(*barrier.removed, *barrier.began_by),
-        narrative=f"{who} held up the join barrier of generation {generation} for {seconds(barrier.open_ms)}.",
+        narrative=f"{who} held up generation {generation} for {seconds(barrier.open_ms)}: the others had to "
+        f"wait for it to rejoin.",
         advice=poll_during_rebalances(timeline, barrier.open_ms),
     )
 
@@ -49,8 +50,8 @@ def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
         ongoing=True,
         brings=(*rebalances, *barrier.arrivals(timeline)),
         narrative=(
-            f"{', '.join(c.name for c in culprits)} has been told for {seconds(barrier.open_ms)} that the group "
-            "rebalances and has not joined; the others wait, and the logs end."
+            f"{', '.join(c.name for c in culprits)} has known of the rebalance for {seconds(barrier.open_ms)} "
+            "and has not rejoined; the others are still waiting when the logs end."
         ),
         advice=poll_at_last(barrier.open_ms),
     )

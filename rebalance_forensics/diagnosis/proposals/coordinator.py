@@ -5,6 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.advice.brokers import replicate_offsets, restart_brokers_cleanly
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
     CoordinatorMove,
+    was_fenced,
     whole_cluster_stopped,
     without_coordinator_ms,
 )
@@ -19,7 +20,7 @@ from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
-REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were refused again and again")
+REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were rejected again and again")
 TOO_FEW = stated("too-few-replicas", present=f"a broker logged too few in-sync replicas of {OFFSETS}")
 
 
@@ -28,7 +29,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     names = list(dict.fromkeys(m.broker for m in chain))
     facts = effects_of_moves(timeline, chain)
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
-    unharmed = "" if facts else ", and the generation stayed as it was"
+    unharmed = "" if facts else " without a rebalance"
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: not m.certain) for e in m.events),
         culprits=tuple(broker(n) for n in sorted(names)),
@@ -37,7 +38,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         onset=chain[0].at,
         brings=facts,
         narrative=f"{' then '.join(names)} stopped coordinating the group; another broker took over{unharmed}.",
-        advice=restart_brokers_cleanly(without_coordinator_ms(chain)),
+        advice=restart_brokers_cleanly(without_coordinator_ms(chain), fenced=was_fenced(chain)),
     )
 
 
@@ -45,7 +46,7 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
     """Assignments or commits could not be stored."""
     short = (*outage.shrunk, *outage.insufficient)
     culprits = tuple(broker(number) for number in outage.missing)
-    gone = f"; {', '.join(c.name for c in culprits)} was missing from its replicas." if culprits else "."
+    gone = f"; {', '.join(c.name for c in culprits)} was missing from its in-sync replicas." if culprits else "."
     moves = with_rebalances(timeline, moves_in_outage(timeline, outage))
     return Hypothesis(
         because=outage.lines,
@@ -56,7 +57,7 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
         brings=(*moves, *rebalances_in_outage(timeline, outage)),
         narrative=(
             f"The coordinator could not write the group's assignment to {OFFSETS}: every rebalance failed and "
-            f"began again{gone}"
+            f"started over{gone}"
         ),
         advice=replicate_offsets(outage.refused),
     )

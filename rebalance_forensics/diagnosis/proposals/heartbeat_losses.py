@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
 from rebalance_forensics.diagnosis.signs.heartbeats import troubled
-from rebalance_forensics.diagnosis.wording.narratives import sent_no_heartbeat, stopped_without_leaving
+from rebalance_forensics.diagnosis.wording.narratives import cut_off, sent_no_heartbeat, stopped_without_leaving
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -51,11 +51,10 @@ def about_pause(timeline: Timeline, absence: Absence) -> Hypothesis:
 def about_lost_connection(timeline: Timeline, absence: Absence) -> Hypothesis:
     """It ran, and could not reach the brokers."""
     own = troubled(timeline, absence)
-    known = "its log shows lost connections to the brokers" if own else "none of its own logs tell more"
     return about_heartbeat_loss(
         timeline,
         absence,
-        narrative=f"{{who}} was evicted for missing heartbeats while still running: {known}.",
+        narrative=cut_off(absence, own),
         severity="critical" if is_missing(timeline, [absence]) else "warning",
         own=own[:6],
         circumstances=(*own[-1:], *others_in(timeline, [absence.at])),

@@ -45,7 +45,7 @@ def about_replaced_threads(timeline: Timeline, replaced: ReplacedThreads) -> Hyp
 
 
 def about_new_endpoint(timeline: Timeline, change: EndpointChange) -> Hypothesis:
-    """It came back with another host endpoint, and the group rebalanced once more so that everybody learns it."""
+    """It came back with another host endpoint, and the group rebalanced once more so that all instances learn it."""
     culprits = culprits_of(timeline, [change.participant])
     return Hypothesis(
         because=[change.told, *(e for f in change.facts for e in getattr(f, "events", [])[:2])],
@@ -57,8 +57,8 @@ def about_new_endpoint(timeline: Timeline, change: EndpointChange) -> Hypothesis
         answers={NEW_ENDPOINT: Present((change.told,))},
         followups=("endpoint",),
         narrative=(
-            f"{culprits[0].name} came back with another application.server "
-            f"({change.told.endpoint or 'unknown'}): one more rebalance told the others."
+            f"{culprits[0].name} came back with a different application.server "
+            f"({change.told.endpoint or 'unknown'}): one more rebalance announced it to the others."
         ),
     )
 
@@ -80,6 +80,6 @@ def about_followed_return(timeline: Timeline, followed: FollowedReturn) -> Hypot
         followups=("endpoint",),
         narrative=(
             f"{', '.join(c.name for c in culprits)} came back in time and asked for a rebalance at once, as a Streams "
-            "instance with another application.server does."
+            "instance with a new application.server does."
         ),
     )

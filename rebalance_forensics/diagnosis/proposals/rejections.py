@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
 
 DENIED = stated("denied", present="the brokers answered it with an authorization error")
-REJECTED = stated("rejected", present="the coordinator turned it away with this error")
+REJECTED = stated("rejected", present="the coordinator rejected it with this error")
 MIGRATION_REFUSED = stated(
     "migration-refused", present="the coordinator refused to let members of both group protocols into the group"
 )
@@ -67,7 +67,7 @@ def about_refused_migration(timeline: Timeline, mixture: Mixture) -> Hypothesis:
         severity="warning",
         brings=with_rebalances(timeline, facts),
         narrative=(
-            f"{who} was turned away: it joins with the {mixture.joined_with} protocol, the group uses the {group} one, "
+            f"{who} was rejected: it joins with the {mixture.joined_with} protocol, the group uses the {group} one, "
             f"and the coordinator does not convert it{f' ({mixture.reason})' if mixture.reason else ''}."
         ),
         advice=allow_migration(mixture.lines),
@@ -96,7 +96,7 @@ def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
     """One member of an instance id fenced another, or was refused while the other lived."""
     facts = around_fence(timeline, fence)
     same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
-    refused = "the coordinator refused the second while the first lived"
+    refused = "the coordinator rejected the second while the first was running"
     what = refused if fence.refused else "the second took the place of the first and fenced it"
     return Hypothesis(
         because=[*fence.events, *(e for f in facts for e in getattr(f, "events", [])[:2])],
@@ -106,6 +106,6 @@ def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
         severity="critical" if len(fence.events) > MANY_FENCES else "warning",
         onset=fence.begin,
         brings=with_rebalances(timeline, facts),
-        narrative=f"Two live members used {same}: {what}.",
+        narrative=f"Two running members used {same}: {what}.",
         advice=unique_instance_ids(fence),
     )

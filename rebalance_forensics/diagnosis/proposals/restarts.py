@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 CYCLED = stated("left-and-came-back-repeatedly", present="the same members left and came back while the others stayed")
-TAKEN_OVER = stated("places-taken-in-turn", present="members without a name left and others came in their place")
+TAKEN_OVER = stated("places-taken-in-turn", present="unnamed members left and others took their place")
 
 
 def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
@@ -51,7 +51,7 @@ def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
         brings=flapping.arrivals,
         narrative=(
             f"{{who}} left and came back {len(flapping.absences)} times while the other members stayed: "
-            "scaling that does not settle."
+            "the scaling does not settle."
         ),
         advice=calm_the_autoscaler(flapping),
     )

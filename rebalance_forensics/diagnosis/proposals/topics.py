@@ -49,10 +49,10 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
 def _what_changed(change: TopicChange) -> str:
     which = ", ".join(change.topics) or "the logs do not name the topics"
     if change.sign is metadata.NOT_SHOWN:
-        return f"Topics or partitions may have changed under the subscription: {which}."
+        return f"Topics or partitions of the subscription may have changed: {which}."
     if change.sign is metadata.CHANGED_NEARBY and isinstance(change.facts[0], Rebalance):
         return f"No reason was logged; {which} changed just before, which may be the reason."
-    return f"Topics or partitions changed under the subscription: {which}."
+    return f"Topics or partitions of the subscription changed: {which}."
 
 
 def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
@@ -72,7 +72,7 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
         ongoing=vanished.still,
         brings=(*asked, *facts, *touched(timeline, [*asked, *facts])),
         narrative=(
-            f"{names} vanished under the members; {who} tried for {seconds(end - begin)} to commit what was read of it "
+            f"{names} was deleted while members read it; {who} tried for {seconds(end - begin)} to commit its offsets "
             "and did not rejoin meanwhile."
         ),
         advice=restore_topics(names),
@@ -109,7 +109,7 @@ def about_deleted_source_topics(timeline: Timeline, unready: Unready) -> Hypothe
             *timeline.rebalances.between(begin - ITS_REBALANCE_MS, end),
             *timeline.moves(begin, end + ITS_REBALANCE_MS),
         ),
-        narrative=f"{names} vanished under the application, and the coordinator gave it no task any more.",
+        narrative=f"{names} was deleted while the application read it, and the coordinator no longer assigns any task.",
         advice=restore_source_topics(names, end - begin),
     )
 
@@ -125,7 +125,7 @@ def about_unready_topics(timeline: Timeline, unready: Unready) -> Hypothesis:
         onset=unready.begin,
         brings=rebalances_without_topics(timeline, unready),
         narrative=(
-            f"The coordinator gave the application no task for {seconds(unready.end - unready.begin)}: topics that it "
+            f"The coordinator assigned no task for {seconds(unready.end - unready.begin)}: topics that the application "
             f"reads {wrong} ({', '.join(unready.topics)})."
         ),
         advice=make_topics_ready(unready),

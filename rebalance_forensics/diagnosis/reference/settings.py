@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 SETTINGS: dict[str, str] = {
-    "acceptable.recovery.lag": "Streams, 10000 records: a warm-up that lags less than this has caught up.",
-    "allow.everyone.if.no.acl.found": "Broker, false: without an ACL for the group or topic nobody may use it.",
+    "acceptable.recovery.lag": "Streams, 10000 records: a warm-up task whose lag is at most this has caught up.",
+    "allow.everyone.if.no.acl.found": "Broker, false: without an ACL for a group or topic only super users may use it.",
     "application.server": "Streams, none: host and port under which an instance tells the others to find it.",
-    "auto.offset.reset": "Consumer, latest: where to begin when no offset is committed; latest skips what came before.",
+    "auto.offset.reset": "Consumer, latest: where to start when no offset is committed; latest skips everything "
+    "before.",
     "controlled.shutdown.enable": "Broker, true: a broker that stops hands its partitions over first.",
     "default.deserialization.exception.handler": (
         "Streams, fail: a record that cannot be read ends the thread; LogAndContinueExceptionHandler skips it. Named "
@@ -32,7 +33,8 @@ SETTINGS: dict[str, str] = {
     "group.share.max.size": "Broker, 200: how many members a share group may have.",
     "group.protocol": "Consumer, classic: consumer is the protocol of KIP-848, in which nobody waits for all others.",
     "heartbeat.interval.ms": (
-        "Consumer, 3 s: how often it tells that it lives, and learns that a rebalance has begun. Under KIP-848 the "
+        "Consumer, 3 s: how often it sends a heartbeat, and thereby learns that a rebalance has begun. Under "
+        "KIP-848 the "
         "broker's group.consumer.heartbeat.interval.ms (5 s) counts instead."
     ),
     "max.poll.interval.ms": (
@@ -40,7 +42,8 @@ SETTINGS: dict[str, str] = {
         "long a rebalance waits for a member."
     ),
     "max.poll.records": (
-        "Consumer, 500 (1000 in Streams): how many records one poll() returns at most, so how much work one loop is."
+        "Consumer, 500 (1000 in Streams): how many records one poll() returns at most, and so how much work one "
+        "loop has."
     ),
     "max.warmup.replicas": "Streams, 2: how many tasks may warm up on their new owners at the same time.",
     "metadata.max.age.ms": "Consumer, 5 min: how soon new topics and partitions are noticed.",
@@ -52,23 +55,26 @@ SETTINGS: dict[str, str] = {
         "Broker, 7 days (1 day before 2.0): how long the offsets of a group without members are kept."
     ),
     "offsets.topic.replication.factor": (
-        "Broker, 3 (1 in the server.properties that Kafka ships): copies of __consumer_offsets; with one, groups stop "
-        "with a broker."
+        "Broker, 3 (1 in the server.properties that Kafka ships): copies of __consumer_offsets; with only one, "
+        "groups stop when its broker stops."
     ),
     "partition.assignment.strategy": (
         "Consumer, range and cooperative-sticky (range before 3.0): its assignors; members need one in common. Under "
         "KIP-848 the broker's group.consumer.assignors (uniform, range) and the client's group.remote.assignor count."
     ),
-    "probing.rebalance.interval.ms": "Streams, 10 min: how often it looks whether warm-ups have caught up.",
+    "probing.rebalance.interval.ms": "Streams, 10 min: how often the leader checks whether warm-up tasks have "
+    "caught up.",
     "rebalance.timeout.ms": "Connect worker, 60 s: how long a rebalance waits for a worker.",
     "request.timeout.ms": (
-        "Consumer, 30 s (305 s before 2.0): how long it waits for an answer before it asks another broker."
+        "Consumer, 30 s (305 s before 2.0): how long it waits for a response before it retries or fails the call."
     ),
     "scheduled.rebalance.max.delay.ms": (
-        "Connect worker, 5 min: how long the work of a worker that left is kept for it before others get it."
+        "Connect worker, 5 min: how long the connectors and tasks of a lost worker are kept for it before "
+        "others get them."
     ),
     "session.timeout.ms": (
-        "Consumer, 45 s (10 s before 3.0, and in Connect workers): without a heartbeat for so long a member is removed "
-        "from the group. Under KIP-848 the broker's group.consumer.session.timeout.ms (45 s) counts instead."
+        "Consumer, 45 s (10 s before 3.0, and in Connect workers): a member is removed from the "
+        "group after this long without a heartbeat. Under KIP-848 the broker's "
+        "group.consumer.session.timeout.ms (45 s) counts instead."
     ),
 }

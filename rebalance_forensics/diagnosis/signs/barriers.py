@@ -40,7 +40,7 @@ def _ended(rebalance: Rebalance, departure: Departure) -> bool:
 
 @sign(
     present="the barrier ended when the session of a silent member expired",
-    absent="no session expired while the barrier stood open",
+    absent="no session expired while the barrier was open",
 )
 def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the group waited for somebody who sent no heartbeats: then its silence is the cause."""
@@ -54,7 +54,7 @@ def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable((coordinator_log(subject.begin, subject.end),))
 
 
-@sign(present="a member was lost without a word while the barrier stood open", absent="")
+@sign(present="a member was lost without a LeaveGroup while the barrier was open", absent="")
 def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     """Whether an earlier expiry, a client's own log, or its absence from the next generation tells that it was lost."""
     lost = [d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if not _ended(r, d)]
@@ -62,7 +62,7 @@ def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
 
 
 @sign(
-    present="its own log says that it could not reach the coordinator while the group waited for it",
+    present="its own log shows that it could not reach the coordinator while the group waited for it",
     absent="its own log shows no trouble with the coordinator while the group waited for it",
 )
 def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:

@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS
 
 
 @sign(
-    present="its poll timeout expired, as its log or its leave reason says",
+    present="its poll timeout expired, according to its log or its leave reason",
     absent="no poll timeout was logged",
 )
 def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
@@ -46,7 +46,7 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable(tuple(needs)) if needs or not subject.absences else Absent(tuple(looked_in))
 
 
-@sign(present="the leave reason is another one", absent="")
+@sign(present="a different leave reason was logged", absent="")
 def other_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a LeaveGroup carried a reason (KIP-800) that is no poll timeout."""
     del timeline

@@ -9,9 +9,9 @@ from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import E
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
 
 ENFORCED_LOGGED = stated("enforced-logged", present="the reason to rejoin says that the application enforced it")
-OWN_WORDS = stated("own-words", present="the reason to rejoin is in the application's words; no Kafka client writes it")
+OWN_WORDS = stated("own-words", present="the reason to rejoin is the application's own text; no Kafka client writes it")
 REJOINED_IN_VAIN = stated(
-    "rejoined-in-vain", present="it joined again though nothing made it, and was given the assignment it had"
+    "rejoined-in-vain", present="it rejoined for no visible reason and got the assignment it already had"
 )
 NO_OTHER_REASON = stated(
     "no-other-reason", present="its release logs every other reason to rejoin, and it rejoined first without one"

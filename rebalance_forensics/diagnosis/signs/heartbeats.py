@@ -121,7 +121,7 @@ def _unknown_at_join(event: Event) -> bool:
     return isinstance(event, JoinFailed) and event.error == "UNKNOWN_MEMBER_ID" and not is_first_join(event)
 
 
-@sign(present="it learned so from a commit, at the end of its work on records", absent="")
+@sign(present="it learned so from a commit, after processing records", absent="")
 def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
     """A heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first to be refused."""
     del timeline
@@ -241,7 +241,7 @@ def _last_joined(timeline: Timeline, absence: Absence) -> int:
 
 
 @sign(
-    present="others were heard at that time: it was this member that was cut off, not a broker that stood still",
+    present="other members were heard at that time, so this member was cut off and not a broker paused",
     absent="",
 )
 def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
@@ -258,7 +258,7 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable((coordinator_log(subject.begin, subject.end),))
 
 
-@sign(present="it wrote or joined while it should have stood still", absent="")
+@sign(present="it logged lines or joined while it should have been paused", absent="")
 def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
     """Where only the client tells that it was expelled: whether it was silent at all."""
     for absence in subject.absences:
@@ -276,7 +276,7 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(
     present="it gave up its coordinator when it woke up",
-    absent="it kept its coordinator: whoever only does not poll does so",
+    absent="it kept its coordinator, as a member that only fails to poll does",
 )
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     """A process that stood still gives up its coordinator when it wakes up; one that did not poll keeps it."""
@@ -346,7 +346,7 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
     return Present(told) if told else Unobservable()
 
 
-@sign(present="it was running, and may have sent a LeaveGroup that no log at hand shows", absent="")
+@sign(present="it was running, and may have sent a LeaveGroup that these logs do not show", absent="")
 def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     """A client before 2.1 logs no LeaveGroup; without its coordinator's log a slow loop looks like silence."""
     for absence in subject.absences:

@@ -38,7 +38,7 @@ def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
 
 @sign(
     present="a topic was created, extended or deleted before the rejoin, within metadata.max.age.ms",
-    absent="no broker at hand created, extended or deleted a topic before the rejoin",
+    absent="no broker log shows a topic created, extended or deleted before the rejoin",
 )
 def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
     """Whether brokers logged a changed topic early enough for members to notice, and late enough."""
@@ -57,7 +57,7 @@ def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable((Need(what=what, who=None, begin=begin, end=end),))
 
 
-@sign(present="the rebalance gave out partitions that no member had before", absent="")
+@sign(present="the rebalance assigned partitions that no member had before", absent="")
 def partitions_grew(timeline: Timeline, subject: Subject) -> Answer:
     """Whether assignments after the rejoin hold partitions of a topic that nobody had before."""
     rebalances = {r.id for r in touched(timeline, _asked(timeline, subject))}
@@ -98,7 +98,7 @@ def _resubscribed(timeline: Timeline, participant: Participant | None, at: int) 
     ]
 
 
-@sign(present="it leads the group since this rebalance, which a changed subscription does not bring about", absent="")
+@sign(present="it has led the group since this rebalance; a changed subscription does not change the leader", absent="")
 def took_the_lead(timeline: Timeline, subject: Subject) -> Answer:
     """Whether whoever rejoined became the leader by it."""
     for request in _asked(timeline, subject):
@@ -134,7 +134,7 @@ def _leaders(timeline: Timeline) -> dict[int, Participant | None]:
     return {number: timeline.participants.of_member(leader) if leader else None for number, leader in told}
 
 
-@sign(present="a member rejoined and no log at hand hints at the reason", absent="")
+@sign(present="a member rejoined and these logs give no hint why", absent="")
 def no_hint(timeline: Timeline, subject: Subject) -> Answer:
     """Whether neither topics, partitions nor subscriptions are known to have changed before a rejoin."""
     requests = _asked(timeline, subject)

@@ -14,7 +14,7 @@ SUCCESSOR_ADDED = stated(
     "successor-added-at-once", present="a thread was told to stop and its successor was added at once, not by hand"
 )
 THREADS_SWAPPED = stated(
-    "threads-swapped", present="threads of the instance went while others of the same process joined in their place"
+    "threads-swapped", present="threads of the instance left while others of the same process joined in their place"
 )
 
 HOW = {"handler": HANDLER_REPLACED, "successor": SUCCESSOR_ADDED, "swapped": THREADS_SWAPPED}

@@ -29,7 +29,7 @@ from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, SAME_REBALANCE_MS, WAKING_MS
 
 
-@sign(present="it came back", absent="it did not come back while the logs last")
+@sign(present="it came back", absent="it did not come back before the logs end")
 def came_back(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members were in again later."""
     return asked_of_each(subject, lambda absence: _back(timeline, absence))
@@ -74,7 +74,7 @@ def _is_wordless(event: Event) -> bool:
     return isinstance(event, RebalanceStarted) and event.trigger is None and not event.reason
 
 
-@sign(present="it came back, and no log tells whether as the same process", absent="")
+@sign(present="it came back, and the logs do not show whether as the same process", absent="")
 def returned_unexplained(timeline: Timeline, subject: Subject) -> Answer:
     """From brokers alone a process that woke up and one that was started anew look the same."""
     for absence in subject.absences:
@@ -84,7 +84,7 @@ def returned_unexplained(timeline: Timeline, subject: Subject) -> Answer:
     return Absent()
 
 
-@sign(present="its former member id was still in the group when it came under a new one", absent="")
+@sign(present="its former member id was still in the group when it came back under a new one", absent="")
 def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
     """Whoever stood still or was cut off would have used the old id."""
     del timeline

@@ -10,7 +10,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 @sign(
     present="other threads of the same process stayed in the group, so the process was running",
-    absent="all threads of the process went",
+    absent="all threads of the process left",
 )
 def other_threads_stayed(timeline: Timeline, subject: Subject) -> Answer:
     """Whether only some threads of an instance fell silent and came back under their names."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
 
-WALKED = stated("restarted-one-after-another", present="one member after another went, until most had been restarted")
+WALKED = stated("restarted-one-after-another", present="one member after another left, until most had been restarted")
 ALL_BACK = stated("every-return-logged", present="each of them came back, or was replaced")
-ONLY_LISTED = stated("known-from-lists-only", present="only the leader's lists of members tell who went and came")
-EXPIRED_IN_TURN = stated("expired-in-turn", present="no LeaveGroup and no log of theirs tell whether they were stopped")
+ONLY_LISTED = stated("known-from-lists-only", present="only the leader's lists of members show who left and came back")
+EXPIRED_IN_TURN = stated(
+    "expired-in-turn", present="no LeaveGroup and no log of their own shows whether they were stopped"
+)
 
 
 def shown_by(walk: RestartWalk) -> dict[Sign, Answer]:

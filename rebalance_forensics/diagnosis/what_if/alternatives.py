@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pa
 from rebalance_forensics.diagnosis.what_if.observed_faults import fault_sequence, heartbeat_of, poll_interval_of
 from rebalance_forensics.diagnosis.what_if.poll_gap import PollGap, poll_gap
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import counted, seconds
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership.timeouts import timeouts_of
@@ -121,16 +121,18 @@ def _explained(case: _Case, offer: Alternative) -> str:
     lasts = (
         f"{seconds(round(gap.low))} to {seconds(round(gap.high))}" if gap.high >= SHORT_BATCH_MS else "less than 0.1 s"
     )
-    batches = f"batches of {lasts}"
+    batches = f"{lasts} between polls"
     text = (
-        f"Simulated with the faults of this incident ({_faults(case.sequence)}) and {batches}, as {gap.waits} rejoins "
-        f"in these logs show. The same simulation of the present protocol comes to {now} of unread partition time, the "
-        f"logs to {seconds(case.impact.unread_partition_ms or 0)}."
+        f"Simulated with the faults of this incident ({_faults(case.sequence)}) and {batches}, as seen in "
+        f"{counted(gap.waits, 'rejoin')}. As a check, the simulated unread partition time under the present "
+        f"protocol is "
+        f"{now}; in the logs it is {seconds(case.impact.unread_partition_ms or 0)}."
     )
     session = seconds(case.classic.session)
     if offer.name == KIP_848:
         return (
-            f"{text} The brokers' group.consumer.session.timeout.ms is taken to be {session}, as the members' now is."
+            f"{text} The brokers' group.consumer.session.timeout.ms is assumed to be {session}, like the members' own "
+            "now."
         )
     if offer.name == STATIC:
         return f"{text} A member that is back within session.timeout.ms ({session}) causes no rebalance."
@@ -152,5 +154,5 @@ def _unknown(offers: Sequence[Alternative]) -> WhatIf:
         alternative=" or ".join(dict.fromkeys(offer.name for offer in offers)),
         unread=None,
         stopped=None,
-        explanation="not simulated: the logs do not tell how long members take between polls, which decides the cost.",
+        explanation="not simulated: the cost depends on the time between polls, which the logs do not show.",
     )

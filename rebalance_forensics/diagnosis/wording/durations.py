@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
 
+SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
+
 
 def span(events: Iterable[Event]) -> str:
     """` within 12.3 s`, from the first to the last; nothing for what happened once."""
@@ -22,10 +24,19 @@ def times(number: int) -> str:
 
 
 def seconds(ms: int) -> str:
-    """`12.3 s`, or `5 min 12 s`."""
-    if ms < 60_000:
-        return f"{ms / 1000:.1f} s"
-    return f"{ms // 60_000} min {ms % 60_000 // 1000} s"
+    """`850 ms`, `3.2 s`, `4 min 12 s`, `2 h 05 min`, `3 d 4 h`: at most two units."""
+    if ms < SECOND:
+        return f"{ms} ms"
+    if ms < MINUTE - 50:
+        return f"{ms / SECOND:.1f} s".replace(".0 s", " s")
+    whole = round(ms / SECOND)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s".replace(" 00 s", "")
+    minutes = round(ms / MINUTE)
+    if minutes < 24 * 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min".replace(" 00 min", "")
+    hours = round(ms / HOUR)
+    return f"{hours // 24} d {hours % 24} h".replace(" 0 h", "")
 
 
 def rounded_up(ms: int) -> int:

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
 from rebalance_forensics.diagnosis.group_settings import session_told_ms, setting
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import seconds, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -27,16 +27,27 @@ def _afterwards(absence: Absence, newcomers: Sequence[Arrival]) -> str:
         return "a new process of it started afterwards"
     if absence.back_at is not None:
         return "it joined again later"
-    return "a newcomer took its place" if newcomers else "nothing more was seen of it"
+    return "a newcomer took its place" if newcomers else "the logs do not mention it again"
 
 
 def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
     """A process that stood still; `own` is what its own log shows of it."""
     told, back_at = session_told_ms(timeline), absence.back_at or 0
     session = f" ({told} ms)" if told else ""
-    back = f" and was back {seconds(back_at - absence.at)} later" if back_at >= absence.at else ""
-    known = "its log is silent at that time, then resumes" if own else "none of its own logs tell more"
-    return f"{{who}} sent no heartbeat for session.timeout.ms{session}, was evicted{back}; {known}."
+    back = f" and rejoined {seconds(back_at - absence.at)} later" if back_at >= absence.at else ""
+    known = "its log is silent meanwhile, then resumes" if own else f"{its_log(absence)} whether it was paused"
+    return f"{{who}} was evicted after session.timeout.ms{session} without a heartbeat{back}; {known}."
+
+
+def cut_off(absence: Absence, own: Sequence[Event]) -> str:
+    """A process that ran and could not reach the brokers; `own` are the lost connections that it logged."""
+    known = "its log shows lost connections to the brokers" if own else f"{its_log(absence)} whether it was cut off"
+    return f"{{who}} was evicted for missing heartbeats while still running: {known}."
+
+
+def its_log(absence: Absence) -> str:
+    """Why nobody knows: `its log does not show` or `without its log nobody can tell`."""
+    return "its log does not show" if absence.participant.has_log else "without its own log it is unknown"
 
 
 def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
@@ -52,8 +63,7 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
 
 def replaced_dying_threads(who: str, count: int) -> str:
     """A Streams instance whose threads die and are replaced."""
-    often = "once" if count == 1 else f"{count} times"
-    return f"{who} replaced a dying stream thread {often}; each replacement is a leave and a join."
+    return f"{who} replaced a dying stream thread {times(count)}; each replacement is a leave and a join."
 
 
 def what_it_asked(rejoin: EnforcedRejoin) -> str:
@@ -61,11 +71,12 @@ def what_it_asked(rejoin: EnforcedRejoin) -> str:
     match rejoin.shown:
         case "in-vain":
             return (
-                "asked for a rebalance in vain, as far as the logs tell: it joined again though nothing made it, and "
-                f"was given its old assignment; the group stayed in generation {rejoin.generation}"
+                "apparently asked for a rebalance without effect: it rejoined for no logged reason and got its "
+                "old assignment "
+                f"back; the group stayed in generation {rejoin.generation}"
             )
         case "no-other-reason":
-            return "asked for a rebalance: it joined again for no other reason"
+            return "asked for a rebalance: it rejoined for no other reason"
         case "wordless":
             return "may have asked for a rebalance: it rejoined, and no reason was logged"
     return f"asked for a rebalance: {rejoin.reason or 'no reason given'}"
@@ -77,4 +88,4 @@ def what_ended(away: Absence) -> str:
     if not threads:
         return "{who} closed its consumer"
     are, them = ("is", "it") if len(away.ended_threads) == 1 else ("are", "them")
-    return f"{threads} of {{who}} {are} gone, the instance runs on without {them},"
+    return f"{threads} of {{who}} {are} gone, and the instance runs on without {them},"

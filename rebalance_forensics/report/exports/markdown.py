@@ -95,7 +95,7 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     others = [name for one in cause.culprits for name in names_besides(one)]
     if others:
         yield "Also known as", some(others)
-    yield "Since", since(incident)
+    yield "When", since(incident)
     yield "Impact", impact(incident.impact)
     if incident.generations:
         yield "Generations", ranges(incident.generations)

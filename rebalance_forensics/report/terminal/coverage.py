@@ -27,7 +27,7 @@ def coverage_summary(inputs: Sequence[InputSummary], *, every_file: bool) -> Ite
     read = f"{count(len(inputs), 'file')}, {size(sum(one.bytes for one in inputs))}, {count(lines, 'line')}"
     yield indented(
         f"{read}; {thousands(sum(one.matched for one in inputs))} matched, "
-        f"{count(sum(one.unmatched_kafka for one in inputs), 'unknown line')} of group classes, "
+        f"{count(sum(one.unmatched_kafka for one in inputs), 'unrecognized consumer-group line')}, "
         f"{thousands(sum(one.unparsed for one in inputs))} unparsed."
     )
     if told := _versions(inputs):

@@ -16,6 +16,7 @@ from rebalance_forensics.report.plain_text import line_of, shortened
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, said
 from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import time_of_day
+from rebalance_forensics.report.urgency_order import UNEXPLAINED
 from rebalance_forensics.report.wording import (
     alternative,
     count,
@@ -61,7 +62,8 @@ def in_brief(incident: Incident, alike: Sequence[Incident] = ()) -> Iterator[Ren
     cause = incident.root_causes[0]
     title = Text()
     title.append(incident.severity, style=STYLES[incident.severity])
-    title.append_text(said(f"  {cause.cause} ({sureness(cause.confidence)})", "bold"))
+    how_sure = "" if cause.cause == UNEXPLAINED else f" ({sureness(cause.confidence)})"
+    title.append_text(said(f"  {cause.cause}{how_sure}", "bold"))
     title.append_text(said(f"  {some([group_of(one) for one in (incident, *alike)])}"))
     yield indented(title)
     yield indented(shortened(incident.summary, SUMMARY_CHARACTERS), 4)
@@ -101,7 +103,7 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
         members = all(one.kind == "group" for one in cause.culprits)
         yield "", f"{'its members' if members else 'also known as'} {some(others, _shown(others))}"
     yield "Impact", impact(incident.impact)
-    yield "Since", since(incident)
+    yield "When", since(incident)
     if incident.occurrences > 1:
         yield "Happened", _how_often(incident)
     if incident.generations:

@@ -1,4 +1,4 @@
-"""How a group's rebalances read, on a terminal: in a few lines, or every sentence."""
+"""The pattern of a group's rebalances, on a terminal: in a few lines, or every sentence."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SENTENCE_CHARACTERS = 500
 
 
 def read_in_brief(history: GroupHistory) -> Iterator[RenderableType]:
-    """Who led, what stands close together or evenly spaced, who took part: a line each."""
+    """Who led, bursts, regular intervals and who took part: a line each."""
     lines = [(label, line_of(sentence, SENTENCE_CHARACTERS)) for label, sentence in in_brief(history)]
     if lines:
-        yield heading(f"How the rebalances of {history.group} read")
+        yield heading(f"Rebalance pattern of {history.group}")
         yield indented(labelled(lines))
 
 

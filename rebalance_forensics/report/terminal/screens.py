@@ -73,26 +73,26 @@ def _screens(report: Report, verbosity: int, *, why: bool) -> Iterator[Renderabl
     yield from coverage_summary(report.inputs, every_file=verbosity > 0)
     if found:
         # A long report has scrolled its verdict away; whoever looks at the end of it finds it again.
-        yield heading("In short")
-        yield indented(_in_short(found))
+        yield heading("Summary")
+        yield indented(_summary(found))
 
 
 def _read(report: Report, found: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
-    """How the rebalances of the group in trouble read; of all groups in trouble when asked for everything."""
+    """The rebalance pattern of the group in trouble; of all groups in trouble when asked for everything."""
     histories = {(history.cluster, history.group): history for history in report.groups}
     troubled = dict.fromkeys((one.cluster, one.group) for one in found)
     for history in [histories[key] for key in troubled if key in histories][: None if verbosity > 0 else 1]:
         yield from read_in_full(history, of=history.group) if verbosity > 0 else read_in_brief(history)
 
 
-def _in_short(found: Sequence[Incident]) -> str:
+def _summary(found: Sequence[Incident]) -> str:
     first = found[0]
     counted = Counter(one.severity for one in found)
     tally = " and ".join(f"{thousands(number)} {severity}" for severity, number in counted.items())
     cause = first.root_causes[0]
     who = f"by {culprits(cause)} in {group_of(first)}"
     if any(one.kind == "group" for one in cause.culprits):
-        who = f"of the whole group {group_of(first)}"
+        who = f"in the whole group {group_of(first)}"
     elif not cause.culprits:
         who = f"in {group_of(first)}"
     verdict = f"{cause.cause} ({sureness(cause.confidence)}) {who}"
@@ -186,12 +186,13 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
         of_consequence[gap.consequence].append(gap.what)
     for consequence, alike in list(of_consequence.items())[: None if verbosity > 0 else GAPS_SHOWN]:
         shown = alike if verbosity > 0 else alike[:ALIKE_GAPS_SHOWN]
-        more = f" And {len(alike) - len(shown)} more like it; --verbose shows them all." if shown != alike else ""
+        left_out = count(len(alike) - len(shown), "similar gap")
+        more = f" {left_out} not shown; --verbose shows every gap." if shown != alike else ""
         last = _sentence(shown[-1]) + more if more else shown[-1]
         yield indented(listed([*map(_sentence, shown[:-1]), _and_so(last, consequence)]))
-    left_out = sum(len(alike) for alike in list(of_consequence.values())[GAPS_SHOWN:]) if verbosity <= 0 else 0
-    if left_out:
-        yield indented(f"and {left_out} more; --verbose shows them all")
+    others = sum(len(alike) for alike in list(of_consequence.values())[GAPS_SHOWN:]) if verbosity <= 0 else 0
+    if others:
+        yield indented(f"and {others} more; --verbose shows them all")
 
 
 def _sentence(text: str) -> str:

@@ -111,7 +111,7 @@ def test_without_the_waits_no_figure_is_made_up() -> None:
     found = offered(a_straggler(tells_of_rebalances=False).version("3.9.1").timeline())
     (unknown,) = found.values()
     assert unknown.unread is unknown.stopped is None
-    assert "the logs do not tell how long members take between polls" in alternative(unknown)
+    assert "the cost depends on the time between polls" in alternative(unknown)
 
 
 def test_without_clients_logs_nothing_is_offered() -> None:

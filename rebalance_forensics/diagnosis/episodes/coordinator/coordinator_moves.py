@@ -191,6 +191,12 @@ def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> b
     return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
 
 
+def was_fenced(chain: list[CoordinatorMove]) -> bool:
+    """Whether the controller fenced a broker of the chain, and none of them was told to stop."""
+    phases = {e.phase for move in chain for e in move.events if isinstance(e, BrokerStopped)}
+    return "fenced" in phases and "stopping" not in phases
+
+
 def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
     """From the first sign of a loss to the last of the same move, the longest of them."""
     ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in _one_by_one(chain))
