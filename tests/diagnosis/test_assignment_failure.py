@@ -145,3 +145,14 @@ def test_an_assignor_that_throws_once_and_ends_all_reading_is_critical_and_goes_
     found = next(i for i in throws(1).incidents() if i.root_causes[0].cause == "assignment-failure")
     assert found.severity == "critical"
     assert found.ongoing
+
+
+@pytest.mark.parametrize("error", ["NodeNotReadyError: coordinator-2", "KafkaConnectionError: Connection refused"])
+def test_an_error_of_a_python_client_on_its_way_to_the_coordinator_is_no_exception_of_an_assignor(error: str) -> None:
+    story, python = Story(seen="clients"), {"logger": "kafka.coordinator"}
+    expired = "Heartbeat poll expired, leaving group"
+    story.line("worker-1/app.log", "01:10:00.000", expired, level="WARNING", logger="kafka.coordinator.heartbeat")
+    for second in (1, 2, 3):
+        story.line("worker-1/app.log", f"01:10:0{second}.000", "(Re-)joining group payments", **python)
+        story.line("worker-1/app.log", f"01:10:0{second}.500", f"Failed to join group payments: {error}", **python)
+    assert "assignment-failure" not in {c.cause for i in story.incidents() for c in i.root_causes}

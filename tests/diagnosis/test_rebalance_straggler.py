@@ -115,3 +115,20 @@ def test_a_lost_coordinator_that_was_found_at_once_excuses_no_straggler() -> Non
 
 def test_a_rebalance_that_has_not_ended_when_the_logs_do_goes_on() -> None:
     assert unended((3, 9), "both", 20).the_incident().ongoing
+
+
+def test_a_member_that_dies_again_and_again_is_no_straggler_of_the_barriers_that_wait_for_it() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    for minute in (10, 13, 16):
+        dead, now = story.id_of("c-3"), f"01:{minute}"
+        reason = "Updating metadata for member {} during Stable; client reason: subscription has changed"
+        story.broker(f"{now}:00.000", story.words.preparing(story.generation, reason.format(story.id_of("c-1"))))
+        for client in ("c-1", "c-2"):
+            story.client(client, f"{now}:00.100", "(Re-)joining group")
+        story.broker(f"{now}:40.000", story.words.failed(dead))
+        story.generation += 1
+        story.assigned(ms(f"{now}:40.010"), ["c-1", "c-2"])
+        story.reborn("c-3").started("c-3", f"{now}:58.000")
+        story.rebalanced(f"01:{minute + 1}:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    assert "process-crash" in story.causes()
+    assert "rebalance-straggler" not in story.causes()

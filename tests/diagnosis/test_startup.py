@@ -30,3 +30,14 @@ def test_logs_that_begin_in_the_middle_show_no_startup() -> None:
     story = Story(generation=41, holds={"c-1": ("orders-0",), "c-2": ("orders-1",)})
     story.rebalanced("01:00:00.000", story.words.leaving("c-9-0000"), ["c-1", "c-2"])
     assert "startup" not in [i.root_causes[0].cause for i in story.case().incidents]
+
+
+@pytest.mark.parametrize("old", [0, 1, 7])
+@pytest.mark.parametrize("counted", [None, 1, 3])
+def test_an_old_generation_alone_does_not_tell_that_the_group_was_empty(old: int, counted: int | None) -> None:
+    story = Story(seen="brokers")
+    story.broker("01:00:00.000", story.words.preparing(old, story.words.adding(story.id_of("c-1"))))
+    if counted is not None:
+        story.broker("01:00:03.000", story.words.stabilized(old + 1, counted))
+    told = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "startup"]
+    assert all(cause.confidence < 0.6 for cause in told) == bool(old and counted != 1)

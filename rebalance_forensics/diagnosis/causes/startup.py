@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.signs import starts
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.durations import counted
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -44,8 +45,9 @@ CAUSE = Cause(
     remedy="Nothing to do. Many small generations at start: raise group.initial.rebalance.delay.ms.",
     usual="benign",
     propose=propose,
-    signs=(speaks_for(FROM_EMPTY, DECISIVE),),
+    signs=(speaks_for(FROM_EMPTY, DECISIVE), speaks_against(starts.had_a_generation_before, STRONG + WEAK)),
     brings=("scale-out",),
+    lookalikes=("scale-out",),
     settings=("group.initial.rebalance.delay.ms",),
     kips=("KIP-134", "KIP-394"),
 )

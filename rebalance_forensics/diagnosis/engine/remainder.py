@@ -9,12 +9,14 @@ from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import Waiting, expired_sessions, waiting_members
+from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import unnumbered_rebalances
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import seconds, span
 from rebalance_forensics.events.rebalances import RebalanceStarted
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.follow_ups import REJOINS
@@ -27,7 +29,8 @@ def left_over(
     timeline: Timeline, causes: Mapping[str, Cause], assigned: Assigned, drafts: Sequence[Draft]
 ) -> Iterator[Weighed]:
     """The rebalances, the members kept out and the expired sessions that nothing explains."""
-    for one in (*_rebalances(timeline, assigned), *_kept_out(timeline, drafts), *_expired(timeline, drafts)):
+    rebalances = (*_rebalances(timeline, assigned), *_unnumbered(timeline, drafts))
+    for one in (*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts)):
         answers = answered(timeline, causes[UNEXPLAINED], one.subject(), one)
         yield Weighed(cause=UNEXPLAINED, hypothesis=one, answers=answers, odds=0)
 
@@ -43,6 +46,24 @@ def _rebalances(timeline: Timeline, assigned: Assigned) -> Iterator[Hypothesis]:
         else:
             found.append([rebalance])
     return (_unexplained(timeline, rebalances) for rebalances in found)
+
+
+def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
+    """Rebalances that members were told of by clients that print no generation."""
+    session = session_timeout_ms(timeline)
+    for told in unnumbered_rebalances(timeline):
+        if not _within(drafts, time_of(told[0]), session):
+            participants = dict.fromkeys(timeline.participants.of_speaker(e) for e in told)
+            yield Hypothesis(
+                because=told,
+                culprits=(),
+                severity="info",
+                participants=tuple(p for p in participants if p is not None),
+                narrative=(
+                    "The group rebalanced, as its members were told, and no reason was logged: these clients print "
+                    "neither generations nor who came or went."
+                ),
+            )
 
 
 def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalances import JoinFailed, JoinSucceeded
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.identity.names import name_in_member_id
-from rebalance_forensics.timeline.identity.participants import place_name
+from rebalance_forensics.timeline.identity.participants import own_member_id, place_name
 
 
 def with_client_ids(events: Sequence[Event], shared: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
@@ -18,8 +17,8 @@ def with_client_ids(events: Sequence[Event], shared: Sequence[Event]) -> tuple[S
     by_file: dict[Place | str, set[str]] = defaultdict(set)
     by_place: dict[Place | str, set[str]] = defaultdict(set)
     for event in events:
-        if is_nameless(event) and isinstance(event, JoinSucceeded | JoinFailed) and event.member:
-            name = name_in_member_id(event.member) or ""
+        if is_nameless(event) and (member := own_member_id(event)):
+            name = name_in_member_id(member) or ""
             by_file[place_of(event)].add(name)
             by_place[place_name(event)].add(name)
     # In a rolled log only one of the files may tell.

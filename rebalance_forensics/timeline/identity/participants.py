@@ -12,6 +12,7 @@ from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
+    JoinReported,
     JoinRequested,
     JoinSucceeded,
     SyncFailed,
@@ -142,7 +143,7 @@ def unnamed(participant: Participant, client_id: str | None) -> str:
 def own_member_id(event: Event) -> str | None:
     """The member id that a client line says of its own speaker."""
     match event:
-        case JoinSucceeded() | SyncSucceeded() | LeaveSent() | MemberTransitioned():
+        case JoinSucceeded() | JoinReported() | SyncSucceeded() | LeaveSent() | MemberTransitioned():
             return event.member
         case JoinFailed() | SyncFailed() | HeartbeatFailed() | GroupHeartbeatFailed() | PollTimeoutExpired():
             return event.member

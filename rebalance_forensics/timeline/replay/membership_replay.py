@@ -28,6 +28,7 @@ from rebalance_forensics.events.rebalances import (
     GroupEmptied,
     HeartbeatFailed,
     JoinFailed,
+    JoinReported,
     JoinRequested,
     JoinStarted,
     JoinSucceeded,
@@ -233,7 +234,7 @@ class Lives(Register):
                 self._joining[participant, event.speaker.client_id] = event
             case JoinRequested(why="member-id-required", member=m) if m:
                 self._arrived(m, event)
-            case JoinSucceeded() | SyncSucceeded():
+            case JoinSucceeded() | SyncSucceeded() | JoinReported():
                 self._in_generation(participant, event)
             case LeaveSent():
                 self._participant_departed(participant, event.member, event, self._why_sent(participant, event))
@@ -284,7 +285,7 @@ class Lives(Register):
         if last.why == "left" or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
 
-    def _in_generation(self, participant: Participant, event: JoinSucceeded | SyncSucceeded) -> None:
+    def _in_generation(self, participant: Participant, event: JoinSucceeded | SyncSucceeded | JoinReported) -> None:
         client = event.speaker.client_id
         member = event.member or self._member_of(participant, client) or unnamed(participant, client)
         self._pending.pop(member, None)

@@ -88,8 +88,11 @@ def _leaders_of(timeline: Timeline, event: Event) -> list[Participant]:
 def _is_assignor_exception(event: Event) -> bool:
     if isinstance(event, AssignmentFailed):
         return True
-    if isinstance(event, JoinFailed):  # "Rebalance failed." and the exception, in the words of 2.5 to 2.8
-        return _is_foreign(event.error or "") and not event.fatal
+    if isinstance(event, JoinFailed):
+        # "Rebalance failed." and the exception, in the words of 2.5 to 2.8. What other clients call a failed join, such
+        # as kafka-python's NodeNotReadyError, is an error of theirs on the way to the coordinator.
+        by_java = event.pattern.startswith("consumer/")
+        return by_java and _is_foreign(event.error or "") and not event.fatal
     if not isinstance(event, JoinRequested) or event.why != "rebalance-failed":
         return False
     text = f"{event.reason or ''} {event.error or ''}"

@@ -1,0 +1,43 @@
+"""Starts of a group: whether it was empty before, or nobody tells who was in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import touched
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, sign
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied, RebalanceStarted
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+EMPTY = ("Empty", "Dead")
+
+
+@sign(present="the group had a generation before, and no line tells whether anybody of it was left", absent="")
+def had_a_generation_before(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the coordinator names an old generation and nothing else shows that the group was empty.
+
+    An empty group keeps the number of its last generation, so the number tells neither.
+    """
+    arrivals = [fact for fact in subject.facts if isinstance(fact, Arrival)]
+    said = [e for r in touched(timeline, arrivals) for e in r.events]
+    opened = next((e for e in said if isinstance(e, RebalanceStarted)), None)
+    if opened is None or not opened.generation or _was_seen_empty(timeline, arrivals):
+        return Absent()
+    return Absent() if _nobody_else_in(timeline, arrivals, said) else Present((opened,))
+
+
+def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """The coordinator says so as it takes in the first, or those who were in have been seen to go."""
+    first = min(a.at for a in arrivals)
+    told = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
+    return told or bool(timeline.of(GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
+
+
+def _nobody_else_in(timeline: Timeline, arrivals: Sequence[Arrival], said: Sequence[Event]) -> bool:
+    """The first generation with them has no other members, by the coordinator's count or the leader's list."""
+    counts = [e.member_count for e in said if isinstance(e, GenerationStabilized) and e.member_count is not None]
+    number = next((e.generation for e in said if isinstance(e, GenerationStabilized)), None)
+    counts += [g.size for g in timeline.generations if g.generation == number and g.members]
+    return bool(counts) and max(counts) <= len(arrivals)

@@ -1,0 +1,50 @@
+"""KafkaJS writes one JSON object a line, names its member in a field of it, and prints no generation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+
+FIRST, SECOND = "pay-1-7b42eeed-3258-4a90-9e29-14627a954ecc", "pay-1-8c53ffee-4369-4ba1-8f3a-25738b065fdd"
+REBALANCING = "[Runner] The group is rebalancing, re-joining"
+FORGOTTEN = "[Runner] The coordinator is not aware of this member, re-joining the group"
+
+
+def said(minute: int, level: str, message: str, member: str, **more: object) -> str:
+    at = f"2026-03-01T01:{minute:02}:00.000Z"
+    about = {"groupId": "payments", "memberId": member}
+    return json.dumps({"level": level, "timestamp": at, "logger": "kafkajs", "message": message, **about, **more})
+
+
+def joined(minute: int, member: str) -> str:
+    told = {"leaderId": member, "isLeader": True, "memberAssignment": {"orders": [0]}, "duration": 3012}
+    message = "[ConsumerGroup] Consumer has joined the group"
+    return said(minute, "INFO", message, member, groupProtocol="RoundRobinAssigner", **told)
+
+
+def told_again(minute: int, message: str, error: str) -> str:
+    return said(minute, "WARN", message, FIRST, error=error, retryCount=0, retryTime=259)
+
+
+def incidents(directory: Path, *lines: str) -> tuple[Incident, ...]:
+    (directory / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return analyze([str(directory)], AnalyzeOptions(engine="local")).incidents
+
+
+def test_a_member_told_of_a_rebalance_is_an_unexplained_one_where_no_log_numbers_it(tmp_path: Path) -> None:
+    rebalancing = told_again(10, REBALANCING, "The group is rebalancing, so a rejoin is needed")
+    (incident,) = incidents(tmp_path, joined(0, FIRST), rebalancing, joined(11, FIRST))
+    assert [cause.cause for cause in incident.root_causes] == ["unexplained"]
+    assert any(wanted.needs.startswith("the broker log") for wanted in incident.would_decide)
+
+
+def test_a_member_that_says_itself_that_it_is_forgotten_did_not_crash(tmp_path: Path) -> None:
+    forgotten = told_again(10, FORGOTTEN, "The coordinator is not aware of this member")
+    (incident,) = incidents(tmp_path, joined(0, FIRST), forgotten, joined(11, SECOND))
+    assert "process-crash" not in {cause.cause for cause in incident.root_causes}
+    assert "process-crash" in {out.cause for out in incident.ruled_out}
+    assert [culprit.name for culprit in incident.root_causes[0].culprits] == ["pay-1"]
