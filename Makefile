@@ -20,7 +20,7 @@ $(READY): pyproject.toml
 		|| $(RUN)/pip install --quiet --disable-pip-version-check -e '.[jre]'
 	@touch $@
 
-demo: $(READY) ## analyze the sample logs through Spark, print the report, write rebalance-report.html
+demo: $(READY) ## analyze a sample incident through Spark, print the report, write rebalance-report.html
 	$(RUN)/rebalance-forensics demo
 
 test: $(READY) lint ## format, lint, types, import contracts and every test but the long ones

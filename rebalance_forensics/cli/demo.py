@@ -1,8 +1,11 @@
-"""`demo`: the shipped sample logs, analyzed."""
+"""`demo`: a shipped sample incident, analyzed; or all of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
 from rebalance_forensics.cli.options import EngineName, EngineOption, JavaHomeOption
@@ -10,22 +13,37 @@ from rebalance_forensics.cli.outcomes import colored, leave, say, warn, width
 from rebalance_forensics.pipeline.refusals import InputError
 
 PAGE = Path("rebalance-report.html")
+ORDINARY = "slow-processing"
+"""What most groups that keep rebalancing suffer from."""
 
 
-def demo(engine: EngineOption = EngineName.SPARK, java_home: JavaHomeOption = None) -> None:
-    """Analyze the shipped sample logs, print the report.
+def demo(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The sample incident, named by its cause; a wrong name lists them.")
+    ] = ORDINARY,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Analyze all sample incidents at once.")] = False,
+    engine: EngineOption = EngineName.SPARK,
+    java_home: JavaHomeOption = None,
+) -> None:
+    """Analyze a shipped sample incident, print the report.
 
     Also writes rebalance-report.html into the current directory; opens nothing.
     """
-    options = options_of(engine=engine, java_home=java_home, cluster_per_directory=True)
-    analysis = run([str(sample_logs())], options)
+    logs = sample_logs()
+    chosen = logs if everything else _sample(logs, name)
+    options = options_of(engine=engine, java_home=java_home, cluster_per_directory=everything)
+    analysis = run([str(chosen)], options)
     from rebalance_forensics.report.html import to_html  # noqa: PLC0415 - while Spark started nobody needed it
     from rebalance_forensics.report.output_files import write_whole  # noqa: PLC0415
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
 
     say(render(analysis.report, width=width(), color=colored()))
     write_whole(PAGE, to_html(analysis.report))
-    warn(f"wrote {PAGE}; open it in a browser.")
+    warn(f"wrote {PAGE}; open it in a browser. The logs are in {chosen}.")
+    if not everything:
+        others = len(_names(logs)) - 1
+        warn(f"{others} more samples: demo --all, or demo NAME, such as demo rebalance-straggler.")
     leave(exit_code(analysis))
 
 
@@ -36,3 +54,19 @@ def sample_logs() -> Path:
         if candidate.is_dir():
             return candidate
     raise InputError("the sample logs are missing from this installation; reinstall rebalance-forensics.")
+
+
+def _sample(logs: Path, name: str) -> Path:
+    """The directory of one sample; raise InputError with similar names, or all, where there is none of that name."""
+    from rebalance_forensics.report.near_names import near_names  # noqa: PLC0415 - `--help` needs none of it
+
+    names = _names(logs)
+    if name in names:
+        return logs / name
+    near = near_names(name, names)
+    known = f"did you mean {' or '.join(near)}?" if near else f"samples: {', '.join(names)}."
+    raise InputError(f"no sample is called {name!r}; {known}")
+
+
+def _names(logs: Path) -> list[str]:
+    return sorted(one.name for one in logs.iterdir() if one.is_dir())

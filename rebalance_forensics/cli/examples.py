@@ -36,7 +36,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "doctor": (("doctor", "can Spark run here, and what would make it faster?"),),
     "warmup": (("warmup", "once after an installation"),),
-    "demo": (("demo --engine local", "the sample incidents, without Java"),),
+    "demo": (
+        ("demo --engine local", "a slow consumer, without Java"),
+        ("demo rebalance-straggler", "another sample incident"),
+        ("demo --all", "all of them in one report"),
+    ),
     "patterns": (("patterns list | grep MemberFailed", "which log lines mean that a member failed"),),
     "patterns list": (("patterns list | grep MemberFailed", "which log lines mean that a member failed"),),
     "patterns check": (("patterns check my-patterns/", "before you use them with --patterns my-patterns/"),),

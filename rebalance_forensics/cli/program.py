@@ -21,7 +21,7 @@ from rebalance_forensics.process import stop_signals
 NAME = "rebalance-forensics"
 BEGIN = """\b
 Begin with:
-  rebalance-forensics demo             a report on the shipped sample incidents
+  rebalance-forensics demo             a report on a shipped sample incident
   rebalance-forensics analyze logs/    a report on yours
 Every command has examples in its --help.
 """

@@ -26,5 +26,5 @@ def test_a_fresh_environment_runs_from_the_wheel(tmp_path: Path) -> None:
         return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
     assert "MemberFailed" in told("patterns", "list")
-    assert "process-crash" in told("demo", "--engine", "local")
+    assert "Most likely slow-processing" in told("demo", "--engine", "local")
     assert (tmp_path / "rebalance-report.html").stat().st_size > 10_000
