@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 EpochMs = int
 """Milliseconds since 1970-01-01T00:00:00Z."""
@@ -11,8 +11,7 @@ BY_ORDER_MS = 10**15
 """From here on, beyond any calendar, a time only says which line came before which: the log printed none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True, order=True):
     """Where a record starts: the file as the report names it, and the place in it.
 
     `byte_offset` counts from 0 in the uncompressed file. `line` counts from 1; while a split
@@ -24,8 +23,7 @@ class Origin:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogRecord:
+class LogRecord(Struct, frozen=True, kw_only=True):
     """One record of a log, its continuation lines included, as the layout took it apart.
 
     `at` is the time as written, read as UTC where the line names no zone (`zoned` is False);

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
+
+from msgspec import structs
 
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.events.base import Event
@@ -72,11 +74,11 @@ class Told:
 
         def event_moved(event: Event) -> Event:
             slow = _with_timeouts(event, factor)
-            return slow if event.at is None else replace(slow, at=moved(event.at, place_of(event)))
+            return slow if event.at is None else structs.replace(slow, at=moved(event.at, place_of(event)))
 
         def span_moved(s: LogSpan) -> LogSpan:
             place = (s.path, s.host)
-            return replace(s, opening=moved(s.opening, place), closing=moved(s.closing, place))
+            return structs.replace(s, opening=moved(s.opening, place), closing=moved(s.closing, place))
 
         return replace(self, events=tuple(map(event_moved, self.events)), spans=tuple(map(span_moved, self.spans)))
 
@@ -149,11 +151,11 @@ def longer_pauses(quiet: list[tuple[int, int]], factor: int) -> Clock:
 
 def _with_timeouts(event: Event, factor: int) -> Event:
     """The same line from a cluster whose timeouts are longer."""
-    spans = [f.name for f in fields(event) if f.name.endswith("_ms") and f.name != "start_time_ms"]
+    spans = [name for name in event.__struct_fields__ if name.endswith("_ms") and name != "start_time_ms"]
     longer: dict[str, object] = {n: ms * factor for n in spans if isinstance(ms := getattr(event, n), int)}
     if isinstance(event, SettingsReported):
         longer["settings"] = tuple(
             (name, str(int(value) * factor) if name.endswith(".ms") and value.isdigit() else value)
             for name, value in event.settings
         )
-    return replace(event, **longer) if longer else event  # type: ignore[arg-type]  # the event's own fields
+    return structs.replace(event, **longer) if longer else event

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.matcher import Catalog, Match
@@ -11,8 +12,7 @@ from rebalance_forensics.catalog.vocabulary import described
 from rebalance_forensics.events import EVENT_TYPES
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPattern:
+class ListedPattern(Struct, frozen=True):
     """One line of `patterns list`."""
 
     pattern: str
@@ -20,8 +20,7 @@ class ListedPattern:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedField:
+class ExplainedField(Struct, frozen=True):
     """One field of a matched line: its value and its type in the vocabulary."""
 
     name: str
@@ -29,8 +28,7 @@ class ExplainedField:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """All we know about one line: its pattern, the event it tells, and each field read from it."""
 
     pattern: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import Struct
+
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.field_types import ANY, TYPES, HoleType
 from rebalance_forensics.catalog.fields import FieldValue
@@ -33,8 +35,7 @@ class Entry:
     program: Program
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledCatalog:
+class CompiledCatalog(Struct, frozen=True):
     """Entries, the fragments their holes refer to, and the error codes."""
 
     entries: tuple[Entry, ...]

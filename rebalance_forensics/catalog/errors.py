@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _CLASS = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*([A-Z]\w*(?:Exception|Error))(?::\s*(.*))?", re.DOTALL)
 # "UNKNOWN_MEMBER_ID: The coordinator …" (franz-go), "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …" (Python).
@@ -12,8 +13,7 @@ _LEADING = re.compile(r"(?:\[(?:Error )?-?\d+\] )?(.+?)(?:: .*)?", re.DOTALL)
 _QUOTES = "'\"` "
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorNames:
+class ErrorNames(Struct, frozen=True):
     """The names in Errors by text (its final dot dropped) and by simple class name; data of patterns/fragments."""
 
     by_text: Mapping[str, str]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.catalog import java_values, streams_values
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.settings import read_settings
 
 
-@dataclass(frozen=True, slots=True)
-class HoleType:
+class HoleType(Struct, frozen=True):
     """One type: `source` is its program, `read` its value, or several fields as a mapping.
 
     `loose` is a second program, tried when no template matches with the first. `composite` types yield fields

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from functools import cache, partial
 from typing import Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from msgspec.structs import fields
 
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
@@ -14,7 +15,7 @@ from rebalance_forensics.events.base import Event
 Scalar = str | int | float | bool | None
 FieldValue = Scalar | tuple["FieldValue", ...]
 
-BASE_FIELDS = frozenset(Event.__dataclass_fields__)
+BASE_FIELDS = frozenset(Event.__struct_fields__)
 SPEAKER_FIELDS = frozenset({"broker", "client_id", "instance_id", "thread", "task", "offsets_partition"})
 """What a hole may tell about the speaker when the event has no field of that name."""
 
@@ -34,9 +35,7 @@ def declared(event: str) -> dict[str, object]:
 def required(event: str) -> frozenset[str]:
     """The event's own fields that have no default."""
     return frozenset(
-        field.name
-        for field in fields(EVENT_TYPES[event])
-        if field.name not in BASE_FIELDS and field.default is MISSING and field.default_factory is MISSING
+        field.name for field in fields(EVENT_TYPES[event]) if field.name not in BASE_FIELDS and field.required
     )
 
 
@@ -46,7 +45,7 @@ def defaults(event: str) -> dict[str, FieldValue]:
     return {
         field.name: field.default
         for field in fields(EVENT_TYPES[event])
-        if field.name not in BASE_FIELDS and field.default is not MISSING
+        if field.name not in BASE_FIELDS and not field.required
     }
 
 

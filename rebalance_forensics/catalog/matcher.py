@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import get_args
+
+from msgspec import Struct
 
 from rebalance_forensics.catalog import bare_messages, cache, cut_messages
 from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry
@@ -21,8 +22,7 @@ from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES,
 from rebalance_forensics.events.base import Role
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class Match(Struct, frozen=True, kw_only=True):
     """What a pattern read in a message. `event` is None for a known line that says nothing about groups.
 
     `weight` says how many letters of the message are the pattern's own; a `dressed` message begins with the prefix that

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rebalance_forensics.catalog.fields import FieldValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class Template(Struct, frozen=True, kw_only=True):
     """One wording: its text, who logs it since when, and the constants it sets."""
 
     text: str
@@ -20,8 +21,7 @@ class Template:
     constants: Mapping[str, FieldValue] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class Sample(Struct, frozen=True, kw_only=True):
     """A message that must match, and the fields it must yield; or, as a reject, one that must not."""
 
     name: str
@@ -30,8 +30,7 @@ class Sample:
     fields: Mapping[str, object] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class Pattern(Struct, frozen=True, kw_only=True):
     """One message of Kafka's: `id` is its path. A fragment is a part of messages and has no event."""
 
     id: str
@@ -52,16 +51,14 @@ class Pattern:
         return replace(self, templates=templates)
 
 
-@dataclass(frozen=True, slots=True)
-class PatternSet:
+class PatternSet(Struct, frozen=True):
     """All that the pattern files of one run say."""
 
     patterns: tuple[Pattern, ...]
     errors: Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """What is wrong with a pattern file, where, and what to do about it."""
 
     path: Path

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from functools import lru_cache
 
 import regex
+from msgspec import Struct
 
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.events.base import Role
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpeakerWords:
+class SpeakerWords(Struct, frozen=True, kw_only=True):
     """What prefixes say about the speaker; see events.base.Speaker for the words."""
 
     role: Role = "unknown"
@@ -25,8 +24,7 @@ class SpeakerWords:
     offsets_partition: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Peeled:
+class Peeled(Struct, frozen=True):
     """A message and its prefixes: `stages` are the message as written and after each peeling, `said` what they say."""
 
     stages: tuple[str, ...]
@@ -136,8 +134,7 @@ def without_unknown(message: str) -> str | None:
     return message[match.end() :] if match else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     length: int
     words: Mapping[str, FieldValue]
     role: Role | None
@@ -179,7 +176,7 @@ def _words(groups: Mapping[str, str | None]) -> Mapping[str, FieldValue]:
     }
 
 
-_WORDS = frozenset(field.name for field in fields(SpeakerWords)) - {"role"}
+_WORDS = frozenset(SpeakerWords.__struct_fields__) - {"role"}
 
 
 def speaker_of(said: Mapping[str, FieldValue], role: Role) -> SpeakerWords:

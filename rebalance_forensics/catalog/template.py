@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 
 class TemplateError(ValueError):
     """What is wrong with a template's text, in one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Struct, frozen=True):
     """A place where Kafka prints a value: `{name:type}`, `{name:type?}` where it may be missing."""
 
     name: str
@@ -21,8 +21,7 @@ class Hole:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Maybe:
+class Maybe(Struct, frozen=True):
     """`[[…]]`: words that some releases print and others leave out."""
 
     parts: tuple[Part, ...]

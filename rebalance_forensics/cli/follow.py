@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from rebalance_forensics.cli.analysis_run import exit_code
 from rebalance_forensics.cli.outcomes import OK, PARTIAL, say, warn, warn_all

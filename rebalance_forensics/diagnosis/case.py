@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
@@ -30,8 +32,7 @@ from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup
 from rebalance_forensics.timeline.windows import QUIET_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupCase:
+class GroupCase(Struct, frozen=True, kw_only=True):
     """Everything the report says of one group."""
 
     history: GroupHistory

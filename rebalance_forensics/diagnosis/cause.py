@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Sign
@@ -16,8 +17,7 @@ DECISIVE, STRONG, WEAK = 4, 2, 1
 """Log-odds to base 2, in coarse steps: nothing is learned from samples."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One line of a sign table: what a sign adds to the odds where it is present, and where it is absent."""
 
     sign: Sign
@@ -40,8 +40,7 @@ def speaks_against(sign: Sign, weight: int, *, absent: int = 0) -> Row:
     return Row(sign=sign, present=-weight, absent=absent)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class Cause(Struct, frozen=True, kw_only=True):
     """One root cause: how to put it forward, how to weigh it, how to explain it. Its id is its module's name.
 
     `brings` names the causes that follow from this one: told in its incident, not beside it.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
@@ -13,8 +15,7 @@ from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hypothesis:
+class Hypothesis(Struct, frozen=True, kw_only=True, eq=False):
     """What would explain `explains`, with everything that then follows from it (`brings`).
 
     `because` are the lines that suggest it, the most telling first, each taken once; none, no hypothesis.
@@ -45,7 +46,7 @@ class Hypothesis:
         """Refuse a claim without proof; take each line once."""
         if not self.because:
             raise ValueError("a hypothesis needs evidence")
-        object.__setattr__(self, "because", distinct_events(self.because))
+        force_setattr(self, "because", distinct_events(self.because))
 
     @property
     def accounts_for(self) -> tuple[Fact, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.defects import ASK
 from rebalance_forensics.records import EpochMs
@@ -16,8 +17,7 @@ RelationKind = Literal["coordinator", "host", "topic", "deployment"]
 CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker", "topic", "connector", "group"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Culprit:
+class Culprit(Struct, frozen=True, kw_only=True):
     """Whoever made it happen; `names` holds every other name an operator may know it by."""
 
     kind: CulpritKind
@@ -25,8 +25,7 @@ class Culprit:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class Advice(Struct, frozen=True, kw_only=True):
     """What to do, why, and what it costs, in numbers of this incident."""
 
     action: str
@@ -34,8 +33,7 @@ class Advice:
     cost: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownBug:
+class KnownBug(Struct, frozen=True, kw_only=True):
     """A Kafka bug whose version and signature match."""
 
     jira: str
@@ -43,8 +41,7 @@ class KnownBug:
     fixed_in: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainLink:
+class ChainLink(Struct, frozen=True, kw_only=True):
     """One step from the first event to the last effect."""
 
     at: EpochMs | None
@@ -52,8 +49,7 @@ class ChainLink:
     evidence: Evidence | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RootCause:
+class RootCause(Struct, frozen=True, kw_only=True):
     """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`.
 
     `narrative` tells the first occurrence; it happened `occurrences` times, to `affected` besides whom it blames.
@@ -72,8 +68,7 @@ class RootCause:
     chain: tuple[ChainLink, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchedLog:
+class SearchedLog(Struct, frozen=True, kw_only=True):
     """A log that would have shown something, from when to when it was searched for it."""
 
     path: str
@@ -81,8 +76,7 @@ class SearchedLog:
     ended_at: EpochMs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuledOut:
+class RuledOut(Struct, frozen=True, kw_only=True):
     """A cause that it was not: the sign that contradicts it, with its lines or with where it was looked for."""
 
     cause: str
@@ -92,8 +86,7 @@ class RuledOut:
     looked_in: tuple[SearchedLog, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WouldDecide:
+class WouldDecide(Struct, frozen=True, kw_only=True):
     """A log that was not at hand and that parts the causes still possible; times are None where any will do."""
 
     needs: str
@@ -106,8 +99,7 @@ class WouldDecide:
 SignAnswer = Literal["present", "absent", "unobservable"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignRow:
+class SignRow(Struct, frozen=True, kw_only=True):
     """One sign of an incident: what the logs answer, and what that adds to the odds of each cause that asks for it."""
 
     sign: str
@@ -118,8 +110,7 @@ class SignRow:
     looked_in: tuple[SearchedLog, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Impact:
+class Impact(Struct, frozen=True, kw_only=True):
     """What it cost; None where the logs do not tell, never 0 for unknown.
 
     `unread_partition_ms` sums, over the partitions, the time in which nobody could read them; `stopped_ms` is the time
@@ -143,8 +134,7 @@ class Impact:
     rebalances: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saving:
+class Saving(Struct, frozen=True, kw_only=True):
     """How much less of something another protocol would have cost; negative where it would have cost more. ms."""
 
     low: int
@@ -152,8 +142,7 @@ class Saving:
     high: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIf:
+class WhatIf(Struct, frozen=True, kw_only=True):
     """The same faults simulated under another protocol, against the same simulation of the one in use.
 
     `unread` is saved unread time, summed over partitions; `stopped` is saved time in which no partition was read. Each
@@ -168,8 +157,7 @@ class WhatIf:
     condition: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class Relation(Struct, frozen=True, kw_only=True):
     """Incidents of several groups with one thing behind them: their ids (at most twenty) and what it is."""
 
     kind: RelationKind
@@ -179,8 +167,7 @@ class Relation:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Incident:
+class Incident(Struct, frozen=True, kw_only=True):
     """Everything that follows from one first cause in one group."""
 
     id: str
@@ -204,8 +191,7 @@ class Incident:
     related: tuple[Relation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class Gap(Struct, frozen=True, kw_only=True):
     """What the logs do not show, and what it would decide; or what a defect of ours kept from being said."""
 
     what: str

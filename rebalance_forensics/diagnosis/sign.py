@@ -6,7 +6,8 @@ Silence is an answer only where a log would have spoken: what no log could show 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.base import Event
@@ -16,8 +17,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookedIn:
+class LookedIn(Struct, frozen=True, kw_only=True):
     """Where a sign was looked for: a log, from when to when."""
 
     path: str
@@ -25,8 +25,7 @@ class LookedIn:
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class Need(Struct, frozen=True, kw_only=True):
     """A log that would answer: whose it is, and the stretch of time it must cover."""
 
     what: str
@@ -38,15 +37,13 @@ class Need:
     """Whether it is what the group's coordinator wrote, whichever broker that was."""
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
+class Present(Struct, frozen=True):
     """The logs show it; the lines that do, none where it follows from the history as a whole."""
 
     lines: tuple[Event, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """These logs would have shown it, and do not."""
 
     looked_in: tuple[LookedIn, ...] = ()
@@ -54,8 +51,7 @@ class Absent:
     """Lines that say the opposite."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unobservable:
+class Unobservable(Struct, frozen=True):
     """No log at hand could show it; those that could."""
 
     needs: tuple[Need, ...] = ()
@@ -64,8 +60,7 @@ class Unobservable:
 Answer = Present | Absent | Unobservable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(Struct, frozen=True, kw_only=True):
     """What a sign is asked about: who, over which absences and facts, from when to when."""
 
     participants: tuple[Participant, ...] = ()
@@ -86,8 +81,7 @@ class Subject:
 Ask = Callable[[Timeline, Subject], Answer]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sign:
+class Sign(Struct, frozen=True, kw_only=True, eq=False):
     """A named statement; `present` and `absent` say it as a report would, either way."""
 
     id: str

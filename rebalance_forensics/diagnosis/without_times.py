@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Gap, Impact, Incident, RootCause
 from rebalance_forensics.records import BY_ORDER_MS

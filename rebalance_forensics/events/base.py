@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs, Origin
 
@@ -16,8 +17,7 @@ Assignment = tuple[tuple[str, tuple[str, ...]], ...]
 Role = Literal["broker", "consumer", "streams", "connect", "schema-registry", "share", "other", "unknown"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speaker:
+class Speaker(Struct, frozen=True, kw_only=True):
     """Who wrote a line: what its log prefix, its thread and its file say.
 
     `broker` is the broker's id (`[GroupCoordinator id=1 …]`), `client_id` and `instance_id` come from
@@ -41,8 +41,7 @@ class Speaker:
     """What sets its process apart from others on the same host, once known (timeline/identity)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """One thing a Kafka process said, typed. Subclasses add what the line tells.
 
     `at` is None when the log has no time. `group` is None when the line names none: such an event

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from rebalance_forensics.events.base import Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerAssigned(Event):
+class WorkerAssigned(Event, frozen=True, kw_only=True):
     """A worker joined and got its connectors and tasks ("Joined group at generation …").
 
     `delay_ms` is the scheduled rebalance delay. `leader` is a member id, `config_offset` the assignment's offset.
@@ -28,8 +26,7 @@ class WorkerAssigned(Event):
     delay_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectorConfigChanged(Event):
+class ConnectorConfigChanged(Event, frozen=True, kw_only=True):
     """A connector's configuration was created, updated or removed, or its tasks' configuration changed."""
 
     connector: str | None = None
@@ -37,8 +34,7 @@ class ConnectorConfigChanged(Event):
     change: Literal["created", "updated", "removed", "tasks", "target-state", "restarted"] = "updated"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentsLost(Event):
+class AssignmentsLost(Event, frozen=True, kw_only=True):
     """The leader misses connectors and tasks of a lost worker, or found them duplicated."""
 
     connectors: tuple[str, ...] = ()
@@ -47,16 +43,14 @@ class AssignmentsLost(Event):
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DelayedRebalance(Event):
+class DelayedRebalance(Event, frozen=True, kw_only=True):
     """Connect holds lost work back for scheduled.rebalance.max.delay.ms, or that time is over."""
 
     phase: Literal["in-progress", "active", "expired", "reached"]
     delay_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigOffsetBehind(Event):
+class ConfigOffsetBehind(Event, frozen=True, kw_only=True):
     """A worker behind the assignment's config offset reads the config topic to its end (benign, unless it fails)."""
 
     current: int | None = None
@@ -64,31 +58,27 @@ class ConfigOffsetBehind(Event):
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerStarted(Event):
+class WorkerStarted(Event, frozen=True, kw_only=True):
     """A Connect worker (herder) starts or has started."""
 
     phase: Literal["starting", "started"] = "starting"
     worker: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerStopped(Event):
+class WorkerStopped(Event, frozen=True, kw_only=True):
     """A Connect worker (herder) stops or has stopped."""
 
     phase: Literal["stopping", "stopped"] = "stopping"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkChanged(Event):
+class WorkChanged(Event, frozen=True, kw_only=True):
     """A worker starts or stops connectors and tasks (`change`); `what` names one, or None for all."""
 
     change: Literal["starting", "started", "stopping", "stopped", "failed"]
     what: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryLeaderElected(Event):
+class RegistryLeaderElected(Event, frozen=True, kw_only=True):
     """Schema Registry: the rebalance is complete and names a leader (primary)."""
 
     leader: str | None = None

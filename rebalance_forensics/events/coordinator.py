@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from rebalance_forensics.events.base import Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinatorFound(Event):
+class CoordinatorFound(Event, frozen=True, kw_only=True):
     """A client found its coordinator. `coordinator` is the broker id (Integer.MAX_VALUE - node id)."""
 
     coordinator: int | None = None
     node: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinatorLost(Event):
+class CoordinatorLost(Event, frozen=True, kw_only=True):
     """A client gave up its coordinator. `cause` as written ("session timed out …", "error response X.")."""
 
     coordinator: int | None = None
@@ -27,8 +24,7 @@ class CoordinatorLost(Event):
     for_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeDisconnected(Event):
+class NodeDisconnected(Event, frozen=True, kw_only=True):
     """A client's connection to a broker broke or could not be made. `node` as written (may be a coordinator id)."""
 
     node: int | None = None
@@ -36,24 +32,21 @@ class NodeDisconnected(Event):
     api: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinatorElected(Event):
+class CoordinatorElected(Event, frozen=True, kw_only=True):
     """A broker became the coordinator for one `__consumer_offsets` partition."""
 
     partition: int
     epoch: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinatorResigned(Event):
+class CoordinatorResigned(Event, frozen=True, kw_only=True):
     """A broker stopped coordinating one `__consumer_offsets` partition."""
 
     partition: int
     epoch: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetsPartitionLoaded(Event):
+class OffsetsPartitionLoaded(Event, frozen=True, kw_only=True):
     """A coordinator loads (`phase` scheduled, started) or loaded (finished, failed) an offsets partition."""
 
     partition: int
@@ -63,8 +56,7 @@ class OffsetsPartitionLoaded(Event):
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetsPartitionUnloaded(Event):
+class OffsetsPartitionUnloaded(Event, frozen=True, kw_only=True):
     """A coordinator unloads a `__consumer_offsets` partition."""
 
     partition: int
@@ -74,8 +66,7 @@ class OffsetsPartitionUnloaded(Event):
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupLoaded(Event):
+class GroupLoaded(Event, frozen=True, kw_only=True):
     """A new coordinator read the group: its generation continues there."""
 
     generation: int | None = None
@@ -83,15 +74,13 @@ class GroupLoaded(Event):
     protocol: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupUnloaded(Event):
+class GroupUnloaded(Event, frozen=True, kw_only=True):
     """The coordinator handed the group over. `generation` is the group epoch for KIP-848 groups."""
 
     generation: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetsExpired(Event):
+class OffsetsExpired(Event, frozen=True, kw_only=True):
     """Committed offsets were removed because the group was empty for offsets.retention.minutes."""
 
     count: int | None = None
@@ -99,8 +88,7 @@ class OffsetsExpired(Event):
     partitions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetsDeleted(Event):
+class OffsetsDeleted(Event, frozen=True, kw_only=True):
     """Committed offsets were deleted by an administrator, or went with a deleted topic."""
 
     count: int | None = None
@@ -108,8 +96,7 @@ class OffsetsDeleted(Event):
     topics: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IsrChanged(Event):
+class IsrChanged(Event, frozen=True, kw_only=True):
     """The in-sync replicas of a partition shrank or grew; `updated` where the line does not say which way."""
 
     partition: str
@@ -118,8 +105,7 @@ class IsrChanged(Event):
     after: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicasInsufficient(Event):
+class ReplicasInsufficient(Event, frozen=True, kw_only=True):
     """A write was refused: fewer in-sync replicas than min.insync.replicas (NOT_ENOUGH_REPLICAS)."""
 
     partition: str | None = None
@@ -128,8 +114,7 @@ class ReplicasInsufficient(Event):
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicChanged(Event):
+class TopicChanged(Event, frozen=True, kw_only=True):
     """A broker created, extended or deleted a topic or its partitions."""
 
     topic: str

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rebalance_forensics.events.base import Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupEpochBumped(Event):
+class GroupEpochBumped(Event, frozen=True, kw_only=True):
     """The coordinator bumped the group epoch. `member` is the one whose heartbeat did it, where named.
 
     `metadata_hash` (from 4.1) is that of the topics the group reads: it stays as it was while none of them changes.
@@ -20,8 +17,7 @@ class GroupEpochBumped(Event):
     metadata_hash: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetAssignmentComputed(Event):
+class TargetAssignmentComputed(Event, frozen=True, kw_only=True):
     """The coordinator computed the target assignment of an epoch."""
 
     epoch: int
@@ -30,8 +26,7 @@ class TargetAssignmentComputed(Event):
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberReconciled(Event):
+class MemberReconciled(Event, frozen=True, kw_only=True):
     """The coordinator moved a member to a new assignment state; members of streams groups own tasks."""
 
     member: str
@@ -44,8 +39,7 @@ class MemberReconciled(Event):
     warmup: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupConverted(Event):
+class GroupConverted(Event, frozen=True, kw_only=True):
     """A group changed its protocol online (classic, consumer, streams)."""
 
     before: str | None = None
@@ -53,8 +47,7 @@ class GroupConverted(Event):
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversionRefused(Event):
+class ConversionRefused(Event, frozen=True, kw_only=True):
     """A group could not be upgraded or downgraded."""
 
     before: str | None = None
@@ -62,8 +55,7 @@ class ConversionRefused(Event):
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberTransitioned(Event):
+class MemberTransitioned(Event, frozen=True, kw_only=True):
     """A KIP-848 client changed its member state ("Member … with epoch … transitioned from … to …")."""
 
     member: str | None = None
@@ -72,8 +64,7 @@ class MemberTransitioned(Event):
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupHeartbeatFailed(Event):
+class GroupHeartbeatFailed(Event, frozen=True, kw_only=True):
     """A ConsumerGroupHeartbeat (or share, streams) failed. `error` is an Errors name where known."""
 
     error: str | None = None
@@ -83,15 +74,13 @@ class GroupHeartbeatFailed(Event):
     fatal: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReconciliationInterrupted(Event):
+class ReconciliationInterrupted(Event, frozen=True, kw_only=True):
     """A client dropped a reconciliation that no longer applies."""
 
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicRegexResolved(Event):
+class TopicRegexResolved(Event, frozen=True, kw_only=True):
     """The coordinator evaluated subscriptions by server-side regex."""
 
     topics: int | None = None

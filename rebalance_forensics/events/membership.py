@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from rebalance_forensics.events.base import Event
@@ -20,8 +19,7 @@ LeaveReason = Literal[
 FailureReason = Literal["session-expired", "rebalance-timeout", "sync-timeout", "revocation-timeout", "unknown"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberIdIssued(Event):
+class MemberIdIssued(Event, frozen=True, kw_only=True):
     """KIP-394, first step: an unknown member asks to join and is sent back with an id."""
 
     member: str
@@ -29,8 +27,7 @@ class MemberIdIssued(Event):
     state: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberJoined(Event):
+class MemberJoined(Event, frozen=True, kw_only=True):
     """The coordinator took a member in (classic: `state` is the group's true state; KIP-848: `protocol`)."""
 
     member: str | None = None
@@ -39,8 +36,7 @@ class MemberJoined(Event):
     protocol: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberLoaded(Event):
+class MemberLoaded(Event, frozen=True, kw_only=True):
     """A new coordinator read a member from `__consumer_offsets`."""
 
     member: str
@@ -52,8 +48,7 @@ class MemberLoaded(Event):
     rebalance_timeout_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberDescribed(Event):
+class MemberDescribed(Event, frozen=True, kw_only=True):
     """The coordinator learned what a member of a streams group is (KIP-1071): its thread's client id, its process."""
 
     member: str | None = None
@@ -64,8 +59,7 @@ class MemberDescribed(Event):
     rebalance_timeout_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberLeft(Event):
+class MemberLeft(Event, frozen=True, kw_only=True):
     """A member sent LeaveGroup, or an administrator removed it. `reason` is the text, `why` its kind."""
 
     member: str | None = None
@@ -79,8 +73,7 @@ class MemberLeft(Event):
     temporarily: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberFailed(Event):
+class MemberFailed(Event, frozen=True, kw_only=True):
     """The coordinator gave up on members that stopped heartbeating, rejoining, syncing or revoking."""
 
     members: tuple[str, ...]
@@ -89,15 +82,13 @@ class MemberFailed(Event):
     epoch: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingMemberRemoved(Event):
+class PendingMemberRemoved(Event, frozen=True, kw_only=True):
     """A member id handed out by KIP-394 was never used, or left before joining."""
 
     member: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaticMemberReplaced(Event):
+class StaticMemberReplaced(Event, frozen=True, kw_only=True):
     """A static member came back under a new member id; the old one is dropped without a rebalance."""
 
     instance_id: str
@@ -106,13 +97,11 @@ class StaticMemberReplaced(Event):
     state: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaticMemberKept(Event):
+class StaticMemberKept(Event, frozen=True, kw_only=True):
     """A static member's join needed no rebalance: it gets its cached assignment. No group in the line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaticMemberFenced(Event):
+class StaticMemberFenced(Event, frozen=True, kw_only=True):
     """The coordinator refused a member id because its group.instance.id belongs to another (FENCED_INSTANCE_ID)."""
 
     instance_id: str | None = None
@@ -121,8 +110,7 @@ class StaticMemberFenced(Event):
     operation: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceFenced(Event):
+class InstanceFenced(Event, frozen=True, kw_only=True):
     """A client learned that its group.instance.id was taken over by another live member."""
 
     instance_id: str | None = None
@@ -130,8 +118,7 @@ class InstanceFenced(Event):
     api: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberRefused(Event):
+class MemberRefused(Event, frozen=True, kw_only=True):
     """A would-be member was turned away: full group, no common assignor, no authorization, other protocol type."""
 
     error: str | None = None
@@ -139,8 +126,7 @@ class MemberRefused(Event):
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaveSent(Event):
+class LeaveSent(Event, frozen=True, kw_only=True):
     """A client sends LeaveGroup ("Member … sending LeaveGroup request to coordinator … due to …")."""
 
     member: str | None = None
@@ -149,8 +135,7 @@ class LeaveSent(Event):
     why: LeaveReason | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaveFailed(Event):
+class LeaveFailed(Event, frozen=True, kw_only=True):
     """A client's LeaveGroup was refused or got no answer: its membership lives on until the session expires."""
 
     error: str | None = None
@@ -158,8 +143,7 @@ class LeaveFailed(Event):
     timeout_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollTimeoutExpired(Event):
+class PollTimeoutExpired(Event, frozen=True, kw_only=True):
     """A client did not call poll() for max.poll.interval.ms, `limit_ms` where the line says how long that is.
 
     `doing` is a Connect worker's last known action.
@@ -171,8 +155,7 @@ class PollTimeoutExpired(Event):
     doing: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subscribed(Event):
+class Subscribed(Event, frozen=True, kw_only=True):
     """A client subscribed (`topics`), by pattern, or took partitions by hand (`assigned`)."""
 
     topics: tuple[str, ...] = ()
@@ -180,13 +163,11 @@ class Subscribed(Event):
     by_hand: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsubscribed(Event):
+class Unsubscribed(Event, frozen=True, kw_only=True):
     """A client unsubscribed from everything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubscriptionUpdated(Event):
+class SubscriptionUpdated(Event, frozen=True, kw_only=True):
     """The coordinator saw a member change its topics or its regex (KIP-848, KIP-932)."""
 
     member: str | None = None
@@ -194,8 +175,7 @@ class SubscriptionUpdated(Event):
     topic_pattern: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizationFailed(Event):
+class AuthorizationFailed(Event, frozen=True, kw_only=True):
     """A client may not use the group or topics."""
 
     resource: Literal["group", "topic", "cluster", "transaction", "unknown"] = "unknown"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rebalance_forensics.events.base import Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionsAssigned(Event):
+class PartitionsAssigned(Event, frozen=True, kw_only=True):
     """Says "Adding newly assigned partitions": under cooperative a delta, and empty is normal.
 
     librdkafka tells only their `count`.
@@ -18,8 +15,7 @@ class PartitionsAssigned(Event):
     count: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionsRevoked(Event):
+class PartitionsRevoked(Event, frozen=True, kw_only=True):
     """The member gives partitions back.
 
     librdkafka tells only their `count`, lost ones included: first that they are `due`, then that the application did.
@@ -30,15 +26,13 @@ class PartitionsRevoked(Event):
     due: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionsLost(Event):
+class PartitionsLost(Event, frozen=True, kw_only=True):
     """The member lost its partitions: it was no longer part of the group."""
 
     partitions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnershipGivenUp(Event):
+class OwnershipGivenUp(Event, frozen=True, kw_only=True):
     """Says "Giving away all assigned partitions as lost …": the generation was reset.
 
     `error` is what the coordinator answered, where the line says it.
@@ -47,8 +41,7 @@ class OwnershipGivenUp(Event):
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentUpdated(Event):
+class AssignmentUpdated(Event, frozen=True, kw_only=True):
     """The cooperative picture: what the member gets, had, adds and gives up (multi-line line).
 
     KIP-848 clients write the same as "Reconciling assignment with local epoch"; then `member` and `epoch` are set,
@@ -63,22 +56,19 @@ class AssignmentUpdated(Event):
     epoch: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentNotified(Event):
+class AssignmentNotified(Event, frozen=True, kw_only=True):
     """Says "Notifying assignor about the new Assignment(…)": the full assignment of the member, any protocol [2.6+]."""
 
     partitions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionsUnassigned(Event):
+class PartitionsUnassigned(Event, frozen=True, kw_only=True):
     """The leader found subscribed topics that no member got."""
 
     topics: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitFailed(Event):
+class OffsetCommitFailed(Event, frozen=True, kw_only=True):
     """An offset commit failed. `error` is an Errors name or exception where known, `partition` its topic and number."""
 
     error: str | None = None
@@ -86,8 +76,7 @@ class OffsetCommitFailed(Event):
     partition: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListenerFailed(Event):
+class ListenerFailed(Event, frozen=True, kw_only=True):
     """The application's rebalance listener threw."""
 
     listener: str | None = None

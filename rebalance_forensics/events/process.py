@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from rebalance_forensics.events.base import Event, Pairs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionReported(Event):
+class VersionReported(Event, frozen=True, kw_only=True):
     """Says "Kafka version: …" / "Kafka Streams version: …": a client, worker or broker object started."""
 
     version: str
     product: Literal["kafka", "streams", "other"] = "kafka"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartTimeReported(Event):
+class StartTimeReported(Event, frozen=True, kw_only=True):
     """Says "Kafka startTimeMs: …": the same instant as epoch ms, which ties a local clock to UTC."""
 
     start_time_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterReported(Event):
+class ClusterReported(Event, frozen=True, kw_only=True):
     """Says "Cluster ID: …": which cluster a client is connected to."""
 
     cluster_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsReported(Event):
+class SettingsReported(Event, frozen=True, kw_only=True):
     """A "… values:" dump. `kind` is the class (ConsumerConfig, StreamsConfig, DistributedConfig, KafkaConfig).
 
     `settings` holds what matters to groups: group.id, client.id, group.instance.id, timeouts, assignors,
@@ -42,8 +37,7 @@ class SettingsReported(Event):
     settings: Pairs = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerStarted(Event):
+class BrokerStarted(Event, frozen=True, kw_only=True):
     """A broker started (or its group coordinator did). `brokers` are those a controller saw come at once."""
 
     broker: int | None = None
@@ -51,8 +45,7 @@ class BrokerStarted(Event):
     phase: Literal["starting", "started"] = "started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerStopped(Event):
+class BrokerStopped(Event, frozen=True, kw_only=True):
     """A broker stops (`phase` stopping: controlled shutdown or SIGTERM) or has stopped, or was fenced.
 
     `brokers` are those a controller saw go at once.
@@ -63,22 +56,19 @@ class BrokerStopped(Event):
     phase: Literal["stopping", "stopped", "fenced"] = "stopping"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumerClosed(Event):
+class ConsumerClosed(Event, frozen=True, kw_only=True):
     """A client object was closed ("Kafka consumer has been closed", "App info … unregistered")."""
 
     phase: Literal["closing", "closed"] = "closed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessStopping(Event):
+class ProcessStopping(Event, frozen=True, kw_only=True):
     """The process says it is going down (signal, shutdown hook, "Stopping …")."""
 
     what: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExceptionLogged(Event):
+class ExceptionLogged(Event, frozen=True, kw_only=True):
     """An error with an exception that is nobody's typed event. `exception` is the class, `detail` its message.
 
     `assigning`: its stack trace passes through the leader's assignment, which clients before 2.5 log in no other way.
@@ -89,8 +79,7 @@ class ExceptionLogged(Event):
     assigning: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestSlow(Event):
+class RequestSlow(Event, frozen=True, kw_only=True):
     """The process noticed that it stood still (GC, "clock jumped", "heartbeat thread … delayed")."""
 
     ms: int | None = None

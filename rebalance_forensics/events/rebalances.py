@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from rebalance_forensics.events.base import Assignment, Event
@@ -23,8 +22,7 @@ RebalanceTrigger = Literal[
 """The first cause the coordinator names in `(reason: …)`; later causes of one rebalance are silent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebalanceStarted(Event):
+class RebalanceStarted(Event, frozen=True, kw_only=True):
     """The coordinator opened the join phase ("Preparing to rebalance group …").
 
     `generation` is the old one. `state` is the true former state, only in some reasons.
@@ -41,16 +39,14 @@ class RebalanceStarted(Event):
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationStabilized(Event):
+class GenerationStabilized(Event, frozen=True, kw_only=True):
     """The join phase closed and a generation was created ("Stabilized group …"); not yet Stable."""
 
     generation: int
     member_count: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentReceived(Event):
+class AssignmentReceived(Event, frozen=True, kw_only=True):
     """The leader's SyncGroup arrived: the sign that the group becomes Stable."""
 
     generation: int
@@ -59,8 +55,7 @@ class AssignmentReceived(Event):
     static_count: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentNotStored(Event):
+class AssignmentNotStored(Event, frozen=True, kw_only=True):
     """The coordinator could not write group metadata or an assignment to `__consumer_offsets`."""
 
     generation: int | None = None
@@ -68,23 +63,20 @@ class AssignmentNotStored(Event):
     partition: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmptyAssignmentSent(Event):
+class EmptyAssignmentSent(Event, frozen=True, kw_only=True):
     """The coordinator gave members an empty assignment."""
 
     generation: int | None = None
     members: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebalanceAbandoned(Event):
+class RebalanceAbandoned(Event, frozen=True, kw_only=True):
     """A join phase could not complete: nobody rejoined, or the group was dead."""
 
     what: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderReplaced(Event):
+class LeaderReplaced(Event, frozen=True, kw_only=True):
     """The leader missed the rebalance timeout and another member was elected."""
 
     member: str | None = None
@@ -92,30 +84,26 @@ class LeaderReplaced(Event):
     new_leader: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupEmptied(Event):
+class GroupEmptied(Event, frozen=True, kw_only=True):
     """No member is left ("Group … is now empty")."""
 
     generation: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupDied(Event):
+class GroupDied(Event, frozen=True, kw_only=True):
     """The group's metadata was removed ("transitioned to Dead")."""
 
     generation: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupsDeleted(Event):
+class GroupsDeleted(Event, frozen=True, kw_only=True):
     """An administrator deleted groups."""
 
     groups: tuple[str, ...] = ()
     offsets_removed: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinStarted(Event):
+class JoinStarted(Event, frozen=True, kw_only=True):
     """A member sends JoinGroup ("(Re-)joining group", Connect's "Rebalance started")."""
 
 
@@ -138,8 +126,7 @@ JoinReason = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinRequested(Event):
+class JoinRequested(Event, frozen=True, kw_only=True):
     """A member flagged the need to rejoin and said why ("Request joining group due to: …").
 
     `why` is the kind, `reason` the text. `before`/`after` hold `topic=partitions` pairs or topics of a changed
@@ -157,8 +144,7 @@ class JoinRequested(Event):
     followup_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinSucceeded(Event):
+class JoinSucceeded(Event, frozen=True, kw_only=True):
     """JoinGroup was answered ("Successfully joined group with generation …").
 
     Until 2.6.0 the line came after SyncGroup and names no member (`after_sync` is True).
@@ -171,8 +157,7 @@ class JoinSucceeded(Event):
     after_sync: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinReported(Event):
+class JoinReported(Event, frozen=True, kw_only=True):
     """A client that prints no generation has joined (KafkaJS, sarama): `ms` is how long joining and syncing took."""
 
     member: str | None = None
@@ -181,8 +166,7 @@ class JoinReported(Event):
     ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncSucceeded(Event):
+class SyncSucceeded(Event, frozen=True, kw_only=True):
     """SyncGroup was answered: this member has its assignment of the generation."""
 
     generation: int
@@ -190,8 +174,7 @@ class SyncSucceeded(Event):
     protocol: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinFailed(Event):
+class JoinFailed(Event, frozen=True, kw_only=True):
     """JoinGroup failed. `error` is an Errors name (UNKNOWN_MEMBER_ID, GROUP_MAX_SIZE_REACHED, …) where known."""
 
     error: str | None = None
@@ -202,8 +185,7 @@ class JoinFailed(Event):
     fatal: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncFailed(Event):
+class SyncFailed(Event, frozen=True, kw_only=True):
     """SyncGroup failed. `error` is an Errors name where known."""
 
     error: str | None = None
@@ -214,8 +196,7 @@ class SyncFailed(Event):
     fatal: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeartbeatFailed(Event):
+class HeartbeatFailed(Event, frozen=True, kw_only=True):
     """A heartbeat was answered with an error (REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, …)."""
 
     error: str | None = None
@@ -226,8 +207,7 @@ class HeartbeatFailed(Event):
     fatal: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationReset(Event):
+class GenerationReset(Event, frozen=True, kw_only=True):
     """A member forgot its generation (and, if `member_id_too`, its member id) and will rejoin."""
 
     reason: str | None = None
@@ -236,8 +216,7 @@ class GenerationReset(Event):
     member_id_too: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentComputed(Event):
+class AssignmentComputed(Event, frozen=True, kw_only=True):
     """The leader finished the assignment of a classic generation ("Finished assignment for group …").
 
     Who logs it is the leader. `assignment` maps member id to partitions: the exact membership.
@@ -247,8 +226,7 @@ class AssignmentComputed(Event):
     assignment: Assignment = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentFailed(Event):
+class AssignmentFailed(Event, frozen=True, kw_only=True):
     """The leader's assignor threw, or a member could not use what it was given."""
 
     error: str | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from rebalance_forensics.events.base import Assignment, Event
@@ -10,8 +9,7 @@ from rebalance_forensics.events.base import Assignment, Event
 FollowUp = Literal["cooperative", "probing", "version-probing", "endpoint", "shutdown", "immediate"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamsStateChanged(Event):
+class StreamsStateChanged(Event, frozen=True, kw_only=True):
     """A KafkaStreams client ("stream-client [x] State transition from A to B"). `client` is its id."""
 
     client: str | None = None
@@ -19,8 +17,7 @@ class StreamsStateChanged(Event):
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamThreadStateChanged(Event):
+class StreamThreadStateChanged(Event, frozen=True, kw_only=True):
     """A StreamThread changed its state; `speaker.thread` names it too."""
 
     thread: str | None = None
@@ -28,8 +25,7 @@ class StreamThreadStateChanged(Event):
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamsParticipants(Event):
+class StreamsParticipants(Event, frozen=True, kw_only=True):
     """The leader lists who takes part: process id -> consumer member ids (also the multi-line form)."""
 
     participants: Assignment = ()
@@ -37,8 +33,7 @@ class StreamsParticipants(Event):
     consumers: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamsAssignmentComputed(Event):
+class StreamsAssignmentComputed(Event, frozen=True, kw_only=True):
     """The leader assigned tasks to processes: `assignment` the active ones, `standby` standbys and warm-ups."""
 
     assignment: Assignment = ()
@@ -49,8 +44,7 @@ class StreamsAssignmentComputed(Event):
     probing: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumerTasksAssigned(Event):
+class ConsumerTasksAssigned(Event, frozen=True, kw_only=True):
     """The leader's "Client … per-consumer assignment": what each consumer had, gets and gives up."""
 
     client: str | None = None
@@ -61,15 +55,13 @@ class ConsumerTasksAssigned(Event):
     revoking_active: Assignment = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentStability(Event):
+class AssignmentStability(Event, frozen=True, kw_only=True):
     """The leader says whether the assignment is stable or a follow-up will come."""
 
     stable: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowUpRequested(Event):
+class FollowUpRequested(Event, frozen=True, kw_only=True):
     """The leader asks for a follow-up rebalance, by whom and when (`scheduled_at` epoch ms; None: at once)."""
 
     kind: FollowUp
@@ -77,8 +69,7 @@ class FollowUpRequested(Event):
     scheduled_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowUpScheduled(Event):
+class FollowUpScheduled(Event, frozen=True, kw_only=True):
     """A member learned of a follow-up (`scheduled_at` epoch ms; None: at once), or that none is due (`kind` None)."""
 
     kind: FollowUp | None = None
@@ -86,15 +77,13 @@ class FollowUpScheduled(Event):
     endpoint: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowUpTriggered(Event):
+class FollowUpTriggered(Event, frozen=True, kw_only=True):
     """A member triggers the follow-up now. `scheduled_at` 0 means it was an immediate one."""
 
     scheduled_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionProbed(Event):
+class VersionProbed(Event, frozen=True, kw_only=True):
     """Version probing: a leader met a newer subscription, or a member was answered with an older version."""
 
     sent: int | None = None
@@ -102,16 +91,14 @@ class VersionProbed(Event):
     by_leader: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskWarmedUp(Event):
+class TaskWarmedUp(Event, frozen=True, kw_only=True):
     """A stateful task waits for its new owner: kept as standby, not yet active, or now caught up."""
 
     task: str | None = None
     consumer: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TasksAssigned(Event):
+class TasksAssigned(Event, frozen=True, kw_only=True):
     """A thread takes its new tasks ("Handle new assignment with: …").
 
     KIP-1071 clients write "Assigned tasks with local epoch …"; then `member` and `epoch` are set, `revoking` and
@@ -131,8 +118,7 @@ class TasksAssigned(Event):
     ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TasksLost(Event):
+class TasksLost(Event, frozen=True, kw_only=True):
     """A thread lost its tasks: it missed a rebalance or was fenced."""
 
     active: tuple[str, ...] = ()
@@ -142,8 +128,7 @@ class TasksLost(Event):
     ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TasksRevoked(Event):
+class TasksRevoked(Event, frozen=True, kw_only=True):
     """A thread gave tasks back; `ms` is how long that took."""
 
     active: tuple[str, ...] = ()
@@ -151,23 +136,20 @@ class TasksRevoked(Event):
     ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TasksCorrupted(Event):
+class TasksCorrupted(Event, frozen=True, kw_only=True):
     """Local state of tasks is unusable and is rebuilt; `rebalancing` when the thread rejoins for it."""
 
     tasks: tuple[str, ...] = ()
     rebalancing: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadFenced(Event):
+class ThreadFenced(Event, frozen=True, kw_only=True):
     """A thread missed a rebalance and dropped out of the group: it closes all its tasks and rejoins."""
 
     task: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandbysUnassigned(Event):
+class StandbysUnassigned(Event, frozen=True, kw_only=True):
     """The leader had no room for `missing` of a task's `wanted` standbys."""
 
     task: str | None = None
@@ -175,16 +157,14 @@ class StandbysUnassigned(Event):
     wanted: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskStateChanged(Event):
+class TaskStateChanged(Event, frozen=True, kw_only=True):
     """One task was initialized, restored, suspended, closed or recycled; `speaker.task` names it."""
 
     state: str
     task: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestorationReported(Event):
+class RestorationReported(Event, frozen=True, kw_only=True):
     """State restoration: in progress, finished for a changelog, or for all tasks after `ms`."""
 
     phase: Literal["started", "in-progress", "finished"]
@@ -193,24 +173,21 @@ class RestorationReported(Event):
     records: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadAdded(Event):
+class ThreadAdded(Event, frozen=True, kw_only=True):
     """A StreamThread was added or replaced (`replacing`: the uncaught exception handler chose REPLACE_THREAD)."""
 
     thread: str | None = None
     replacing: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadRemoved(Event):
+class ThreadRemoved(Event, frozen=True, kw_only=True):
     """A StreamThread was removed, or shut down."""
 
     thread: str | None = None
     phase: Literal["removing", "stopping", "stopped"] = "removing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadFailed(Event):
+class ThreadFailed(Event, frozen=True, kw_only=True):
     """An uncaught exception ended a thread; `response` is what the handler opted for."""
 
     thread: str | None = None
@@ -219,24 +196,21 @@ class ThreadFailed(Event):
     response: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShutdownRequested(Event):
+class ShutdownRequested(Event, frozen=True, kw_only=True):
     """An instance asks the whole application to stop (`asking`), or learned that another one did."""
 
     asking: bool
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceTopicsMissing(Event):
+class SourceTopicsMissing(Event, frozen=True, kw_only=True):
     """Source topics of the topology are missing or not co-partitioned."""
 
     topics: tuple[str, ...] = ()
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamsStatusReported(Event):
+class StreamsStatusReported(Event, frozen=True, kw_only=True):
     """KIP-1071: the coordinator's status codes, topology and configuration changes."""
 
     detail: str | None = None

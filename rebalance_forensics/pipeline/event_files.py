@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -84,5 +83,5 @@ def own_fields(event: Event) -> dict[str, Any]:
 
 @cache
 def _own_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class; mypy does not hash type[Event]
-    common = {field.name for field in dataclasses.fields(Event)}
-    return tuple(field.name for field in dataclasses.fields(kind) if field.name not in common)
+    common = frozenset(Event.__struct_fields__)
+    return tuple(name for name in kind.__struct_fields__ if name not in common)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heapreplace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from rebalance_forensics.pipeline.catalogs import checked_catalog
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions

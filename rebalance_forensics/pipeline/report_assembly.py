@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase

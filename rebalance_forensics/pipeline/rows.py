@@ -1,4 +1,4 @@
-"""Frozen dataclasses as JSON and back; what a field may hold is read from its annotation."""
+"""Structs and dataclasses as JSON and back; what a field may hold is read from its annotation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from operator import attrgetter
 from typing import Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from msgspec import NODEFAULT, Struct, structs
 
 T = TypeVar("T")
 Decode = Callable[[Any], Any]
@@ -50,7 +52,7 @@ class Codec:
         if isinstance(annotation, NewType):
             return self._decoder(annotation.__supertype__)
         origin, arguments = get_origin(annotation), get_args(annotation)
-        if dataclasses.is_dataclass(annotation):
+        if dataclasses.is_dataclass(annotation) or _is_struct(annotation):
             return self._dataclass(cast("type", annotation))
         if origin is tuple:
             return self._tuple(arguments)
@@ -63,7 +65,7 @@ class Codec:
     def reader(self, cls: type[T], *, given: frozenset[str] = frozenset()) -> Callable[[dict[str, Any]], T]:
         """What makes a `cls` of its decoded JSON object; the fields named in `given` hold their objects already."""
         hints = get_type_hints(cls)
-        names = [field.name for field in dataclasses.fields(cast("Any", cls)) if field.name not in given]
+        names = [name for name, _ in _described(cls) if name not in given]
         fields = [(name, decode) for name in names if (decode := self._decoder(hints[name])) is not None]
 
         def read(value: dict[str, Any]) -> T:
@@ -113,16 +115,23 @@ def _fields(
     without: frozenset[str],
 ) -> tuple[tuple[str, ...], tuple[object, ...], Callable[[object], tuple[Any, ...]]]:
     """The fields of a dataclass, each with its default, MISSING where it has none, and what takes all their values."""
-    fields = [field for field in dataclasses.fields(cls) if field.name not in without]
-    names = tuple(field.name for field in fields)
+    fields = [(name, default) for name, default in _described(cls) if name not in without]
+    names = tuple(name for name, _ in fields)
     held = attrgetter(*names) if len(names) > 1 else lambda value: tuple(getattr(value, name) for name in names)
-    return names, tuple(map(_default, fields)), held
+    return names, tuple(default for _, default in fields), held
 
 
-def _default(field: dataclasses.Field[Any]) -> object:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
+def _is_struct(cls: Any) -> bool:  # noqa: ANN401
+    return isinstance(cls, type) and issubclass(cls, Struct)
+
+
+def _described(cls: Any) -> list[tuple[str, object]]:  # noqa: ANN401 - a class of either kind
+    """The names of a class's fields, each with its default."""
+    described: Any = structs.fields(cls) if _is_struct(cls) else dataclasses.fields(cls)
+    return [
+        (one.name, one.default if one.default_factory in (NODEFAULT, dataclasses.MISSING) else one.default_factory())
+        for one in described
+    ]
 
 
 _ENCODER = json.JSONEncoder(default=fields_of, separators=(",", ":"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
@@ -12,8 +12,7 @@ SAMPLES = 5
 """Lines of group classes that no pattern knew, kept of each split to be shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """A group whose investigation broke off, and the error; without a group, the lines of a cluster that name none."""
 
     cluster: str
@@ -34,8 +33,7 @@ class Failure:
         return f"{lacks}; {defects.ASK}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostStats:
+class HostStats(Struct, frozen=True, kw_only=True):
     """The share of one host in a stream of several; its times as in `SplitStats`."""
 
     host: str
@@ -48,8 +46,7 @@ class HostStats:
     closing: EpochMs | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitStats:
+class SplitStats(Struct, frozen=True, kw_only=True):
     """The counts of one split. `lines` are those that start in it: later lines of the file count on from there.
 
     `first` and `last` are the earliest and the latest time, `opening` and `closing` those of its first and last record.

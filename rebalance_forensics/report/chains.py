@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import ChainLink, RootCause
 from rebalance_forensics.records import EpochMs
@@ -12,8 +13,7 @@ from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.timeline.model import Evidence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One step, with how often it came in a row and when last."""
 
     at: EpochMs | None

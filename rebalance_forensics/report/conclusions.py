@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Gap, GapKind
 from rebalance_forensics.report.model import Report
@@ -10,8 +10,7 @@ from rebalance_forensics.report.urgency_order import planned, unexplained
 from rebalance_forensics.report.wording import count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conclusion:
+class Conclusion(Struct, frozen=True, kw_only=True):
     """A title, and a sentence on what it was concluded from, empty where there is nothing to add."""
 
     title: str

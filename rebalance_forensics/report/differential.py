@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, SearchedLog, SignRow, WouldDecide
 from rebalance_forensics.records import EpochMs
@@ -24,16 +25,14 @@ LEGEND = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hypothesis:
+class Hypothesis(Struct, frozen=True, kw_only=True):
     """One column of a table of signs: a cause, and what became of it."""
 
     cause: str
     standing: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignLine:
+class SignLine(Struct, frozen=True, kw_only=True):
     """One line of a table of signs: the sign as the logs answer it, and a mark for each hypothesis."""
 
     row: SignRow
@@ -42,8 +41,7 @@ class SignLine:
     where: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignTable:
+class SignTable(Struct, frozen=True, kw_only=True):
     """Hypotheses against signs; `telling` are those that decide or would, `idle` say nothing about any of them."""
 
     hypotheses: tuple[Hypothesis, ...]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.model import GroupHistory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputSummary:
+class InputSummary(Struct, frozen=True, kw_only=True):
     """One file (or member of an archive, or host of a stream) and what was read of it."""
 
     path: str
@@ -33,8 +32,7 @@ class InputSummary:
     errors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """All that was read and found.
 
     Lists are in a defined order: inputs by path, groups and incidents by cluster, group and start.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby, islice
+
+from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.times import duration, time_of_day
@@ -19,8 +20,7 @@ LEADERS_TOLD = 20
 TIMES_TOLD = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """A time of day within a sentence; whoever shows it chooses the zone."""
 
     at: EpochMs
@@ -33,8 +33,7 @@ class Clock:
 Sentence = tuple[str | Clock, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Struct, frozen=True, kw_only=True):
     """A sentence, and what there is to say about it in detail."""
 
     said: Sentence
@@ -46,8 +45,7 @@ def plain(sentence: Sentence) -> str:
     return "".join(map(str, sentence))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readings:
+class Readings(Struct, frozen=True, kw_only=True):
     """All passages about one group; a part about which there is nothing to say is empty."""
 
     led: tuple[Passage, ...]

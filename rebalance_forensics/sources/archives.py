@@ -9,8 +9,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import BinaryIO, cast
+
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.budgets import Meter, Spent
 from rebalance_forensics.sources.codecs import Damage

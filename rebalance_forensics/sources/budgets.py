@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.sources.codecs import Damage
 
@@ -16,8 +17,7 @@ class Spent(Damage):
     """A file that unpacks further than logs do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
+class Allowance(Struct, frozen=True, kw_only=True):
     """What may come out of one file; `share` is that of one log, where an archive holds several."""
 
     unpacked: int
@@ -49,8 +49,7 @@ _VERDICT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """The budget of each file that a user or a store names, together with all that is packed in it.
 
     Log text packs 10 to 60 times with gzip, 100 times with xz or zstd where a loop fails in the same words; 1 000 times

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics import defects
 from rebalance_forensics.sources.archives import Held, OpenArchives, archives
@@ -20,8 +23,7 @@ from rebalance_forensics.sources.wrappings import MAX_DEPTH, pieces, unwrapped
 _SNIFFED = 64 << 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputFile:
+class InputFile(Struct, frozen=True, kw_only=True):
     """One stream of log lines: a file, or a member of an archive.
 
     `path` is its name in the report, `location` the outermost file; `members` leads through archives

@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
+
+from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import layouts
@@ -36,8 +37,7 @@ def _stamps(sample: Sample) -> Iterator[tuple[Sampled, Stamp]]:
             yield line, line.parsed.stamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dates:
+class Dates(Struct, frozen=True, kw_only=True):
     """What a file shows of its dates by itself, and so of those of its neighbours. All in epoch ms, zones left out."""
 
     own: Range | None = None
@@ -90,8 +90,7 @@ class Dates:
         return self.own[0] if self.own else self.begin
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True):
     """When the logs beside a file were written: `begin` is that of the first.
 
     Each of them lies within one of the `ranges`; the `instants` are on all days on which one begins, ends, or is half

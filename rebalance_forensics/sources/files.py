@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import Struct
+
 from rebalance_forensics.process import scratch
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.budgets import Limits
@@ -30,8 +32,7 @@ class NoRoom(OSError):  # noqa: N818 - it is about the temporary directory, not 
     """What comes once cannot be kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovery:
+class Discovery(Struct, frozen=True, kw_only=True):
     """All files found, by path, one sentence for each thing that cannot be read, and the reports of earlier runs."""
 
     files: tuple[InputFile, ...]

@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+
+from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.hosts import is_generic
@@ -81,8 +82,7 @@ def is_called(name: str, known: Sequence[str]) -> bool:
     return words.replace(".", "") in known or not _endings(words).isdisjoint(known)
 
 
-@dataclass(frozen=True, slots=True)
-class Leaves:
+class Leaves(Struct, frozen=True):
     """Every text and number in an object, in its order, and where to find them by their whole name and by its end."""
 
     texts: list[str]

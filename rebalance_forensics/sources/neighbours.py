@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.sources import dates, layouts, rotation, zones
 from rebalance_forensics.sources.dates import Dates, Neighbours

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.sources import envelopes, layouts
 from rebalance_forensics.sources.envelopes.ansi import is_coloured, without_colours

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import BinaryIO, Protocol, cast, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.budgets import Allowance
 from rebalance_forensics.sources.file_kinds import special
@@ -15,16 +17,14 @@ _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 """Whoever opens a pipe would wait for a writer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """What changes when a file does: how many bytes it has and when it was changed."""
 
     size: int
     changed_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A file by its `location`, or what `members` lead to through archives in it.
 
     With a `stamp` an archive at that place is refused when it is no longer the one that was found there; `allowance`

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
@@ -26,8 +28,7 @@ _UNTIMED = range(80, 90)
 """The ranks of layouts without a time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileProfile:
+class FileProfile(Struct, frozen=True, kw_only=True):
     """How to read a file, and what it says about itself.
 
     `layouts` are all those seen, `starts` the bytes their headers begin with. `header_marks` are bytes that tell a
@@ -100,8 +101,7 @@ class FileProfile:
         return self.document is None and not self.newest_first and self.dated and not self.partly_dated
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(Struct, frozen=True, kw_only=True):
     """What one file shows by itself, whatever lies beside it and whatever zones the user gives.
 
     `line` is what its first line is known by, `head` its first lines; `lead` is what its bytes before the first header

@@ -6,8 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.sources import documents, layouts
 from rebalance_forensics.sources.codecs import Damage
@@ -40,8 +43,7 @@ _WORDS = re.compile(rb"[A-Za-z]{2}[^\s\w]{0,3} ")
 _NOT_TYPED = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(Struct, frozen=True):
     """One line of the sample; `parsed` when a record starts with it, `late` when it is not from the beginning.
 
     `raw` is the line of the file in which it was found, `among` how many that holds.

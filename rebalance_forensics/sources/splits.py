@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile
@@ -11,8 +12,7 @@ from rebalance_forensics.sources.profile import FileProfile
 SPLIT_BYTES = 128 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class Split(Struct, frozen=True, kw_only=True):
     """A byte range of one uncompressed stream; `end` is None for all the rest."""
 
     file: InputFile

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange, timegm
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.zone_names import ZONE, offset_of
 
@@ -61,8 +63,7 @@ _LOG4J_SHAPE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}\Z")
 _ISO_SHAPE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """A time as written: milliseconds since the epoch as if the text were UTC, and the zone it names.
 
     `form` says what the text leaves out: of a "time-only" stamp `local_ms` counts from midnight,

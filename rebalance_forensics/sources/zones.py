@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.zone_names import offset_of
@@ -81,8 +82,7 @@ def offset_between(local_ms: int, utc_ms: int) -> int | None:
     return minutes if in_use else None
 
 
-@dataclass(frozen=True, slots=True)
-class ZoneRules:
+class ZoneRules(Struct, frozen=True):
     """The zones that the user gave: one for all, and one for each host or file named."""
 
     default: str | None = None

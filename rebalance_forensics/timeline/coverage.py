@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
@@ -16,8 +18,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 _DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSpan:
+class LogSpan(Struct, frozen=True, kw_only=True):
     """How far one log was read, or a part of it: the times of its first and last record, Kafka's or not.
 
     A single line with a wild time would make the log seem to last for years, so the order in the file decides; `start`,
@@ -47,8 +48,7 @@ def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeardLog:
+class HeardLog(Struct, frozen=True, kw_only=True):
     """One log that speaks of the group or of its members, from when to when, on the group's clock.
 
     `detailed`: it holds Kafka's lines at INFO; a log at WARN and above is silent about nearly all that a member does.

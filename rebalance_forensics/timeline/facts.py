@@ -7,8 +7,10 @@ counted in the order of time; a fact that stands in no timeline yet has none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -47,8 +49,7 @@ RequestWhy = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Departure:
+class Departure(Struct, frozen=True, eq=False):
     """A member is gone. `at` is when the group lost it (the coordinator's word before the client's)."""
 
     participant: Participant
@@ -61,8 +62,7 @@ class Departure:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Arrival:
+class Arrival(Struct, frozen=True, eq=False):
     """A member came. `first`: its participant was never seen before; `start`: the process start behind it."""
 
     participant: Participant
@@ -77,8 +77,7 @@ class Arrival:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Start:
+class Start(Struct, frozen=True, eq=False):
     """A process (or a new consumer object in it) started."""
 
     participant: Participant
@@ -87,8 +86,7 @@ class Start:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stop:
+class Stop(Struct, frozen=True, eq=False):
     """A client said in its own log that it is closing."""
 
     participant: Participant
@@ -97,8 +95,7 @@ class Stop:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StaticReturn:
+class StaticReturn(Struct, frozen=True, eq=False):
     """A static member came back in time under a new member id; the group did not rebalance."""
 
     participant: Participant
@@ -107,8 +104,7 @@ class StaticReturn:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class Request(Struct, frozen=True, eq=False):
     """A member of the group asked for a rebalance."""
 
     participant: Participant | None
@@ -119,8 +115,7 @@ class Request:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rebalance:
+class Rebalance(Struct, frozen=True, eq=False):
     """From the first word of a rebalance to the assignment. `generation` is None while none was reached."""
 
     generation: int | None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.cluster_events import Surroundings
@@ -13,8 +14,7 @@ from rebalance_forensics.timeline.identity.roles import with_roles
 from rebalance_forensics.timeline.replay.failed_joins import without_failed_joins
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """`own` name the group; `beside` name none and were written where its members live, or name a member of it."""
 
     group: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from rebalance_forensics.records import EpochMs
 
@@ -14,8 +15,7 @@ Outcome = Literal["stable", "superseded", "empty", "failed", "unknown"]
 PauseKind = Literal["revoked", "lost"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """One log line that proves something. `line` counts from 1, `byte_offset` from 0 in the uncompressed file."""
 
     path: str
@@ -25,8 +25,7 @@ class Evidence:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """A member of one generation under every name the logs give."""
 
     member_id: str | None
@@ -35,8 +34,7 @@ class Member:
     host: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generation:
+class Generation(Struct, frozen=True, kw_only=True):
     """A generation (classic) or a group epoch (KIP-848, KIP-1071)."""
 
     generation: int
@@ -60,8 +58,7 @@ class Generation:
         return len({m.instance_id or m for m in self.members})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
+class Pause(Struct, frozen=True, kw_only=True):
     """Partitions of one process without a reader: revoked or lost until some are assigned again."""
 
     client_id: str | None
@@ -77,8 +74,7 @@ WhyUnread = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadSpan:
+class UnreadSpan(Struct, frozen=True, kw_only=True):
     """Nobody could read a partition: no owner, or one that was dead, frozen, stuck, cut off or evicted.
 
     `client_id` is whose it was before, `ended_at` None while nobody has it. Where the begin is only known to lie
@@ -96,8 +92,7 @@ class UnreadSpan:
     """The id of the incident that it is counted in; None where it belongs to none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadSpan:
+class ReadSpan(Struct, frozen=True, kw_only=True):
     """A member read these partitions, all of them from one moment to another; `ended_at` is None where it still does.
 
     `member` is named as its lane is.
@@ -109,8 +104,7 @@ class ReadSpan:
     ended_at: EpochMs | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinatorTerm:
+class CoordinatorTerm(Struct, frozen=True, kw_only=True):
     """A broker coordinated the group for a while."""
 
     broker: str
@@ -118,8 +112,7 @@ class CoordinatorTerm:
     ended_at: EpochMs | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolTerm:
+class ProtocolTerm(Struct, frozen=True, kw_only=True):
     """The group spoke a protocol for a while."""
 
     protocol: Protocol
@@ -127,8 +120,7 @@ class ProtocolTerm:
     ended_at: EpochMs | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(Struct, frozen=True, kw_only=True):
     """One member under all its names, valid from and to (`whois`)."""
 
     name: str
@@ -153,8 +145,7 @@ SpanKind = Literal[
 heartbeat arrived, and no log tells why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """A stretch of a swim lane: member of a generation, joining, paused, away, or unable to read."""
 
     started_at: EpochMs
@@ -164,8 +155,7 @@ class Span:
     generation: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """A moment of a swim lane, with the line that shows it."""
 
     at: EpochMs
@@ -176,8 +166,7 @@ class Mark:
     evidence: Evidence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
+class Lane(Struct, frozen=True, kw_only=True):
     """One swim lane of the picture: a member, a thread, a worker or a broker."""
 
     name: str
@@ -188,8 +177,7 @@ class Lane:
     """The instance whose thread this is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Participation:
+class Participation(Struct, frozen=True, kw_only=True):
     """Who took part in one rebalance and who led it, against the one before whose members are known.
 
     `leader` and `members` are None where no line tells; under KIP-848 nobody leads. `renewed` took part both times,
@@ -207,8 +195,7 @@ class Participation:
     clients: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderChange:
+class LeaderChange(Struct, frozen=True, kw_only=True):
     """Leadership moved. `former_took_part`: the former leader was a member all along; Kafka does not depose it then."""
 
     generation: int | None
@@ -218,16 +205,14 @@ class LeaderChange:
     former_took_part: bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leadership:
+class Leadership(Struct, frozen=True, kw_only=True):
     """Whether the same member led every time. `stable` is None when fewer than two leaders are known."""
 
     stable: bool | None = None
     changes: tuple[LeaderChange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedAttempt:
+class FailedAttempt(Struct, frozen=True, kw_only=True):
     """A JoinGroup or SyncGroup that failed between two rebalances, and how often it did in the same way."""
 
     at: EpochMs
@@ -240,8 +225,7 @@ class FailedAttempt:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Burst:
+class Burst(Struct, frozen=True, kw_only=True):
     """Rebalances one right after the other. `reasons` holds, for each but the first, why it began."""
 
     generations: tuple[int | None, ...]
@@ -252,8 +236,7 @@ class Burst:
     failures: tuple[FailedAttempt, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spacing:
+class Spacing(Struct, frozen=True, kw_only=True):
     """From the begin of one rebalance to the begin of the next, and the setting that made it so long.
 
     `configured` says whether a log shows the value; if not, it is Kafka's default. `evenly`: the gap before or after
@@ -271,8 +254,7 @@ class Spacing:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """How the group's rebalances read: who led them, which stand close together or evenly spaced, who took part."""
 
     leadership: Leadership = Leadership()
@@ -281,8 +263,7 @@ class Reading:
     participants: tuple[Participation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupHistory:
+class GroupHistory(Struct, frozen=True, kw_only=True):
     """Everything known about one group (cluster, group id)."""
 
     group: str

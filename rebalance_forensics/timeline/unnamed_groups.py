@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
@@ -39,8 +41,7 @@ _HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 """What librdkafka calls each of a process's clients: `rdkafka#consumer-1`."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnnamedGroup:
+class UnnamedGroup(Struct, frozen=True):
     """A group that its member's lines do not name; `events` are what they say, under the name given here.
 
     It is its own name where the process's configuration has it, or a Streams client's name, which begins with the
@@ -90,8 +91,7 @@ def unnamed_groups(shared: Iterable[Event]) -> list[UnnamedGroup]:
     return [UnnamedGroup(name, tuple(events)) for name, events in sorted(told.items())]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Client:
+class _Client(Struct, frozen=True, order=True):
     """Whose lines belong together; `application` is the application.id in a Streams client's name."""
 
     host: str

@@ -70,8 +70,8 @@ def _expressions(
     elif depth < 4 and isinstance(value, list | tuple):
         for number, one in enumerate(value):
             yield from _expressions(one, f"{place}[{number}]", depth + 1)
-    elif hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
-        for name in value.__dataclass_fields__:
+    elif not isinstance(value, type):
+        for name in getattr(value, "__dataclass_fields__", ()) or getattr(value, "__struct_fields__", ()):
             yield from _expressions(getattr(value, name, None), f"{place}.{name}", depth + 1)
 
 

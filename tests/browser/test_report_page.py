@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.report.model import Report
 from tests.browser.accessibility import violations

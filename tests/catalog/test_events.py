@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from rebalance_forensics.catalog.answers import explained, listed, match_message
 from rebalance_forensics.catalog.event_assembly import event_of

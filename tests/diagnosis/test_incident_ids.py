@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.engine.incidents import with_ids_of_their_own
 from tests.report.building import a_crash

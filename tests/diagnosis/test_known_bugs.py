@@ -139,7 +139,7 @@ def test_a_bug_has_a_signature_in_kafkas_events_or_says_why_not(bug: Bug) -> Non
     steps = bug.signature.steps if bug.signature else ()
     for step in steps:
         types = [EVENT_TYPES[name] for name in (*step.events, *step.without, *step.quiet)]
-        fields = {f for t in types for f in t.__dataclass_fields__} | {"said", "members"}
+        fields = {f for t in types for f in t.__struct_fields__} | {"said", "members"}
         assert {name for name in step.where if not name.startswith("speaker.")} <= fields
     assert not steps or (not steps[0].never and bug.affected)
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+import msgspec
 
 from rebalance_forensics.diagnosis.patterns.group_patterns import tips
 from rebalance_forensics.diagnosis.patterns.participation import leadership, participants
@@ -196,4 +195,4 @@ def test_the_tips_are_plain_data_and_do_not_depend_on_the_order_of_lines() -> No
     logs = otters()
     told = tips(logs.timeline())
     logs.events.reverse()
-    assert json.dumps(asdict(tips(logs.timeline()))) == json.dumps(asdict(told))
+    assert msgspec.json.encode(tips(logs.timeline())) == msgspec.json.encode(told)

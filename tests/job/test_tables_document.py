@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from rebalance_forensics.job.alerts import state_of
 from rebalance_forensics.pipeline.tables.rows import incident_row

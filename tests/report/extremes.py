@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Gap, Relation
 from rebalance_forensics.report.model import Report

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.report import terminal
 from rebalance_forensics.report.anonymizing import anonymized

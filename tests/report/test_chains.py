@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import ChainLink
 from rebalance_forensics.report.chains import steps_of

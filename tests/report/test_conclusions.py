@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Gap, GapKind
 from rebalance_forensics.report import terminal

@@ -4,10 +4,10 @@ import csv
 import io
 import json
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.model import Report

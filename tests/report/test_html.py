@@ -5,11 +5,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html import to_html

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.json_report import to_json

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.content import content_of

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.report.html import to_html

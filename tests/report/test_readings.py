@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rebalance_forensics.report.rebalance_patterns import in_brief, plain, readings_of
 from rebalance_forensics.timeline.model import (

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of

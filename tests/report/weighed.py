@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Advice, Incident, SearchedLog, SignRow, WouldDecide
 from rebalance_forensics.report.model import Report

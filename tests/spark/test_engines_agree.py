@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.pipeline import read_plan
 from rebalance_forensics.pipeline.options import AnalyzeOptions

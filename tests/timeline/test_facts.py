@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import pytest
@@ -41,9 +40,9 @@ def test_nothing_is_written_to_a_fact_or_to_the_timeline(timeline: Timeline) -> 
     who = timeline.participants
     assert len(who.everybody) > 1
     for thing in (*facts_of(timeline), timeline, who, *who.everybody):
-        for field in fields(thing):
-            with pytest.raises(FrozenInstanceError):
-                setattr(thing, field.name, None)
+        for name in getattr(thing, "__struct_fields__", None) or thing.__dataclass_fields__:
+            with pytest.raises(AttributeError):
+                setattr(thing, name, None)
 
 
 def test_asking_for_a_member_that_no_line_names_adds_nobody(timeline: Timeline) -> None:

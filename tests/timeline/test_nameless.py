@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from tests.kafka_words import member_id

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.timeline.model import CoordinatorTerm, GroupHistory
@@ -15,8 +16,7 @@ NAMES_TOLD = 6
 Place = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Homes:
+class Homes(Struct, frozen=True):
     """The partition each group lives in, the groups of each partition, and the terms of each coordinator."""
 
     partitions: dict[Place, tuple[int, bool]]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.coordinator_groups import Homes, homes_of
@@ -33,8 +35,7 @@ Place = tuple[str, str]
 """A cluster and the name of something in it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
+class _Seen(Struct, frozen=True, eq=False):
     """An incident beside the history of its group."""
 
     incident: Incident
@@ -51,8 +52,7 @@ class _Seen:
         return (c.name for cause in self.incident.root_causes for c in cause.culprits if c.kind in kinds)
 
 
-@dataclass(frozen=True, slots=True)
-class _Together:
+class _Together(Struct, frozen=True):
     """Incidents of several groups with one thing behind them."""
 
     kind: RelationKind

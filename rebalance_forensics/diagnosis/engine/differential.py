@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, confidences
@@ -23,8 +24,7 @@ MOST_LINES = 5
 Answers = tuple[tuple[Row, Answer], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rival:
+class Rival(Struct, frozen=True):
     """A cause that is not ruled out: how sure, and its hypotheses in this incident, the likeliest first."""
 
     cause: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -19,8 +20,7 @@ _NOTICED_LATER = _MEMBER_GONE | {"assignment-failed"}
 """Nobody knew when these began: the incident begins when the member is missed, or when its assignor fails."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Extent:
+class Extent(Struct, frozen=True, eq=False):
     """From its first evidence to its last known effect: one incident."""
 
     draft: Draft

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, Row
 from rebalance_forensics.diagnosis.engine.differential import Rival

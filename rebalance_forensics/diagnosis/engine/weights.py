@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
@@ -10,8 +10,7 @@ from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Weighed:
+class Weighed(Struct, frozen=True, kw_only=True, eq=False):
     """A hypothesis with the answer to each sign of its cause's table, and the odds that come of them."""
 
     cause: str

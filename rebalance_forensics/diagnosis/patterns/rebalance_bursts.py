@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import chain, pairwise
 from typing import TypeGuard
+
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, member_name, rounds_of
 from rebalance_forensics.diagnosis.wording.proof import evidence_of

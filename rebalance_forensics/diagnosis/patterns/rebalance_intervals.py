@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, rounds_of
 from rebalance_forensics.events.base import Event
@@ -54,8 +56,7 @@ EXACT_SHARE = 0.03
 """Timers of long settings fire within this share of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Clock:
+class _Clock(Struct, frozen=True):
     """The group's timeouts, configured or by default."""
 
     timeline: Timeline

@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
@@ -17,8 +19,7 @@ from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class Round(Struct, frozen=True, kw_only=True):
     """One rebalance. `members` pairs each name with its member id; None where no line tells who took part."""
 
     generation: int | None

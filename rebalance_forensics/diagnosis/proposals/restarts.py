@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.advice.deployments import calm_the_autoscaler, static_membership
 from rebalance_forensics.diagnosis.episodes.members.flaps import Flapping

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, TypeGuard
+
+from msgspec import Struct, field
 
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import OFFSETS_PARTITIONS, offsets_partition
 from rebalance_forensics.events import EVENT_TYPES
@@ -21,8 +22,7 @@ MOST_TRIES = 20_000
 """A signature is looked for within bounds: a log full of half matches must not hold the report up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One event of a signature, after the step before it by `after_ms` (least, most).
 
     `who` compares its party with that of the step before, or of the first one. `same`, `differs` and `overlap` compare
@@ -47,8 +47,7 @@ class Step:
     """None of these in the minute before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class Signature(Struct, frozen=True, kw_only=True):
     """The steps, how often they must be seen, and what kind of group and which settings they need."""
 
     steps: tuple[Step, ...]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, cast
 
 import yaml
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import KnownBug
 from rebalance_forensics.diagnosis.reference.bug_signatures import Signature, Step, Value, Witness, find
@@ -21,8 +21,7 @@ Component = Literal["broker", "client", "streams", "connect"]
 FILE = Path(__file__).with_suffix(".yaml")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
+class Bug(Struct, frozen=True, kw_only=True):
     """One bug as data. `signature` is None where no log can prove it; `not_matched` then says why."""
 
     jira: str
@@ -111,7 +110,7 @@ def _signature(entry: Mapping[str, object]) -> Signature:
 
 
 def _step(entry: Mapping[str, object]) -> Step:
-    unknown = entry.keys() - {f.name for f in fields(Step)}
+    unknown = entry.keys() - set(Step.__struct_fields__)
     if unknown:
         raise ValueError(f"{FILE.name}: a step knows no {', '.join(sorted(unknown))}")
     read: dict[str, object] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent
@@ -23,8 +24,7 @@ _VERSION = re.compile(r"(\d+(?:\.\d+){1,3})(.*)", re.DOTALL)
 _CONFLUENT = ("-ccs", "-ce")
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """A release as somebody reported it: between `low` and `high` where a vendor's number leaves the patch open."""
 
     at: int
@@ -32,8 +32,7 @@ class Told:
     high: Release
 
 
-@dataclass(frozen=True, slots=True)
-class Affected:
+class Affected(Struct, frozen=True):
     """Releases from `first` on and before `below`; no `below` means that no release is known to be free of it."""
 
     first: Release
@@ -44,8 +43,7 @@ class Affected:
         return self.first <= told.low and (self.below is None or told.high < self.below)
 
 
-@dataclass(frozen=True, slots=True)
-class Releases:
+class Releases(Struct, frozen=True):
     """What was reported, by side and by the place of the process."""
 
     told: dict[Side, dict[str, list[Told]]] = field(default_factory=dict)

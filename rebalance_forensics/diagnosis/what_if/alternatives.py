@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
 from rebalance_forensics.diagnosis.reference.releases import releases_of
@@ -57,8 +59,7 @@ def alternatives(
     return tuple(_offered(case, offers))
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     """What one incident is judged by."""
 
     sequence: FaultSequence

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.reference.releases import Release, Side, releases_of
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol
@@ -23,8 +24,7 @@ NEEDS: dict[str, dict[Side, Release]] = {
 """KIP-429; KIP-345; KIP-848, of which 3.7 to 3.9 only have a preview."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alternative:
+class Alternative(Struct, frozen=True, kw_only=True):
     """A protocol that the group could run. `condition` is what the logs do not tell: `if the brokers run 4.0 …`."""
 
     name: str

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from random import Random
 
+from msgspec import Struct
+
 from rebalance_forensics.diagnosis.what_if.faults import StoodStill
 from rebalance_forensics.timeline.windows import LATE_HEARTBEAT_MS
 
@@ -13,8 +15,7 @@ UNEVEN = 0.25
 """Batches differ in length by this part of their average, up or down."""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A member owned a partition for a while."""
 
     partition: str

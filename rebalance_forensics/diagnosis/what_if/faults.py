@@ -5,20 +5,19 @@ Times are epoch ms on the group's clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Came:
+
+class Came(Struct, frozen=True, kw_only=True):
     """A process started: at this time its consumer asks to join."""
 
     member: str
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Went:
+class Went(Struct, frozen=True, kw_only=True):
     """A process ended: it closed its consumer, or died without a word."""
 
     member: str
@@ -28,8 +27,7 @@ class Went:
     """When the group last heard from it, where its eviction tells that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoodStill:
+class StoodStill(Struct, frozen=True, kw_only=True):
     """A process lived and did not work: all of it was frozen, or its polling thread was stuck in a batch."""
 
     member: str
@@ -48,8 +46,7 @@ def began(fault: Fault) -> int:
     return fault.begin if isinstance(fault, StoodStill) else fault.at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaultSequence:
+class FaultSequence(Struct, frozen=True, kw_only=True):
     """The faults of an incident, in a group that was steady at `begin`; the simulation ends at `until`."""
 
     members: tuple[str, ...]
@@ -67,8 +64,7 @@ class FaultSequence:
         return (len(self.members) + len(self.partitions)) * len(self.faults)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Pace(Struct, frozen=True, kw_only=True):
     """How fast members notice and act. Milliseconds."""
 
     between_polls: tuple[float, float]

@@ -7,9 +7,10 @@ so that half of the members wait for less than half a batch: a batch takes about
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import sqrt
 from statistics import median
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import PartitionsRevoked
@@ -23,8 +24,7 @@ UNEVEN = 0.9
 """Four in five medians of n waits lie within this, divided by the root of n, of the true one (uniform waits)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollGap:
+class PollGap(Struct, frozen=True, kw_only=True):
     """Time between two polls of a busy member, and the range in which it lies, by how many waits tell it. ms."""
 
     low: float

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.what_if.classic_group import ClassicGroup
 from rebalance_forensics.diagnosis.what_if.epoch_group import EpochGroup
@@ -21,8 +22,7 @@ LEFT_OUT = 0.1
 """The range leaves out the tenth with the lowest and the tenth with the highest figures."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Spread(Struct, frozen=True, kw_only=True):
     """A figure with its uncertainty: the median of all replays, and where four in five of them lie."""
 
     low: float
@@ -30,8 +30,7 @@ class Spread:
     high: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Simulated:
+class Simulated(Struct, frozen=True, kw_only=True):
     """The two figures of an incident under one protocol, in milliseconds, and every replay behind them."""
 
     partition_ms: Spread

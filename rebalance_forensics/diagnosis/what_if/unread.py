@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.what_if.consumer import Held
 from rebalance_forensics.diagnosis.what_if.faults import FaultSequence, StoodStill
@@ -12,8 +13,7 @@ from rebalance_forensics.diagnosis.what_if.faults import FaultSequence, StoodSti
 Span = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
+class Unread(Struct, frozen=True, kw_only=True):
     """What one replay shows. Milliseconds."""
 
     spans: Mapping[str, tuple[Span, ...]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -59,7 +58,7 @@ def _details(event: Event) -> Iterator[str]:
 
 @cache
 def _fields_of(event: str) -> frozenset[str]:
-    return frozenset(field.name for field in dataclasses.fields(EVENT_TYPES[event]))
+    return frozenset(EVENT_TYPES[event].__struct_fields__)
 
 
 def _own(event: Event, name: str) -> str:

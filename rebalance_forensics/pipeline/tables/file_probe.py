@@ -6,10 +6,11 @@ import pickle
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from rebalance_forensics.pipeline.read_plan import printable
 from rebalance_forensics.pipeline.tables.file_listing import Listed

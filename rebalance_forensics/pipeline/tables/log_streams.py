@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+from msgspec import structs
 
 from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
 from rebalance_forensics.pipeline.tables.file_listing import Listed, Listing
@@ -39,8 +40,8 @@ class Part:
 
     def splits(self, file: InputFile, profile: FileProfile, split_bytes: int) -> tuple[Split, ...]:
         """The part as byte ranges."""
-        cut = splits_of(replace(file, size=self.end), profile, self.start, split_bytes)
-        return (*cut[:-1], replace(cut[-1], end=self.end)) if grows(file, profile) else cut
+        cut = splits_of(structs.replace(file, size=self.end), profile, self.start, split_bytes)
+        return (*cut[:-1], structs.replace(cut[-1], end=self.end)) if grows(file, profile) else cut
 
     def of(self, file: InputFile, profile: FileProfile) -> Part:
         """The part as it is read: what is packed, or a document, is read again as a whole."""

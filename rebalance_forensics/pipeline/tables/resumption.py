@@ -7,9 +7,11 @@ everything before that stays as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
+
+from msgspec.structs import replace
 
 from rebalance_forensics import __version__
 from rebalance_forensics.pipeline.read_split import Reading
@@ -73,7 +75,7 @@ def splits_of(file: InputFile, profile: FileProfile, start: int, split_bytes: in
 
 def digest_of(file: InputFile, profile: FileProfile, reading: Reading) -> str:
     """How a file is read: what was read another way is no point to continue from."""
-    own = [getattr(profile, field.name) for field in fields(profile) if field.name not in _BESIDE]
+    own = [getattr(profile, name) for name in profile.__struct_fields__ if name not in _BESIDE]
     told = repr((__version__, own, reading.patterns, reading.cluster_of(file.path)))
     return sha256(told.encode(errors="replace")).hexdigest()[:16]
 

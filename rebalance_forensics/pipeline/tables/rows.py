@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
+
+from msgspec.structs import asdict
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, WouldDecide
 from rebalance_forensics.records import EpochMs

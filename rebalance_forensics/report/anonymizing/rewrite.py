@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.report.anonymizing.configuration import setting_without_names
 from rebalance_forensics.report.anonymizing.names_in_reports import Named, groups_of, names_of
@@ -13,7 +15,7 @@ from rebalance_forensics.report.anonymizing.pseudonyms import Pseudonyms
 from rebalance_forensics.report.anonymizing.texts import KAFKA_SAYS, scrubbed
 from rebalance_forensics.report.model import Report
 
-Part = TypeVar("Part")
+Part = TypeVar("Part", bound=Struct)
 
 # Fields whose words are ours or Kafka's, never a user's.
 OWN_FIELDS = frozenset({
@@ -47,15 +49,15 @@ def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
 
 def _rewritten(part: Part, names: Pseudonyms, paths: dict[str, str]) -> Part:
     changes: dict[str, Any] = {
-        one.name: _changed(getattr(part, one.name), one.name, names, paths)
-        for one in fields(cast("Any", part))
-        if one.name not in OWN_FIELDS
+        name: _changed(getattr(part, name), name, names, paths)
+        for name in part.__struct_fields__
+        if name not in OWN_FIELDS
     }
-    return cast("Part", replace(cast("Any", part), **changes))
+    return replace(part, **changes)
 
 
 def _changed(value: object, field: str, names: Pseudonyms, paths: dict[str, str]) -> object:
-    if is_dataclass(value):
+    if isinstance(value, Struct):
         return _rewritten(value, names, paths)
     if isinstance(value, tuple):
         if field == "settings":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.documents import Document, Json, written
@@ -18,8 +19,7 @@ SUFFIX = ".trace.json"
 LABEL_CHARACTERS = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class Stretch(Struct, frozen=True, kw_only=True):
     """Something that lasts, from epoch ms to epoch ms."""
 
     start: int
@@ -29,8 +29,7 @@ class Stretch:
     told: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Track:
+class Track(Struct, frozen=True, kw_only=True):
     """One line of the trace."""
 
     name: str

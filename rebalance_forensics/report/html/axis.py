@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, SECOND, day, time_of_day
 
@@ -21,8 +21,7 @@ LENGTHS = {"minutes": 5, "seconds": 8, "clock": 12}
 """How much of a time of day each way of writing it shows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
+class Tick(Struct, frozen=True, kw_only=True):
     """One label of the axis, at a share of its width."""
 
     percent: float

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.html.budget import GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
@@ -17,8 +18,7 @@ from rebalance_forensics.report.urgency_order import is_unexplained, most_urgent
 from rebalance_forensics.timeline.model import GroupHistory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IncidentPage:
+class IncidentPage(Struct, frozen=True, kw_only=True):
     """One incident, told in full."""
 
     number: int
@@ -26,8 +26,7 @@ class IncidentPage:
     picture: Picture | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupPage:
+class GroupPage(Struct, frozen=True, kw_only=True):
     """One group: its whole history."""
 
     number: int
@@ -38,8 +37,7 @@ class GroupPage:
     readings: tuple[tuple[str, tuple[Passage, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class Content(Struct, frozen=True, kw_only=True):
     """The whole page; `told` are the ids of incidents that have a section of their own."""
 
     numbered: tuple[Incident, ...]

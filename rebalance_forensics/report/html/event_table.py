@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.html.picture_choice import SEVERITIES
@@ -13,8 +13,7 @@ from rebalance_forensics.timeline.model import GroupHistory, Mark
 TEXT_CHARACTERS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventRow:
+class EventRow(Struct, frozen=True, kw_only=True):
     """One event with the lanes it stands in."""
 
     mark: Mark

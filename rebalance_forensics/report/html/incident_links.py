@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.urgency_order import urgency
@@ -14,8 +15,7 @@ from rebalance_forensics.timeline.time_index import Lasting
 LASTING = frozenset({"member", "coordinating"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
+class Links(Struct, frozen=True, kw_only=True):
     """The incidents of one group, by what they quote and by when they were; numbers are those of the page."""
 
     incidents: tuple[tuple[int, Incident], ...]

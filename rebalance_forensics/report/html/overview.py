@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident, Severity
 from rebalance_forensics.report.html.axis import Tick, ticks
@@ -20,8 +21,7 @@ SUMMARY_CHARACTERS = 200
 ROOM_MS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occurrence:
+class Occurrence(Struct, frozen=True, kw_only=True):
     """One incident, or several that began close together."""
 
     percent: float
@@ -36,16 +36,14 @@ class Occurrence:
     causes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverviewRow:
+class OverviewRow(Struct, frozen=True, kw_only=True):
     """The incidents of one group, or of all groups that have no row of their own."""
 
     label: str
     occurrences: tuple[Occurrence, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class Overview(Struct, frozen=True, kw_only=True):
     """The axis with its rows."""
 
     rows: tuple[OverviewRow, ...]
@@ -81,8 +79,7 @@ def _end(incident: Incident, logs_end: int) -> int:
     return incident.started_at if incident.ended_at is None else incident.ended_at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Axis:
+class _Axis(Struct, frozen=True, kw_only=True):
     start: int
     end: int
     told: Collection[str]

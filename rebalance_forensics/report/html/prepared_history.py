@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
+
+from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.shapes import Window
@@ -23,8 +24,7 @@ Held = tuple[Generation, EpochMs | None]
 """A generation, and when the next one began."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReadyLane:
+class ReadyLane(Struct, frozen=True, kw_only=True, eq=False):
     """A lane with its marks and stretches by time, and in which generations it led."""
 
     lane: Lane
@@ -41,8 +41,7 @@ class ReadyLane:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReadyHistory:
+class ReadyHistory(Struct, frozen=True, kw_only=True, eq=False):
     """A group's lanes and generations by time."""
 
     group: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.html.budget import Budget
@@ -17,8 +18,7 @@ from rebalance_forensics.timeline.model import GroupHistory
 Key = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenes:
+class Scenes(Struct, frozen=True, kw_only=True):
     """Draws pictures one after another; each takes its share of the budget."""
 
     histories: Mapping[Key, GroupHistory]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.report.html.axis import Tick
 
@@ -16,8 +17,7 @@ Layer = Literal["always", "members", "partitions"]
 """Which rows a picture shows: its switch chooses between the last two."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """A stretch of time in a lane; its kind shows in height and colour."""
 
     kind: str
@@ -33,8 +33,7 @@ class Bar:
     """How much of the row's height it takes, of a kind whose height means something."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dot:
+class Dot(Struct, frozen=True, kw_only=True):
     """A moment in a lane and the number of its log line."""
 
     severity: str
@@ -45,8 +44,7 @@ class Dot:
     incident: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One lane of the picture; `marked` when the culprit's."""
 
     name: str
@@ -68,16 +66,14 @@ class Row:
         return len({round(dot.x / CLOSE) for dot in self.dots if dot.severity != "plain"}) > CROWD
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class Number(Struct, frozen=True, kw_only=True):
     """A generation's number above the place where it becomes stable."""
 
     percent: float
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Owner(Struct, frozen=True, kw_only=True):
     """A member whose partitions are drawn, and the number of its colour."""
 
     name: str
@@ -85,8 +81,7 @@ class Owner:
     color: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class Picture(Struct, frozen=True, kw_only=True):
     """Swim lanes over a stretch of time."""
 
     id: str
@@ -113,8 +108,7 @@ class Picture:
         return any(row.layer == "partitions" for row in self.rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(Struct, frozen=True, kw_only=True):
     """The stretch of time a picture shows."""
 
     start: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.report.html.budget import ROWS_A_TABLE, TERMS, Budget
 from rebalance_forensics.report.html.event_table import EventRow, events_of
@@ -11,8 +12,7 @@ from rebalance_forensics.report.lanes import member_name
 from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Identity, Pause
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationRow:
+class GenerationRow(Struct, frozen=True, kw_only=True):
     """One generation, its members by the names operators use."""
 
     generation: Generation
@@ -22,8 +22,7 @@ class GenerationRow:
     left: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PausedMember:
+class PausedMember(Struct, frozen=True, kw_only=True):
     """How often and how long one member stood still."""
 
     name: str
@@ -33,8 +32,7 @@ class PausedMember:
     unfinished: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupTables:
+class GroupTables(Struct, frozen=True, kw_only=True):
     """All tables of one group, cut to what the page may hold."""
 
     generations: tuple[GenerationRow, ...]

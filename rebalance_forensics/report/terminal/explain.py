@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.console import RenderableType
 
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, listed, printed, said
@@ -12,8 +12,7 @@ from rebalance_forensics.report.terminal.rich_blocks import heading, indented, l
 USUALLY = {"fault": "Usually a fault.", "planned": "Usually planned.", "benign": "Usually benign."}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Struct, frozen=True, kw_only=True):
     """The texts that teach one cause; each may have several paragraphs, parted by an empty line."""
 
     cause: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.timeline.model import Generation, Member
 
@@ -16,8 +17,7 @@ NUMBERED = re.compile(r"(?<![0-9a-zA-Z_-])(?=[a-zA-Z_-]*+\d)[0-9a-zA-Z_-]++")
 Sign = tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Some generations to be shown, and those after them that only repeat these."""
 
     shown: Sequence[Generation]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from string import ascii_uppercase
 
+from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 
@@ -36,8 +36,7 @@ def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableT
         yield from _lines((*table.telling, *table.idle))
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
+class _Grid(Struct, frozen=True):
     """A table of signs that is laid out when its width is known: with names above the columns, or letters and a key."""
 
     table: SignTable

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
 from rebalance_forensics.sources.timestamps import Stamp, read_stamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One line as far as it is peeled: what it says now, and what its envelopes said.
 
     `fields` is set while the content is a JSON object. `stream` tells lines apart that must not be joined
@@ -61,8 +62,7 @@ def instant(text: str | None) -> EpochMs | None:
     return EpochMs(stamp.utc_ms) if stamp and stamp.form == "full" else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextEnvelope:
+class TextEnvelope(Struct, frozen=True, kw_only=True):
     """An envelope in front of each line, as an expression with the groups time, host, stream, partial and text."""
 
     shape: re.Pattern[str]
@@ -96,8 +96,7 @@ def _whole(_: Fields) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonEnvelope:
+class JsonEnvelope(Struct, frozen=True, kw_only=True):
     """An envelope that is a JSON object. Every path of `requires` is there; `text` holds what it wraps.
 
     `entries` gives the objects inside one that holds many; `inner` is the path of a nested object that

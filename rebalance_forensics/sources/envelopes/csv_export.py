@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.envelopes.json_text import ENVELOPE as ANY_OBJECT

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.elasticsearch import ENVELOPE as DOCUMENT
 from rebalance_forensics.sources.layouts.json_fields import Fields, lookup

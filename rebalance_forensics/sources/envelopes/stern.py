@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rebalance_forensics.sources.envelopes.base import Line, TextEnvelope
 
@@ -15,8 +14,7 @@ SAMPLE = f"kafka-0 kafka {INSIDE}"
 REJECT = "Kafka version: 3.9.1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tailer(TextEnvelope):
+class _Tailer(TextEnvelope, frozen=True, kw_only=True):
     """The name stands first: `[main] [trace]` behind a time is a thread and its context."""
 
     def peel(self, line: Line) -> Sequence[Line] | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line, TextEnvelope
 
@@ -11,8 +12,7 @@ _ESCAPED = (("#011", "\t"), ("#033[", "\x1b["))
 """How rsyslog writes the control characters that logs hold: tabs and colours."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyslogEnvelope(TextEnvelope):
+class SyslogEnvelope(TextEnvelope, frozen=True, kw_only=True):
     """An envelope that may escape control characters."""
 
     def peel(self, line: Line) -> Sequence[Line] | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line, instant
 from rebalance_forensics.sources.envelopes.json_text import ENVELOPE as ANY_OBJECT

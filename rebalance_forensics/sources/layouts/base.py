@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from rebalance_forensics.sources.timestamps import Stamp, read_stamp
 from rebalance_forensics.sources.zone_names import ZONE
@@ -52,8 +53,7 @@ _PLAIN_GROUPS = 5
 """An expression with no more groups than time, level, logger, thread and message has no second branch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
+class Parsed(Struct, frozen=True, kw_only=True):
     """A record taken apart by its layout."""
 
     stamp: Stamp | None
@@ -109,8 +109,7 @@ def _unchanged(parsed: Parsed) -> Parsed:
     return parsed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextLayout:
+class TextLayout(Struct, frozen=True, kw_only=True):
     """A layout written as a regular expression with the groups time, level, logger, thread and message.
 
     `level2`, `logger3` and so on are the same in another branch of the expression.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from rebalance_forensics.sources.json_field_names import trace_in
 from rebalance_forensics.sources.layouts.base import Parsed, level_of
@@ -52,8 +53,7 @@ def first_text(fields: Fields, paths: tuple[str, ...]) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonLayout:
+class JsonLayout(Struct, frozen=True, kw_only=True):
     """A layout of which each record is one JSON object.
 
     Every path of `requires` must be there: that tells this shape from the others.

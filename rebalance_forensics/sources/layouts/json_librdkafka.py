@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.json_fields import Fields, JsonLayout, first_text, object_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.sources.json_field_names import (
     THREADS,
@@ -24,8 +24,7 @@ SAMPLE = (
 REJECT = '{"amount": 4, "currency": "EUR"}'
 
 
-@dataclass(frozen=True, slots=True)
-class _AnyObject:
+class _AnyObject(Struct, frozen=True):
     """The last JSON layout: it takes what has a text and a level, a logger or a time."""
 
     rank: int = 70

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import takewhile
+
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import Parsed
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, YEARS, Parsed, TextLayout, pattern
 

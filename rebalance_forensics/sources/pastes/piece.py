@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.layouts.base import LEVEL
@@ -14,8 +16,7 @@ _LOOKED_AT = 300
 _LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A line, or a part of one, with the place where it begins in the paste."""
 
     offset: int

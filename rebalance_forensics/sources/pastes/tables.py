@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.sources.csv_rows import cells_of
 from rebalance_forensics.sources.envelopes.base import Line, instant
@@ -21,8 +22,7 @@ _LONGEST_NAME = 40
 _SHORTEST_LINE = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A row of a table with the line that it holds."""
 
     offset: int
@@ -30,8 +30,7 @@ class Row:
     line: Line
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(Struct, frozen=True):
     """Which cell is what, where the first row names them."""
 
     text: int | None = None

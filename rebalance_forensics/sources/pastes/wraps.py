@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
 
@@ -18,8 +19,7 @@ _LOGGER_LAST = re.compile(r"(?:^|\s)\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?
 _NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.")
 
 
-@dataclass(frozen=True, slots=True)
-class Width:
+class Width(Struct, frozen=True):
     """How wide the lines of a paste may be, and whether they were broken inside words."""
 
     columns: int

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned, TargetAssignmentComputed
@@ -37,8 +40,7 @@ RESTART_MS = 5_000
 E = TypeVar("E", bound=Event)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileClock:
+class FileClock(Struct, frozen=True, kw_only=True):
     """How one file's clock differs: `shift_ms` is subtracted from its local times to get UTC on the group's clock."""
 
     path: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, read_clocks
@@ -12,8 +13,7 @@ from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.event_index import Told
 
 
-@dataclass(frozen=True, slots=True)
-class TimedLines:
+class TimedLines(Struct, frozen=True):
     """`own` is what the group's story is made of, `around` what brokers said to nobody in particular."""
 
     own: Told

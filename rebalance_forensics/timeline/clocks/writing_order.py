@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import attrgetter
+
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import BY_ORDER_MS, EpochMs

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
@@ -17,8 +18,7 @@ from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm
 from rebalance_forensics.timeline.protocols import kind_of, protocols_of, rebalance_mode_of
 
 
-@dataclass(frozen=True, slots=True)
-class GroupProfile:
+class GroupProfile(Struct, frozen=True):
     """Who takes part in the group, and how they agree on who does what."""
 
     kind: GroupKind

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeVar
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
@@ -27,8 +28,7 @@ BY_PROCESS = ("streams", "connect", "schema-registry")
 P = TypeVar("P")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Participant:
+class Participant(Struct, frozen=True, eq=False):
     """One party to the group, over all its lives. `name` is what an operator calls it."""
 
     kind: ParticipantKind
@@ -70,8 +70,7 @@ class Participant:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Participants:
+class Participants(Struct, frozen=True, eq=False, kw_only=True):
     """The participants of one group and how ids lead to them."""
 
     kind: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event, Role
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of

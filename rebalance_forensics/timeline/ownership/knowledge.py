@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived, GenerationStabilized
 from rebalance_forensics.timeline.facts import Rebalance
@@ -17,8 +18,7 @@ from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.ownership.readings import Owner
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(Struct, frozen=True):
     """From which moments on everybody's partitions are known, and from which they are not."""
 
     changes: tuple[tuple[int, bool], ...]

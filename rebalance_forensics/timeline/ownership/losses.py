@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
@@ -29,8 +30,7 @@ _WHY: Mapping[DepartureWhy, WhyUnread] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LossJudge:
+class LossJudge(Struct, frozen=True):
     """Puts a date to what ended a reading."""
 
     timeline: Timeline

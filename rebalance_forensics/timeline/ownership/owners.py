@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from operator import attrgetter
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -30,8 +32,7 @@ from rebalance_forensics.timeline.windows import BARRIER_MS, CLOCK_SLACK_MS
 LateJoins = Mapping[Participant, tuple[tuple[int, int], ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ownership:
+class Ownership(Struct, frozen=True, kw_only=True):
     """The spans in which nobody read a partition, oldest first, and when any was read."""
 
     spans: Lasting[UnreadSpan] = field(default_factory=lambda: _lasting(()))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
@@ -12,8 +15,7 @@ Owner = tuple[Participant, str]
 """A consumer: the party it belongs to, and its client id (several of one process each own partitions)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionReading:
+class PartitionReading(Struct, frozen=True, kw_only=True):
     """A member read a partition for a while; `why` is what ended it, None while it still reads.
 
     `certain`: its end stands in a line. Else it lies between `earliest` and what the logs show, `end` being the best
@@ -33,8 +35,7 @@ class PartitionReading:
     bounded: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(Struct, frozen=True, kw_only=True):
     """How a member lost what it read: its last moment as a reader, why, and how well that is known."""
 
     at: int

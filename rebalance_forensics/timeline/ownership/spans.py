@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged
@@ -21,8 +22,7 @@ from rebalance_forensics.timeline.windows import AFTERMATH_MS, SHORTEST_UNREAD_M
 _GIVEN_BACK = frozenset({"revoked", "unknown"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownSpan:
+class UnknownSpan(Struct, frozen=True, kw_only=True):
     """Nobody can tell from the logs whether a partition was read; `ended_at` is None where that is so to the end."""
 
     partition: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.membership import MemberDescribed, MemberLeft, MemberLoaded
 from rebalance_forensics.events.process import SettingsReported
@@ -16,8 +17,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 SESSION, POLL, HEARTBEAT = "session.timeout.ms", "max.poll.interval.ms", "heartbeat.interval.ms"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True, kw_only=True):
     """What bounds the time between a member's last moment as a reader and the moment the group misses it."""
 
     shown: Mapping[tuple[str, str], int]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import GenerationReset, JoinSucceeded, SyncSucceeded
 
 NO_GENERATION = -1
 """Kafka's Generation.NO_GENERATION: the generation id of whoever is no member."""
-_COMMON = tuple(field.name for field in fields(Event))
+_COMMON = Event.__struct_fields__
 
 
 def without_failed_joins(events: Iterable[Event]) -> list[Event]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from operator import attrgetter
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
@@ -24,8 +26,7 @@ from rebalance_forensics.timeline.replay.processes import Processes, closed_at_l
 NEAR_MS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """What happened to the group, oldest first."""
 
     departures: tuple[Departure, ...]

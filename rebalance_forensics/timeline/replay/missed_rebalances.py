@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from msgspec import Struct
+
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
@@ -32,8 +34,7 @@ REBIRTH_MS = 60_000
 _Client = tuple[Participant, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
+class Missed(Struct, frozen=True):
     """One client that was in the generation before and took no step to be in this one, which the others joined."""
 
     participant: Participant

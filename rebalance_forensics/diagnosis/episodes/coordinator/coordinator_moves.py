@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.episodes.members.membership_at import times_with_members
@@ -31,8 +32,7 @@ from rebalance_forensics.timeline.windows import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorMove:
+class CoordinatorMove(Struct, frozen=True):
     """The coordinator that let go, the lines that show it, and whether a broker says so itself."""
 
     at: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
@@ -11,8 +11,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class ExpiredOffsets:
+class ExpiredOffsets(Struct, frozen=True):
     """The lines about the offsets, and those that say when the group became empty."""
 
     expired: tuple[OffsetsExpired, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
@@ -53,16 +54,14 @@ def _is_denial(event: Event, group: str) -> bool:
     return isinstance(event, AuthorizationFailed) or getattr(event, "error", None) in DENIALS
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """How a coordinator turns clients away: its error codes, and the exceptions that clients make of them."""
 
     errors: frozenset[str]
     exceptions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """One client that was turned away, and every line that says so."""
 
     participant: Participant

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
@@ -18,8 +19,7 @@ _NOT_OF_THIS_TYPE = "is not a consumer group"
 _MIGRATION_OFF = "group migration is disabled"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mixture:
+class Mixture(Struct, frozen=True, kw_only=True):
     """Refusals of one kind close in time, and who was refused as far as it is known."""
 
     lines: tuple[Event, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import offsets_write_ms
@@ -24,8 +25,7 @@ FIRST_COORDINATOR = 2**30
 """Clients number their connections to coordinators from Integer.MAX_VALUE downwards."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outage:
+class Outage(Struct, frozen=True):
     """The refused writes, the replicas that were gone then, and the brokers to blame."""
 
     refused: tuple[Event, ...]

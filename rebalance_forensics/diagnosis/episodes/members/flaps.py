@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
 from rebalance_forensics.diagnosis.episodes.members.departures import VOLUNTARY, born_with_the_group, closings
@@ -20,8 +21,7 @@ from rebalance_forensics.timeline.windows import STARTUP_GAP_MS
 CYCLES = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Flapping:
+class Flapping(Struct, frozen=True):
     """Those that left and came back again and again, or, where no id names anybody, took the places of each other."""
 
     participants: tuple[Participant, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, members_counted
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
@@ -27,8 +28,7 @@ Shown = Literal["poll-timeout", "same-process", "by-turns", "silent"]
 """How a poll timeout shows: a line says so; the same process is back; members went by turns; one fell silent."""
 
 
-@dataclass(frozen=True, slots=True)
-class PollTimeouts:
+class PollTimeouts(Struct, frozen=True):
     """Absences, one soon after another, that poll timeouts explain or may explain."""
 
     absences: tuple[Absence, ...]

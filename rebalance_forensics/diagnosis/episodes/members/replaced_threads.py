@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import thrown_by
@@ -117,8 +118,7 @@ def expiries_of(timeline: Timeline, participant: Participant, events: Sequence[E
     return [d for d in gone if 0 <= d.at - ended.get(streams_thread(d.member or "") or "", d.at + 1) <= reach]
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedThreads:
+class ReplacedThreads(Struct, frozen=True):
     """An instance whose threads were replaced: the lines that show it, and how they do."""
 
     participant: Participant

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, members_counted, only_listed
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
@@ -22,8 +23,7 @@ ENOUGH_TO_WALK = 3
 """Of two members that go by turns nobody can tell a deployment from a flap."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestartWalk:
+class RestartWalk(Struct, frozen=True):
     """Restarts one after another: of whom, whether of everybody, under new names, known from expired sessions alone."""
 
     restarts: tuple[Restart, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import thrown_by
 from rebalance_forensics.events.base import Event
@@ -21,8 +21,7 @@ from rebalance_forensics.timeline.windows import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ShutdownAsked:
+class ShutdownAsked(Struct, frozen=True):
     """An instance asked all others to stop: its words, the rejoins that pass them on, what it threw before."""
 
     told: tuple[Event, ...]
@@ -59,8 +58,7 @@ def is_end(event: StreamsStateChanged) -> bool:
     return event.after in ("PENDING_ERROR", "ERROR")
 
 
-@dataclass(frozen=True, slots=True)
-class MissingSourceTopics:
+class MissingSourceTopics(Struct, frozen=True):
     """Source topics whose absence ended the application: who found out, which, and the lines."""
 
     leader: Participant | None

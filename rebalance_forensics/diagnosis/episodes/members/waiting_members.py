@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.events.base import Event
@@ -35,8 +36,7 @@ _ASKING = (Subscribed, JoinStarted, JoinFailed)
 _SESSION = "session timed out"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """A member that asked to be let in, and for how long its log continues without it."""
 
     participant: Participant

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
@@ -18,8 +19,7 @@ from rebalance_forensics.timeline.windows import CONFIG_BEFORE_MS, CONFIG_NOTICE
 F = TypeVar("F", Rebalance, Request)
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorChanges:
+class ConnectorChanges(Struct, frozen=True):
     """Changes one soon after another, with what followed right after them."""
 
     told: tuple[ConnectorConfigChanged, ...]

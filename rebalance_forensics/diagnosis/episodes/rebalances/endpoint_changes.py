@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
@@ -15,8 +16,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import AROUND_MS, SETTLED_MS, SOON_AFTER_MS, STOPPING_MS, TAKING_OVER_MS
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointChange:
+class EndpointChange(Struct, frozen=True):
     """An instance with a new endpoint: the line that asks for one more rebalance, and what belongs to it."""
 
     participant: Participant
@@ -24,8 +24,7 @@ class EndpointChange:
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FollowedReturn:
+class FollowedReturn(Struct, frozen=True):
     """Static members that came back without a rebalance, of which one then asked for one at once."""
 
     participants: tuple[Participant, ...]

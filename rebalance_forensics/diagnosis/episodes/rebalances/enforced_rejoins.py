@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.rebalances.unasked_rejoins import Rejoin, rejoined_unasked
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless_rejoins
@@ -32,8 +33,7 @@ KAFKAS_OWN_WORDS = (
 """Reasons that AbstractCoordinator and ConsumerCoordinator give by themselves, 3.2 to 4.3."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnforcedRejoin:
+class EnforcedRejoin(Struct, frozen=True):
     """A member that rejoined because its application wanted it, or may have: how that shows."""
 
     participant: Participant

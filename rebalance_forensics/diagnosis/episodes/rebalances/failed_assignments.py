@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
@@ -38,8 +39,7 @@ PROTOCOL_ERRORS = (
 FAILED_IN_A_ROW = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Undelivered:
+class Undelivered(Struct, frozen=True):
     """Generations that the coordinator created and that got no assignment, and their leaders, as far as known."""
 
     told: tuple[Event, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived
@@ -14,8 +15,7 @@ from rebalance_forensics.timeline.model import Generation
 MOVES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderMoves:
+class LeaderMoves(Struct, frozen=True):
     """How often in a row the leader changed, and the rebalances in which it did."""
 
     count: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals, waits_for_newcomers
 from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms, heartbeat_interval_ms, setting
@@ -28,8 +29,7 @@ from rebalance_forensics.timeline.windows import (
 MOST_JOINS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class LongBarrier:
+class LongBarrier(Struct, frozen=True):
     """One barrier: whom the group waited for, who was removed at its end, what opened it, and its lines."""
 
     rebalance: Rebalance

@@ -6,7 +6,8 @@ A member that does not poll hears at every heartbeat that the group rebalances, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms
 from rebalance_forensics.events.base import Event
@@ -27,8 +28,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 _ACTED = (JoinStarted, JoinSucceeded, SyncSucceeded, LeaveSent, PollTimeoutExpired, ConsumerClosed)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenBarrier:
+class OpenBarrier(Struct, frozen=True):
     """Who heard of the rebalance in vain, the lines that repeat it, and the joins of those who wait."""
 
     participants: tuple[Participant, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
 from rebalance_forensics.diagnosis.group_settings import setting
@@ -15,8 +15,7 @@ from rebalance_forensics.timeline.windows import PROBING_INTERVAL_MS, PROBING_RE
 ROUNDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Probing:
+class Probing(Struct, frozen=True):
     """The probing rebalances, how far they are apart, and the lines that show them."""
 
     rebalances: tuple[Rebalance, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -17,8 +18,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import ASSIGNED_LATE_MS, QUIET_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlowAssignment:
+class SlowAssignment(Struct, frozen=True, kw_only=True):
     """From the answer to the leader's JoinGroup to its assignment: a client does nothing else in between."""
 
     leader: Participant

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed
@@ -26,8 +26,7 @@ _DRIVEN = (
 """What makes a member join again, or ends its membership; each has a line of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rejoin:
+class Rejoin(Struct, frozen=True):
     """A member joined again and no reason was logged."""
 
     participant: Participant

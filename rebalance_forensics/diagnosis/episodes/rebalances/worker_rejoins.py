@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
@@ -18,8 +19,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS, SCHEDULED_DELAY_MS
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerRejoins:
+class WorkerRejoins(Struct, frozen=True):
     """Rejoins without a reason, one soon after another; `moved` tells who came or went shortly before."""
 
     requests: tuple[Request, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
@@ -12,8 +13,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
-@dataclass(frozen=True, slots=True)
-class GivenTopics:
+class GivenTopics(Struct, frozen=True):
     """Topics by member, the lines that show them, and how many partitions of each topic were ever given out."""
 
     topics: dict[Participant, frozenset[str]]

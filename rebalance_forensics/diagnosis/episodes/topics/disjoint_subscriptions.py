@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import GivenTopics, given_topics
 from rebalance_forensics.events.base import Event
@@ -16,8 +17,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
-@dataclass(frozen=True, slots=True)
-class Intruders:
+class Intruders(Struct, frozen=True):
     """Members that belong to another application than the first ones, and the lines that show it."""
 
     members: tuple[Participant, ...]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import topics_changed_before, topics_told
 from rebalance_forensics.events.base import Event
@@ -31,8 +32,7 @@ from rebalance_forensics.timeline.windows import ITS_REBALANCE_MS, SETTLED_MS, S
 _TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
+class Growth(Struct, frozen=True, kw_only=True):
     """A rebalance that gave out partitions nobody had before, and the lines that show them.
 
     `complete`: the partitions of every member were known before, so these are new for certain.

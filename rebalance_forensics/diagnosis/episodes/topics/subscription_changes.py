@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.episodes.topics.new_partitions import growths
@@ -22,8 +23,7 @@ from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import RESUBSCRIBED_MS
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionChange:
+class SubscriptionChange(Struct, frozen=True):
     """A member with another subscription: what shows it, its lines and facts; `topics` that it alone took up."""
 
     participant: Participant

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, formed_at, touched
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -40,8 +41,7 @@ from rebalance_forensics.timeline.windows import (
 _TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[[^\[\]]*\]|[^,}]*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicChange:
+class TopicChange(Struct, frozen=True, kw_only=True):
     """Facts that changed topics may explain, the lines that show it, and by which sign."""
 
     facts: tuple[Request | Rebalance, ...]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
@@ -20,8 +21,7 @@ _MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
 _UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Unready:
+class Unready(Struct, frozen=True):
     """What the members were told while they waited, and the topics it was about."""
 
     told: list[StreamsStatusReported]
