@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.engine.incidents import Told, ended_at, incid
 from rebalance_forensics.diagnosis.engine.recurrence import told_as_one
 from rebalance_forensics.diagnosis.engine.remainder import left_over
 from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances
-from rebalance_forensics.diagnosis.engine.unread_shares import Extent, shared_out
+from rebalance_forensics.diagnosis.engine.unread_shares import Extent, members_shared_out, shared_out
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.model import Gap, Incident
@@ -104,11 +104,11 @@ def _incidents(timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], as
             draft, trigger = assigned[rebalance.id]
             mine[draft].append((rebalance, trigger))
     causes = all_causes()
-    extents = (Extent(draft, draft.started_at, ended_at(draft, rebalances)) for draft, rebalances in mine.items())
-    unread = shared_out(timeline, extents)
+    extents = [Extent(draft, draft.started_at, ended_at(draft, rebalances)) for draft, rebalances in mine.items()]
+    unread, gone = shared_out(timeline, extents), members_shared_out(timeline, extents)
     for draft, rebalances in mine.items():
         left = unread.get(draft, ())
-        yield incident_of(timeline, causes, outcome, draft, rebalances, left), left
+        yield incident_of(timeline, causes, outcome, draft, rebalances, left, gone.get(draft, ())), left
 
 
 def _with_incidents(spans: Iterable[UnreadSpan], found: Iterable[Told]) -> Iterator[UnreadSpan]:

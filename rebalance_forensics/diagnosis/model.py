@@ -110,6 +110,24 @@ class SignRow(Struct, frozen=True, kw_only=True):
     looked_in: tuple[SearchedLog, ...] = ()
 
 
+class MemberImpact(Struct, frozen=True, kw_only=True):
+    """The cost in time of members: how long nobody read what a member had, whatever partitions that were.
+
+    The whole group was stopped for at least and at most so long: from the first word of a rebalance on members give up
+    their partitions, and once all have joined again no eager member has any. Each is None where that is not known.
+    """
+
+    members: int
+    of_members: int | None
+    """How many the group had before."""
+    unread_member_ms: int
+    longest_ms: int
+    at_least: bool
+    """It may have been longer: no timeout of a member is known, or nobody tells when another took over."""
+    stopped_at_least_ms: int | None = None
+    stopped_at_most_ms: int | None = None
+
+
 class Impact(Struct, frozen=True, kw_only=True):
     """What it cost; None where the logs do not tell, never 0 for unknown.
 
@@ -132,6 +150,8 @@ class Impact(Struct, frozen=True, kw_only=True):
     members: int | None = None
     partitions: int | None = None
     rebalances: int
+    by_member: MemberImpact | None = None
+    """What coordinators tell where nobody names partitions; None where partitions are told, or nothing is."""
 
 
 class Saving(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from rebalance_forensics.diagnosis.model import (
     Gap,
     Impact,
     Incident,
+    MemberImpact,
     RootCause,
     RuledOut,
     Saving,
@@ -263,6 +264,19 @@ def _impact(impact: Impact) -> Document:
         "members": impact.members,
         "partitions": impact.partitions,
         "rebalances": impact.rebalances,
+        "by_member": None if impact.by_member is None else _by_member(impact.by_member),
+    }
+
+
+def _by_member(impact: MemberImpact) -> Document:
+    return {
+        "members": impact.members,
+        "of_members": impact.of_members,
+        "unread_member_ms": impact.unread_member_ms,
+        "longest_unread_ms": impact.longest_ms,
+        "at_least": impact.at_least,
+        "stopped_at_least_ms": impact.stopped_at_least_ms,
+        "stopped_at_most_ms": impact.stopped_at_most_ms,
     }
 
 

@@ -9,6 +9,8 @@ from rebalance_forensics.diagnosis.model import Culprit, Impact, Incident, RootC
 from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
+NEVER, UNTOLD = "never", "not in the logs"
+UNREAD_UNTOLD = "the logs do not show how long partitions were unread"
 DAY_CHARACTERS = 10
 CULPRITS_SHOWN = 8
 SAVED_MS = 1_000
@@ -108,7 +110,8 @@ def _several(kind: str, same: Sequence[Culprit]) -> str:
 
 def impact(impact: Impact) -> str:
     """Tell the cost in numbers: partitions that nobody read and stops of the whole group first, then pauses."""
-    reading = [unread(impact), f"whole group stopped for {duration(impact.stopped_ms)}" if impact.stopped_ms else ""]
+    told = stopped(impact)
+    reading = [unread(impact), "" if told in (NEVER, UNTOLD) else f"whole group stopped for {told}"]
     rest = [
         f"{duration(impact.pause_ms)} of pauses" if impact.pause_ms else "",
         count(impact.members, "member") if impact.members else "",
@@ -120,7 +123,8 @@ def impact(impact: Impact) -> str:
 def unread(impact: Impact) -> str:
     """`2 of 6 partitions unread for up to 11.2 s`, or that the logs do not tell."""
     if impact.unread_partition_ms is None:
-        return "the logs do not show how long partitions were unread"
+        whose = _by_member(impact)
+        return f"the partitions of {' unread for '.join(whose)}" if whose else UNREAD_UNTOLD
     if not impact.unread_partitions:
         return "no partition was left unread"
     return f"{_how_many_unread(impact)} unread for {_how_long_unread(impact)}"
@@ -129,8 +133,23 @@ def unread(impact: Impact) -> str:
 def unread_figure(impact: Impact) -> str:
     """The same beside the word unread: `2 of 6 partitions, up to 11.2 s`."""
     if impact.unread_partition_ms is None:
-        return "not in the logs"
+        whose = _by_member(impact)
+        return f"the partitions of {', '.join(whose)}" if whose else UNTOLD
     return f"{_how_many_unread(impact)}, {_how_long_unread(impact)}" if impact.unread_partitions else "no partition"
+
+
+def _by_member(impact: Impact) -> tuple[str, str] | None:
+    """`1 of 3 members`, and for how long, where nobody names partitions."""
+    told = impact.by_member
+    if told is None or not told.members:
+        return None
+    who = (
+        count(told.members, "member")
+        if told.of_members is None
+        else f"{told.members} of {count(told.of_members, 'member')}"
+    )
+    several = told.unread_member_ms != told.longest_ms * told.members
+    return who, f"{'at least' if told.at_least else 'up to' if several else 'about'} {duration(told.longest_ms)}"
 
 
 def _how_many_unread(impact: Impact) -> str:
@@ -147,9 +166,15 @@ def _how_long_unread(impact: Impact) -> str:
 
 def stopped(impact: Impact) -> str:
     """For how long no partition of the group was read."""
-    if impact.stopped_ms is None:
-        return "not in the logs"
-    return duration(impact.stopped_ms) if impact.stopped_ms else "never"
+    if impact.stopped_ms is not None:
+        return duration(impact.stopped_ms) if impact.stopped_ms else NEVER
+    bounds = impact.by_member
+    if bounds is None or not (bounds.stopped_at_least_ms or bounds.stopped_at_most_ms):
+        return UNTOLD
+    if bounds.stopped_at_most_ms is None:
+        return f"at least {duration(bounds.stopped_at_least_ms or 0)}"
+    least, most = duration(bounds.stopped_at_least_ms or 0), duration(bounds.stopped_at_most_ms)
+    return f"at most {most}" if not bounds.stopped_at_least_ms else most if least == most else f"{least} to {most}"
 
 
 def besides(impact: Impact) -> str:

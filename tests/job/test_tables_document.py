@@ -20,7 +20,7 @@ FROZEN = {
     "generations": "c8c1fe50",
     "pauses": "988bc5cd",
     "unread": "c7dec272",
-    "incidents": "2750b7b2",
+    "incidents": "534b4c55",
     "findings": "27cea909",
     "inputs": "920412dc",
     "runs": "c07415bf",

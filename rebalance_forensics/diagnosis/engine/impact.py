@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from rebalance_forensics.diagnosis.engine.member_impact import member_impact_of
 from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
-from rebalance_forensics.timeline.ownership import Ownership, ownership_of
+from rebalance_forensics.timeline.ownership import MemberSpan, Ownership, ownership_of
 from rebalance_forensics.timeline.windows import AFTERMATH_MS
 
 
 def impact_of(
-    timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance], unread: Sequence[UnreadSpan]
+    timeline: Timeline,
+    started: int,
+    ended: int,
+    rebalances: Sequence[Rebalance],
+    unread: Sequence[UnreadSpan],
+    members_gone: Sequence[MemberSpan],
 ) -> Impact:
     """Pauses that overlap the incident, and the spans without a reader that are its own; each counts whole."""
     until = ended + AFTERMATH_MS
@@ -39,6 +45,7 @@ def impact_of(
         members=len({p.client_id or p.member_id for p in pauses}) if told else None,
         partitions=len({x for p in pauses for x in p.partitions}) if told else None,
         rebalances=len(rebalances),
+        by_member=None if known else member_impact_of(timeline, started, rebalances, members_gone),
     )
 
 

@@ -27,6 +27,7 @@ from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
+from rebalance_forensics.timeline.ownership import MemberSpan
 from rebalance_forensics.timeline.windows import LONG_STOP_MS, STILL_OPEN_MS
 
 Told = tuple[Incident, Sequence[UnreadSpan]]
@@ -43,8 +44,12 @@ def incident_of(
     draft: Draft,
     mine: Sequence[tuple[Rebalance, str]],
     unread: Sequence[UnreadSpan],
+    members_gone: Sequence[MemberSpan],
 ) -> Incident:
-    """The public picture of one draft; `mine` are its rebalances with their triggers, `unread` what it left unread."""
+    """The public picture of one draft; `mine` are its rebalances with their triggers, `unread` what it left unread.
+
+    `members_gone` says the same by members, as coordinators tell it.
+    """
     told = [w.hypothesis for w in draft.findings]
     started, ended = draft.started_at, ended_at(draft, mine)
     confidence, rivals = rivals_of(draft.findings, outcome)
@@ -57,7 +62,7 @@ def incident_of(
     if any(e.delay_ms for e in timeline.of(WorkerAssigned).between(started, ended)):
         followups.add("connect-delayed")
     first = draft.findings[0]
-    impact = impact_of(timeline, started, ended, [r for r, _ in mine], unread)
+    impact = impact_of(timeline, started, ended, [r for r, _ in mine], unread, members_gone)
     return Incident(
         id=_id(timeline, generations, verdict),
         group=timeline.group,

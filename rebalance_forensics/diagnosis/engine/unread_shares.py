@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
+from typing import TypeVar
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
-from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.ownership import MemberSpan, member_time_of, ownership_of
 from rebalance_forensics.timeline.time_index import Lasting
 from rebalance_forensics.timeline.windows import AFTERMATH_MS
 
@@ -33,20 +34,33 @@ class Extent(Struct, frozen=True, eq=False):
         return any(one.hypothesis.severity != "info" for one in self.draft.findings)
 
 
-def shared_out(timeline: Timeline, extents: Iterable[Extent]) -> Mapping[Draft, Sequence[UnreadSpan]]:
+S = TypeVar("S", UnreadSpan, MemberSpan)
+
+
+def shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[UnreadSpan]]:
     """The unread spans of each incident."""
     owners = ownership_of(timeline)
+    return _shared_out(owners.spans, owners.until, extents)
+
+
+def members_shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[MemberSpan]]:
+    """The same of what members had, as coordinators tell it."""
+    told = member_time_of(timeline)
+    return _shared_out(told.spans, told.until, extents)
+
+
+def _shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[S]]:
     known = Lasting(extents, attrgetter("started_at"), lambda one: one.ended_at + AFTERMATH_MS)
-    found: dict[Draft, list[UnreadSpan]] = defaultdict(list)
-    for span in owners.spans:
-        until = span.ended_at if span.ended_at is not None else owners.until
+    found: dict[Draft, list[S]] = defaultdict(list)
+    for span in spans:
+        until = span.ended_at if span.ended_at is not None else end
         mine = _of(span, until, known)
         if mine is not None:
             found[mine.draft].append(span)
     return found
 
 
-def _of(span: UnreadSpan, until: int, known: Lasting[Extent]) -> Extent | None:
+def _of(span: UnreadSpan | MemberSpan, until: int, known: Lasting[Extent]) -> Extent | None:
     """The incident in which it began, or in which the member was missed; else the first one that it reaches into."""
     begin = span.from_earliest if span.from_earliest is not None else span.started_at
     # Whoever waits for a rebalance waits for what holds it up, which may begin later.
@@ -58,11 +72,11 @@ def _of(span: UnreadSpan, until: int, known: Lasting[Extent]) -> Extent | None:
     return next(iter(known.touching(span.started_at, until)), None)
 
 
-def _blamed(one: Extent, span: UnreadSpan) -> bool:
+def _blamed(one: Extent, span: UnreadSpan | MemberSpan) -> bool:
     """Whether the incident is put down to the member that could no longer read."""
     return span.why in _MEMBER_GONE and span.client_id in one.draft.names
 
 
-def _overlap(one: Extent, span: UnreadSpan, until: int) -> tuple[int, int]:
+def _overlap(one: Extent, span: UnreadSpan | MemberSpan, until: int) -> tuple[int, int]:
     """How long the two lasted together; of two alike the earlier."""
     return min(one.ended_at + AFTERMATH_MS, until) - max(one.started_at, span.started_at), -one.started_at

@@ -114,6 +114,7 @@ def incident_row(one: Incident) -> Cells:
         "members": one.impact.members,
         "partitions": one.impact.partitions,
         "rebalances": one.impact.rebalances,
+        "by_member": None if one.impact.by_member is None else asdict(one.impact.by_member),
         "occurrences": one.occurrences,
         "ruled_out": [_ruled_out(other) for other in one.ruled_out],
         "would_decide": [_would_decide(other) for other in one.would_decide],

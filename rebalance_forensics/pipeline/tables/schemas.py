@@ -51,6 +51,14 @@ _RULED_OUT = pa.struct(
 _WOULD_DECIDE = pa.struct(
     [("needs", pa.string()), ("who", pa.string()), ("started_at", TIME), ("ended_at", TIME), ("between", WORDS)]
 )
+_BY_MEMBER = pa.struct(
+    [
+        *((name, pa.int64()) for name in ("members", "of_members", "unread_member_ms", "longest_ms")),
+        ("at_least", pa.bool_()),
+        ("stopped_at_least_ms", pa.int64()),
+        ("stopped_at_most_ms", pa.int64()),
+    ]
+)
 _RELATION = pa.struct([("kind", pa.string()), ("groups", pa.int64()), ("why", pa.string()), ("ids", WORDS)])
 _BUG = pa.struct([("jira", pa.string()), ("title", pa.string()), ("fixed_in", pa.string())])
 
@@ -184,6 +192,11 @@ INCIDENTS = Table(
         ("members", pa.int64(), "members it touched"),
         ("partitions", pa.int64(), "partitions it touched"),
         ("rebalances", pa.int64(), "rebalances it took"),
+        (
+            "by_member",
+            _BY_MEMBER,
+            "where only coordinators tell: for how long nobody read what a member had, whatever partitions that were",
+        ),
         ("occurrences", pa.int64(), "how many times the same cause occurred"),
         (
             "ruled_out",

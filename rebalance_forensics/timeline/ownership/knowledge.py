@@ -65,7 +65,7 @@ def knowledge_of(timeline: Timeline, owners: Collection[Owner]) -> Knowledge:
         all_tell = _all_tell(timeline, owners)
         return Knowledge(((0, all_tell and timeline.has_coordinator_log),), nobody_else=all_tell)
     printed = printed_generations(timeline)
-    counted = _counted(timeline)
+    counted = members_counted(timeline)
     members = {g.generation: g for g in timeline.generations}
     known = []
     for rebalance in timeline.rebalances:
@@ -98,7 +98,7 @@ def _in_force(rebalance: Rebalance) -> int | None:
     return rebalance.completed_at
 
 
-def _counted(timeline: Timeline) -> Mapping[int | None, int]:
+def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
     """How many members the coordinator counted in each generation."""
     told: dict[int | None, int] = {}
     for event in timeline.own.telling(GenerationStabilized, AssignmentReceived):

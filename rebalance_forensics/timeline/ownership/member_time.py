@@ -1,0 +1,199 @@
+"""What coordinators alone tell: how long nobody read what a member had, and when no generation was in force.
+
+They name no partition at INFO, so this is time of members and not of partitions. What a member had was unread from the
+moment it could no longer read until a generation without it, or with it again, had its assignment.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from operator import attrgetter
+
+from rebalance_forensics.events.rebalances import AssignmentReceived
+from rebalance_forensics.timeline.facts import Departure, Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.model import WhyUnread
+from rebalance_forensics.timeline.ownership.knowledge import members_counted
+from rebalance_forensics.timeline.ownership.losses import LossJudge
+from rebalance_forensics.timeline.ownership.timeouts import timeouts_of
+from rebalance_forensics.timeline.session_timeouts import number_of
+from rebalance_forensics.timeline.time_index import InTime, Lasting
+from rebalance_forensics.timeline.windows import SEEN_BY_BOTH_MS
+
+LEAST_SESSION = "group.min.session.timeout.ms"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSpan:
+    """Nobody read what a member had; `ended_at` is None while no later generation has its assignment.
+
+    `at_least`: it may have begun earlier, why it left or its timeout not being known, or lasted longer, until a member
+    that tells nobody took over (KIP-848).
+    """
+
+    member: str
+    started_at: int
+    ended_at: int | None
+    client_id: str | None
+    why: WhyUnread
+    at_least: bool
+    missed_at: int
+    """When the coordinator had lost it for certain."""
+    from_earliest: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoneInForce:
+    """No assignment was in force: from the first word of a rebalance to an assignment, or to the next rebalance.
+
+    From `all_stopped_at` on no eager member had partitions: all of them had joined again. None where nobody did.
+    """
+
+    rebalance: str
+    """Its id."""
+    started_at: int
+    ended_at: int | None
+    all_stopped_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberTime:
+    """Both, oldest first; `until` is when the logs end, `sizes` how many members each assignment was for, and when."""
+
+    spans: Lasting[MemberSpan]
+    none_in_force: tuple[NoneInForce, ...] = ()
+    until: int = 0
+    sizes: tuple[tuple[int, int], ...] = ()
+
+    def size_before(self, at: int) -> int | None:
+        """How many members the assignment in force at a time was for; None where no coordinator counted."""
+        place = bisect_left(self.sizes, (at, 0))
+        return self.sizes[place - 1][1] if place else None
+
+
+def member_time_of(timeline: Timeline) -> MemberTime:
+    """What the coordinator's lines tell of a group, worked out when it is first asked."""
+    return timeline.remembered(_member_time_of)
+
+
+def _member_time_of(timeline: Timeline) -> MemberTime:
+    if not timeline.has_coordinator_log:
+        return MemberTime(spans=_spans(()))
+    classic = timeline.mode != "server-side"
+    return MemberTime(
+        spans=_spans(_absences(timeline)),
+        none_in_force=tuple(_without_assignment(timeline)) if classic else (),
+        until=max(timeline.coverage.end, timeline.last),
+        sizes=tuple(sorted(_sizes(timeline))),
+    )
+
+
+def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
+    judge = LossJudge(timeline, timeouts_of(timeline))
+    in_force = InTime(_in_force(timeline), int)
+    least = number_of(timeline.settings.get(LEAST_SESSION, "")) or 0
+    over: dict[Participant, int | None] = {}
+    for departure in timeline.departures:
+        who = departure.participant
+        if departure.why == "vanished" or not _had_an_assignment(timeline, departure, in_force):
+            continue
+        before = over.get(who, 0)
+        if before is None or before > departure.at:
+            continue
+        one = _absence(timeline, judge, departure, in_force.first(departure.at + 1), least)
+        over[who] = one.ended_at
+        yield replace(one, started_at=max(one.started_at, before))
+
+
+def _absence(
+    timeline: Timeline, judge: LossJudge, departure: Departure, assigned: int | None, least_session: int
+) -> MemberSpan:
+    client = timeline.participants.client_of(departure.member or "") or min(
+        departure.participant.client_ids, default=""
+    )
+    loss = judge.departed(departure, (departure.participant, client), departure.at)
+    begin = loss.at
+    if not loss.bounded and departure.why == "session-expired":
+        begin = departure.at - least_session
+    return MemberSpan(
+        member=departure.participant.name,
+        started_at=begin,
+        ended_at=assigned,
+        client_id=client or departure.participant.name,
+        why=loss.why,
+        at_least=not loss.bounded or loss.why == "unknown" or timeline.mode == "server-side",
+        missed_at=departure.at,
+        from_earliest=loss.earliest,
+    )
+
+
+def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: InTime[int]) -> bool:
+    """Whether a generation got its assignment between its last arrival and its departure."""
+    came = timeline.arrivals.of(departure.participant).last(departure.at)
+    if came is None:
+        return True
+    return in_force.any_between(came.at, departure.at)
+
+
+def _in_force(timeline: Timeline) -> Iterator[int]:
+    """When assignments came into force: under KIP-848 the epoch at once, and each member in its own time."""
+    for rebalance, at in timeline.remembered(_assignments):
+        if timeline.mode == "server-side" and rebalance.generation not in _empty_generations(timeline):
+            yield rebalance.started_at
+        elif at is not None:
+            yield at
+
+
+def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
+    """Each rebalance with the time at which its assignment came into force; None for those that gave none."""
+    printed = bool(timeline.own.telling(AssignmentReceived))
+    empty = _empty_generations(timeline)
+    rebalances = [*timeline.rebalances]
+    lost = InTime(request for request in timeline.requests if request.why == "assignment-not-stored")
+    found = []
+    for one, following in zip_longest(rebalances, rebalances[1:]):
+        at = one.completed_at if printed else one.completed_at or one.stabilized_at
+        until = following.started_at if following is not None else timeline.last
+        not_stored = at is not None and lost.any_between(at, min(until, at + SEEN_BY_BOTH_MS))
+        found.append((one, None if one.generation in empty or not_stored else at))
+    return found
+
+
+def _without_assignment(timeline: Timeline) -> Iterator[NoneInForce]:
+    """Each rebalance until its assignment, or else until the next one; the first one of all took nothing back."""
+    joined: int | None = None
+    begun = False
+    rebalances = timeline.remembered(_assignments)
+    for (rebalance, assigned), following in zip_longest(rebalances, rebalances[1:]):
+        joined = joined if joined is not None else rebalance.stabilized_at
+        end = assigned if assigned is not None or following is None else following[0].started_at
+        if begun:
+            since = rebalance.started_at
+            end = None if end is None else max(end, since)
+            yield NoneInForce(rebalance=rebalance.id, started_at=since, ended_at=end, all_stopped_at=joined)
+        if assigned is not None:
+            begun, joined = True, None
+
+
+def _spans(found: Iterator[MemberSpan] | Sequence[MemberSpan]) -> Lasting[MemberSpan]:
+    ordered = sorted(found, key=attrgetter("started_at", "member"))
+    return Lasting(ordered, attrgetter("started_at"), attrgetter("ended_at"))
+
+
+def _empty_generations(timeline: Timeline) -> frozenset[int | None]:
+    return frozenset(one.generation for one in timeline.generations if one.outcome == "empty")
+
+
+def _sizes(timeline: Timeline) -> Iterator[tuple[int, int]]:
+    if timeline.mode == "server-side":
+        yield from ((one.started_at, one.size) for one in timeline.generations if one.started_at and one.size)
+        return
+    counted = members_counted(timeline)
+    for rebalance, at in timeline.remembered(_assignments):
+        size = counted.get(rebalance.generation)
+        if at is not None and size:
+            yield at, size
