@@ -19,7 +19,7 @@ from rebalance_forensics.cli.options import (
     UntilOption,
 )
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
-from rebalance_forensics.pipeline.refusals import refuse_unknown_group
+from rebalance_forensics.pipeline.refusals import refuse_unknown_group, refuse_unknown_name
 
 
 def timeline(
@@ -59,7 +59,10 @@ def timeline(
 def whois(
     paths: PathsArgument,
     name: Annotated[
-        str, typer.Argument(help="A member id, client id, instance id, thread, host or file.", metavar="NAME")
+        str,
+        typer.Argument(
+            help="A member id, client id, instance id, thread, host, file, broker or topic.", metavar="NAME"
+        ),
     ],
     tz: TzOption = [],  # noqa: B006
     cluster: ClusterOption = None,
@@ -69,13 +72,16 @@ def whois(
 ) -> None:
     """Show every identity of a member over time.
 
-    Member ids, client id, instance id, thread, host and file, of whoever goes by NAME or a part of it.
+    Member ids and when they were in the group, client id, instance id, thread, host and file, of every member that
+    goes by NAME or a part of it; of a broker the groups it coordinates, of a topic its readers.
     """
-    from rebalance_forensics.report.terminal import render_whois  # noqa: PLC0415
+    from rebalance_forensics.report.terminal import all_names, is_known, render_whois  # noqa: PLC0415
 
     options = options_of(engine=engine, tz=tz, cluster=cluster, patterns=patterns, java_home=java_home)
     analysis = run(paths, options)
     report = analysis.report
+    if not is_known(report, name):
+        refuse_unknown_name(name, all_names(report))
     say(render_whois(report, name, width=width(), color=colored()))
     leave(exit_code(analysis))
 

@@ -12,6 +12,11 @@ class InputError(Exception):
     """The command or its input cannot be used as it is; the message is the sentence to show."""
 
 
+def refuse_unknown_name(name: str, known: Iterable[str]) -> NoReturn:
+    """Nobody of that name: the known ones help further than an empty answer."""
+    raise InputError(f"no member, broker or topic matches {name!r}; {did_you_mean(name, known, 'names in these logs')}")
+
+
 def refuse_unknown_group(group: str, known: Iterable[str]) -> NoReturn:
     """No group of that name: a report on nothing would read as if all were well."""
     raise InputError(f"no line mentions group {group!r}; {did_you_mean(group, known, 'groups in these logs')}")

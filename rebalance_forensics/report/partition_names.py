@@ -20,6 +20,11 @@ def in_ranges(partitions: Iterable[str]) -> str:
     return "; ".join(f"{topic} {ranges(numbers)}" if numbers else topic for topic, numbers in topics.items())
 
 
+def topic_of(partition: str) -> str:
+    """`orders` of `orders-3`."""
+    return _parts(partition)[0]
+
+
 def natural(partition: str) -> tuple[str, int]:
     """Sort `orders-2` before `orders-10`."""
     topic, number = _parts(partition)

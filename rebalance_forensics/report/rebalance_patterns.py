@@ -9,6 +9,7 @@ from itertools import chain, groupby, islice
 from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.member_names import with_short_readings
 from rebalance_forensics.report.times import duration, time_of_day
 from rebalance_forensics.report.wording import begun, count, place, ranges, some
 from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, LeaderChange, Participation, Spacing
@@ -66,6 +67,7 @@ class Readings(Struct, frozen=True, kw_only=True):
 
 def readings_of(history: GroupHistory) -> Readings:
     """Read one group's rebalances."""
+    history = with_short_readings(history)
     return Readings(
         led=tuple(_led(history)),
         close_together=tuple(_together(burst) for burst in history.reading.close_together),
@@ -78,7 +80,7 @@ def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
     """One line for each part about which there is something to say."""
     if len(history.reading.participants) < 2:
         return
-    readings = readings_of(history)
+    readings, history = readings_of(history), with_short_readings(history)
     yield from (("Leader", plain(one.said)) for one in readings.led[:1])
     yield from (("Bursts", _first_of(readings.close_together, "burst")) for _ in readings.close_together[:1])
     yield from (("Spacing", _first_of(readings.spaced, "interval")) for _ in readings.spaced[:1])

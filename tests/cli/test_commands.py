@@ -99,6 +99,12 @@ def test_timeline_of_an_unknown_group_names_those_there_are(command: Command, lo
     assert done.stderr.endswith("groups in these logs: payments.\n")
 
 
+def test_whois_refuses_a_name_that_nobody_has_with_the_names_like_it(command: Command, logs: Path) -> None:
+    done = command("whois", logs, "c-1-77ab", "--engine", "local")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no member, broker or topic matches 'c-1-77ab'; did you mean c-1-77aa?" in done.stderr
+
+
 def test_whois_finds_a_member(command: Command, logs: Path) -> None:
     assert "c-1" in command("whois", logs, "c-1", "--engine", "local").stdout
 

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.model import Culprit, Gap
 from rebalance_forensics.report import terminal
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal import Explanation
-from rebalance_forensics.timeline.model import Generation, Member
+from rebalance_forensics.timeline.model import Generation, Member, ReadSpan
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_groups
 from tests.report.snapshots import assert_same
@@ -192,15 +192,13 @@ def test_a_part_of_a_name_finds_everyone_who_has_it() -> None:
 
 
 def test_an_unknown_name_gets_the_known_ones() -> None:
-    assert terminal.render_whois(crash_report(), "orders") == (
-        "Nobody in these logs is called orders.\nKnown names: payments-1, payments-2, payments-3.\n"
-    )
+    assert not terminal.is_known(crash_report(), "nobody")
+    assert list(dict.fromkeys(terminal.all_names(crash_report())))[:3] == ["payments-1", "payments-2", "payments-3"]
 
 
 def test_a_broker_is_known_by_the_groups_that_it_coordinates() -> None:
     text = terminal.render_whois(crash_report(), "broker-1")
     assert text.startswith("broker broker-1\n  coordinates  payments on prod from 2026-03-01 10:00:00 to the end")
-    assert "Nobody" not in text
 
 
 def test_a_file_is_known_by_the_path_that_a_shell_completes() -> None:
@@ -208,8 +206,70 @@ def test_a_file_is_known_by_the_path_that_a_shell_completes() -> None:
     assert by_path == terminal.render_whois(crash_report(), "payments-2/app.log")
 
 
-def test_a_slip_in_a_name_is_recognized() -> None:
-    assert "Did you mean payments-1" in terminal.render_whois(crash_report(), "paymets-1")
+def test_a_topic_is_known_by_its_readers_and_what_they_read() -> None:
+    read = (
+        ReadSpan(partitions=("orders-0", "orders-1"), member="payments-1", started_at=at(2), ended_at=at(60)),
+        ReadSpan(partitions=("orders-2",), member="payments-1", started_at=at(61), ended_at=None),
+        ReadSpan(partitions=("audit-0",), member="payments-2", started_at=at(2), ended_at=None),
+    )
+    report = replace(crash_report(), groups=(replace(payments(), read=read),))
+    assert terminal.render_whois(report, "orders") == (
+        "topic orders\n  read by payments-1  orders 0-2, in payments on prod, 2026-03-01 10:00:02 to\n"
+        "                      the end of the logs UTC\n"
+    )
+
+
+def test_each_member_id_is_told_with_the_generations_that_it_was_in() -> None:
+    text = " ".join(terminal.render_whois(crash_report(), "payments-2").split())
+    assert "000000000002, generation 7, 2026-03-01 10:00:02 to 2026-03-01 10:02:11 " in text
+
+
+def test_a_streams_thread_has_a_column_under_its_node_and_number() -> None:
+    uuid = "60c180b6-c8f6-49b3-a32d-747c3ffe2840"
+    threads = [
+        Member(
+            member_id=f"app-{uuid}-StreamThread-{n}-consumer-{n}",
+            client_id=f"app-{uuid}-StreamThread-{n}-consumer",
+            host="node-2",
+        )
+        for n in (1, 2, 10)
+    ]
+    generation = replace(
+        payments().generations[0],
+        members=tuple(threads),
+        joined=(threads[2].member_id or "",),
+        left=(),
+        leader=threads[0].member_id,
+        reason=f"Adding new member {threads[2].member_id}",
+    )
+    text = terminal.render_timeline(
+        replace(payments(), kind="streams", generations=(generation,), pauses=()), width=100
+    )
+    assert "node-2/T1  node-2/T2  node-2/T10" in text
+    assert "lead       member     joined" in text
+    assert "reason  Adding new member node-2/T10\n" in text
+    assert uuid not in text
+
+
+def test_members_that_do_not_fit_beside_each_other_go_by_letters_with_a_key() -> None:
+    members = tuple(
+        Member(member_id=f"m-{n}", client_id=f"search-indexer-prod-{n}", host=f"node-{n}") for n in range(1, 8)
+    )
+    before = replace(payments().generations[0], members=members[:6], joined=("m-6",), left=(), leader="m-1")
+    after = replace(before, generation=8, members=members[1:], joined=("m-7",), left=("m-1",), leader="m-2")
+    text = terminal.render_timeline(replace(payments(), generations=(before, after), pauses=()))
+    assert "  A  search-indexer-prod-1 at node-1\n" in text
+    assert "A  B  C  D  E  F  G" in text
+    assert "generation 7  L  o  o  o  o  +  .  stable" in text
+    assert "generation 8  -  L  o  o  o  o  +  stable" in text
+
+
+def test_two_groups_of_other_names_are_compared_where_each_side_has_one() -> None:
+    other = replace(crash_report(), groups=(replace(payments(), group="billing", rebalance_mode="cooperative"),))
+    text = terminal.render_compare(crash_report(), other)
+    assert "Group payments on prod and billing on prod\n" in text
+    assert "rebalance mode eager cooperative" in " ".join(text.split())
+    assert "only in" not in text
 
 
 def test_before_and_after_show_only_what_differs() -> None:

@@ -35,6 +35,11 @@ def _blocks(before: Report | Incident, after: Report | Incident, names: tuple[st
         return
     yield from _differences("Summary", _facts(before), _facts(after), names)
     groups_before, groups_after = _groups(before), _groups(after)
+    alone = groups_before.keys() - groups_after.keys(), groups_after.keys() - groups_before.keys()
+    if all(len(side) == 1 for side in alone):
+        # One group on each side is the same application, or what one wants to see beside it.
+        (left,), (right,) = alone
+        yield from _differences(f"Group {left} and {right}", groups_before.pop(left), groups_after.pop(right), names)
     for name in sorted(groups_before.keys() | groups_after.keys()):
         if name in groups_before and name in groups_after:
             yield from _differences(f"Group {name}", groups_before[name], groups_after[name], names)

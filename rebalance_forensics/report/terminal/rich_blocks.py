@@ -72,6 +72,15 @@ def labelled(rows: Iterable[tuple[str, str]]) -> Table:
     return grid
 
 
+def beside(left: Text, right: Text) -> Table:
+    """Set a text that wraps beside one that does not."""
+    grid = Table.grid()
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(left, right)
+    return grid
+
+
 def columns(titles: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: frozenset[int] = frozenset()) -> Table:
     """Set rows under titles, without rules; `numbers` are right-aligned."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")

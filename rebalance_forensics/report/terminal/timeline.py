@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.member_names import name_of, short_names, with_short_names
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.folds import Stretch, stretches
+from rebalance_forensics.report.terminal.member_columns import MemberColumns, columns_of
 from rebalance_forensics.report.terminal.rebalance_pattern import read_in_full
-from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, printed, said
+from rebalance_forensics.report.terminal.rich_blocks import beside, heading, indented, labelled, printed, said
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.report.wording import count, group_of, ranges, some
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Member, Pause
@@ -25,15 +28,19 @@ PAUSES_SHOWN = 40
 LONGEST_PAUSES = 10
 MODES = {"unknown": "eager or cooperative is not known", "server-side": "the coordinator assigns"}
 
-Names = dict[str | None, str]
+BESIDE = len("00:00:00.000  generation   ")
+"""Characters before the columns of a generation, without those of its number."""
 
 
 def render_timeline(history: GroupHistory, *, width: int = 80, color: bool = False, verbosity: int = 0) -> str:
-    """Lay out how a group went from generation to generation; repetition is folded unless `verbosity` is above 0."""
-    return printed(_blocks(history, verbosity), width=width, color=color)
+    """Lay out how a group went from generation to generation, with a column for each member where they fit.
+
+    Repetition is folded unless `verbosity` is above 0.
+    """
+    return printed(_blocks(history, verbosity, width), width=width, color=color)
 
 
-def _blocks(history: GroupHistory, verbosity: int) -> Iterator[RenderableType]:
+def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[RenderableType]:
     mode = MODES.get(history.rebalance_mode, history.rebalance_mode)
     yield said(f"{group_of(history)}: {history.kind} group, {history.protocol} protocol, {mode}", "bold")
     if history.coordinators:
@@ -42,23 +49,27 @@ def _blocks(history: GroupHistory, verbosity: int) -> Iterator[RenderableType]:
             for term in history.coordinators
         )
     if not history.generations:
-        yield said("No generation of it stands in these logs.")
+        yield said("These logs show no generation of this group.")
     today: str | None = None
     before: tuple[Member, ...] = ()
-    names = {one.member_id: name_of(one) for generation in history.generations for one in generation.members}
+    longest = max((len(str(one.generation)) for one in history.generations), default=1)
+    columns = columns_of(history, width - BESIDE - longest)
+    layout = _Layout(columns=columns, short=short_names(history), longest=longest, unfolded=verbosity > 0)
+    if columns is not None:
+        yield from columns.key()
     unfolded = verbosity > 0
     for stretch in [Stretch(history.generations)] if unfolded else stretches(history.generations):
         for generation in stretch.shown:
             began = day(_begin(generation))
             if began is not None and began != today:
-                yield heading(f"{began} UTC")
+                yield heading(f"{began} UTC".ljust(BESIDE + longest) + (columns.head() if columns else ""))
                 today = began
-            yield from _generation(generation, before, names, unfolded=unfolded)
+            yield from layout.generation(generation, before)
             before = generation.members
         if stretch.repeats:
             yield from _repeated(stretch)
             before = stretch.repeats[-1].members
-    yield from _pauses(history.pauses, unfolded=unfolded)
+    yield from _pauses(history.pauses, layout.short, unfolded=unfolded)
     yield from read_in_full(history)
 
 
@@ -81,14 +92,61 @@ def _repeated(stretch: Stretch) -> Iterator[RenderableType]:
     yield indented(labelled(facts), 14)
 
 
-def _generation(
-    generation: Generation, before: tuple[Member, ...], names: Names, *, unfolded: bool
-) -> Iterator[RenderableType]:
-    title = Text(f"{time_of_day(generation.started_at)}  generation {generation.generation}  ")
-    title.append_text(said(generation.outcome, OUTCOME_STYLES[generation.outcome]))
-    title.append_text(said(_because(generation)))
-    yield title
-    yield indented(labelled(_facts(generation, before, names, unfolded=unfolded)), 14)
+class _Layout(Struct, frozen=True, kw_only=True):
+    """How each generation of one group is shown."""
+
+    columns: MemberColumns | None
+    short: Mapping[str, str]
+    longest: int
+    unfolded: bool
+
+    def generation(self, generation: Generation, before: tuple[Member, ...]) -> Iterator[RenderableType]:
+        """One line with a column for each member, and below it why it began and what failed."""
+        title = Text(f"{time_of_day(generation.started_at)}  generation {generation.generation:<{self.longest}}  ")
+        title.append(self.columns.row(generation) if self.columns else "")
+        words = said(generation.outcome, OUTCOME_STYLES[generation.outcome])
+        words.append_text(said(_because(generation)))
+        yield beside(title, words)
+        listed = self.columns is None
+        yield indented(labelled(self._facts(generation, before, listed=listed)), 14)
+
+    def _facts(self, generation: Generation, before: tuple[Member, ...], *, listed: bool) -> Iterator[tuple[str, str]]:
+        if generation.reason:
+            named = [*(one.member_id or "" for one in generation.members), *generation.left]
+            yield "reason", line_of(with_short_names(generation.reason, self.short, named), REASON_CHARACTERS)
+        if listed:
+            yield from self._listed(generation, before)
+        for failure in generation.failures:
+            yield "!", line_of(failure, REASON_CHARACTERS)
+
+    def _listed(self, generation: Generation, before: tuple[Member, ...]) -> Iterator[tuple[str, str]]:
+        """The members where there are too many for columns: of a large group the leader and who is new."""
+        everybody = generation.members
+        if everybody and everybody == before:
+            leader = self.short.get(generation.leader or "", "an unknown member")
+            yield "", f"the same {count(len(before), 'member')}, led by {leader}"
+        else:
+            telling = [m for m in everybody if m.member_id in generation.joined or m.member_id == generation.leader]
+            shown = everybody if self.unfolded or len(everybody) <= MEMBERS_SHOWN else telling[:MEMBERS_SHOWN]
+            yield from ((_sign(generation, member), self._described(generation, member)) for member in shown)
+            if len(shown) < len(everybody):
+                came = sum(member.member_id in generation.joined for member in everybody)
+                yield (
+                    "",
+                    f"and {len(everybody) - len(shown):,} more of {len(everybody):,} members, {came:,} of them new",
+                )
+        left = generation.left if self.unfolded else generation.left[:MEMBERS_SHOWN]
+        yield from (("-", f"{self.short.get(gone, gone)} left") for gone in left)
+        if len(left) < len(generation.left):
+            yield "-", f"{len(generation.left) - len(left):,} more left"
+
+    def _described(self, generation: Generation, member: Member) -> str:
+        words = [self.short.get(member.client_id or "", name_of(member))]
+        if member.member_id is not None and member.member_id == generation.leader:
+            words.append("(leader)")
+        if member.host:
+            words.append(f"at {member.host}")
+        return " ".join(words)
 
 
 def _because(generation: Generation) -> str:
@@ -100,69 +158,28 @@ def _because(generation: Generation) -> str:
     return "".join(words)
 
 
-def _facts(
-    generation: Generation, before: tuple[Member, ...], names: Names, *, unfolded: bool
-) -> Iterator[tuple[str, str]]:
-    if generation.reason:
-        yield "reason", line_of(generation.reason, REASON_CHARACTERS)
-    if generation.members and generation.members == before:
-        yield "", f"the same {count(len(before), 'member')}, led by {names.get(generation.leader, 'an unknown one')}"
-    else:
-        yield from _listed(generation, unfolded=unfolded)
-    left = generation.left if unfolded else generation.left[:MEMBERS_SHOWN]
-    yield from (("-", f"{names.get(gone, gone)} left") for gone in left)
-    if len(left) < len(generation.left):
-        yield "-", f"{len(generation.left) - len(left):,} more left"
-    for failure in generation.failures:
-        yield "!", line_of(failure, REASON_CHARACTERS)
-
-
-def _listed(generation: Generation, *, unfolded: bool) -> Iterator[tuple[str, str]]:
-    """Every member of a small group; of a large one the leader and who is new."""
-    everybody = generation.members
-    telling = [m for m in everybody if m.member_id in generation.joined or m.member_id == generation.leader]
-    shown = everybody if unfolded or len(everybody) <= MEMBERS_SHOWN else telling[:MEMBERS_SHOWN]
-    yield from ((_sign(generation, member), _described(generation, member)) for member in shown)
-    if len(shown) < len(everybody):
-        came = sum(member.member_id in generation.joined for member in everybody)
-        yield "", f"and {len(everybody) - len(shown):,} more of {len(everybody):,} members, {came:,} of them new"
-
-
 def _sign(generation: Generation, member: Member) -> str:
     return "+" if member.member_id in generation.joined else " "
 
 
-def _described(generation: Generation, member: Member) -> str:
-    words = [name_of(member)]
-    if member.member_id is not None and member.member_id == generation.leader:
-        words.append("(leader)")
-    if member.host:
-        words.append(f"at {member.host}")
-    return " ".join(words)
-
-
-def name_of(member: Member) -> str:
-    """Name a member as an operator would."""
-    return member.client_id or member.instance_id or member.member_id or "unnamed member"
-
-
-def _pauses(pauses: tuple[Pause, ...], *, unfolded: bool) -> Iterator[RenderableType]:
+def _pauses(pauses: tuple[Pause, ...], short: Mapping[str, str], *, unfolded: bool) -> Iterator[RenderableType]:
     if not pauses:
         return
     ended = [pause.ended_at - pause.started_at for pause in pauses if pause.ended_at is not None]
     yield heading(f"{count(len(pauses), 'pause')}, {duration(sum(ended))} in all")
     if unfolded or len(pauses) <= PAUSES_SHOWN:
-        yield from map(_pause, pauses)
+        yield from (_pause(one, short) for one in pauses)
         return
     by_member: dict[str, list[Pause]] = defaultdict(list)
     for pause in pauses:
-        by_member[_who(pause)].append(pause)
+        by_member[_who(pause, short)].append(pause)
     summed = sorted(by_member.items(), key=lambda item: (-sum(map(_length, item[1])), item[0]))
     yield indented(labelled(_summed(mine, who) for who, mine in summed[:MEMBERS_SHOWN]))
     if len(summed) > MEMBERS_SHOWN:
         yield indented(f"and {count(len(summed) - MEMBERS_SHOWN, 'more member')}; --verbose shows every pause")
     yield said(f"the longest {LONGEST_PAUSES}; --verbose shows every pause")
-    yield from map(_pause, sorted(sorted(pauses, key=_length)[-LONGEST_PAUSES:], key=lambda one: one.started_at))
+    longest = sorted(sorted(pauses, key=_length)[-LONGEST_PAUSES:], key=lambda one: one.started_at)
+    yield from (_pause(one, short) for one in longest)
 
 
 def _summed(mine: Sequence[Pause], who: str) -> tuple[str, str]:
@@ -174,11 +191,12 @@ def _length(pause: Pause) -> int:
     return 0 if pause.ended_at is None else pause.ended_at - pause.started_at
 
 
-def _who(pause: Pause) -> str:
-    return pause.client_id or pause.member_id or "unnamed member"
+def _who(pause: Pause, short: Mapping[str, str]) -> str:
+    name = pause.client_id or pause.member_id or "unnamed member"
+    return short.get(name, name)
 
 
-def _pause(pause: Pause) -> RenderableType:
+def _pause(pause: Pause, short: Mapping[str, str]) -> RenderableType:
     length = "until the logs end" if pause.ended_at is None else duration(_length(pause))
     what = some(pause.partitions, PARTITIONS_SHOWN) or "partitions not named"
-    return indented(f"{time_of_day(pause.started_at)}  {_who(pause)}  {length}  {pause.kind} {what}")
+    return indented(f"{time_of_day(pause.started_at)}  {_who(pause, short)}  {length}  {pause.kind} {what}")

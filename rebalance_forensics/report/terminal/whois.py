@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 
 from rich.console import RenderableType
 
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.near_names import near_names
+from rebalance_forensics.report.partition_names import in_ranges, topic_of
+from rebalance_forensics.report.rebalance_patterns import numbered
 from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, printed, said
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.wording import group_of
-from rebalance_forensics.timeline.model import GroupHistory, Identity
+from rebalance_forensics.timeline.model import GroupHistory, Identity, ReadSpan
 
-SUGGESTIONS = 10
 COORDINATED_SHOWN = 20
+READERS_SHOWN = 40
 
 
 def render_whois(report: Report, name: str, *, width: int = 80, color: bool = False) -> str:
@@ -37,24 +40,54 @@ def _names(one: Identity) -> set[str]:
     return {*one.names, *one.member_ids, *one.files, *(name for name in given if name)}
 
 
+def is_known(report: Report, name: str) -> bool:
+    """Whether a member, a host, a file, a broker or a topic goes by the name."""
+    return bool(known(report, name) or _coordinated(report, name) or _readers(report, name))
+
+
+def all_names(report: Report) -> Iterator[str]:
+    """Every name that can be asked for, those of members first."""
+    everyone = [one for history in report.groups for one in history.identities]
+    yield from (one.name for one in everyone)
+    yield from (term.broker for history in report.groups for term in history.coordinators)
+    yield from (topic_of(partition) for history in report.groups for partition in _partitions(history))
+    yield from (name for one in everyone for name in sorted(_names(one)))
+
+
 def _blocks(report: Report, name: str) -> Iterator[RenderableType]:
-    found = known(report, name)
-    coordinated = _coordinated(report, name)
-    if coordinated:
-        yield said(f"broker {name}", "bold")
-        yield indented(labelled(coordinated))
-    elif not found:
-        yield said(f"Nobody in these logs is called {name}.")
-        everyone = [one for history in report.groups for one in history.identities]
-        if near := near_names(name, [other for one in everyone for other in (one.name, *sorted(_names(one)))]):
-            yield said(f"Did you mean {' or '.join(near)}?")
-        names = list(dict.fromkeys(one.name for one in everyone))
-        if names:
-            more = f" and {len(names) - SUGGESTIONS} more" if len(names) > SUGGESTIONS else ""
-            yield said(f"Known names: {', '.join(names[:SUGGESTIONS])}{more}.")
-    for history, one in found:
+    for kind, facts in (("broker", _coordinated(report, name)), ("topic", _readers(report, name))):
+        if facts:
+            yield said(f"{kind} {name}", "bold")
+            yield indented(labelled(facts))
+    for history, one in known(report, name):
         yield said(f"{one.kind} {one.name}", "bold")
         yield indented(labelled(_facts(history, one)))
+
+
+def _partitions(history: GroupHistory) -> Iterator[str]:
+    """Every partition that a member of the group is known to have had."""
+    yield from (partition for span in history.read for partition in span.partitions)
+    yield from (partition for pause in history.pauses for partition in pause.partitions)
+
+
+def _readers(report: Report, name: str) -> list[tuple[str, str]]:
+    """Who read a topic, which of its partitions, and from when to when."""
+    told = []
+    for history in report.groups:
+        mine: dict[str, list[ReadSpan]] = defaultdict(list)
+        for span in history.read:
+            if any(topic_of(partition) == name for partition in span.partitions):
+                mine[span.member].append(span)
+        for member, spans in sorted(mine.items()):
+            partitions = {one for span in spans for one in span.partitions if topic_of(one) == name}
+            ends = [span.ended_at for span in spans]
+            until = None if None in ends else max(end for end in ends if end is not None)
+            when = f"{utc(min(one.started_at for one in spans))} to {utc(until, 'the end of the logs')} UTC"
+            told.append((f"read by {member}", f"{in_ranges(partitions)}, in {group_of(history)}, {when}"))
+        if not mine and any(topic_of(partition) == name for partition in _partitions(history)):
+            told.append(("read by", f"members of {group_of(history)}"))
+    more = len(told) - READERS_SHOWN
+    return [*told[:READERS_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
 
 
 def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
@@ -74,6 +107,24 @@ def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
     return [*told[:COORDINATED_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
 
 
+def _first_seen(history: GroupHistory, member: str) -> tuple[int, str]:
+    """By the first generation that a member id was in; those in none come last."""
+    inside = (n for n, one in enumerate(history.generations) if any(m.member_id == member for m in one.members))
+    return next(inside, len(history.generations)), member
+
+
+def _when(history: GroupHistory, member: str) -> str:
+    """`, generations 1-3, 02:04:01 to 02:04:58`: while a member id was in the group; empty where no list names it."""
+    inside = [index for index, one in enumerate(history.generations) if any(m.member_id == member for m in one.members)]
+    if not inside:
+        return ""
+    numbers = [history.generations[index].generation for index in inside]
+    first, after = history.generations[inside[0]], history.generations[inside[-1] + 1 :]
+    left = next((one.started_at for one in after if one.started_at is not None), None)
+    until = utc(left, "the end") if after else "the end"
+    return f", {numbered(numbers)}, {utc(first.started_at)} to {until}"
+
+
 def _facts(history: GroupHistory, one: Identity) -> Iterator[tuple[str, str]]:
     yield "group", group_of(history)
     single = (
@@ -84,7 +135,10 @@ def _facts(history: GroupHistory, one: Identity) -> Iterator[tuple[str, str]]:
         ("host", one.host),
     )
     yield from ((label, value) for label, value in single if value)
-    yield from (("member id" if index == 0 else "", member) for index, member in enumerate(one.member_ids))
+    yield from (
+        ("member id" if index == 0 else "", f"{member}{_when(history, member)}")
+        for index, member in enumerate(sorted(one.member_ids, key=partial(_first_seen, history)))
+    )
     yield from (("file" if index == 0 else "", path) for index, path in enumerate(one.files))
     shown = {one.name, *one.member_ids, *one.files, *(value for _, value in single if value)}
     others = [other for other in one.names if other not in shown]

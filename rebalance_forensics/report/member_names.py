@@ -1,0 +1,103 @@
+"""Members by the names that operators use: a thread of Streams as `node-2/T1`, anybody else by its client id."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client, streams_thread
+from rebalance_forensics.timeline.model import GroupHistory, Member
+
+UUID_SHOWN = 8
+
+
+def name_of(member: Member) -> str:
+    """Name a member as an operator would."""
+    return member.client_id or member.instance_id or member.member_id or "unnamed member"
+
+
+def short_names(history: GroupHistory) -> Mapping[str, str]:
+    """The short name for each client id and member id of the group's members, as generations and pauses name them."""
+    members = [one for generation in history.generations for one in generation.members]
+    places = _places(members)
+    short: dict[str, str] = {}
+    for one in members:
+        name = _short(name_of(one), places)
+        short |= {key: name for key in (one.client_id, one.member_id) if key}
+    for pause in history.pauses:
+        if pause.client_id and pause.client_id not in short:
+            short[pause.client_id] = _short(pause.client_id, places)
+    return short
+
+
+def with_short_readings(history: GroupHistory) -> GroupHistory:
+    """The history with short names in what is said of its rebalances: who led, took part and failed to join."""
+    short, reading = short_names(history), history.reading
+
+    def named(name: str) -> str:
+        return short.get(name, name)
+
+    def all_named(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(map(named, names))
+
+    participants = tuple(
+        replace(
+            one,
+            leader=one.leader and named(one.leader),
+            members=None if one.members is None else all_named(one.members),
+            missing=all_named(one.missing),
+            new=all_named(one.new),
+            renewed=all_named(one.renewed),
+        )
+        for one in reading.participants
+    )
+    bursts = tuple(
+        replace(one, failures=tuple(replace(each, who=each.who and named(each.who)) for each in one.failures))
+        for one in reading.close_together
+    )
+    return replace(history, reading=replace(reading, participants=participants, close_together=bursts))
+
+
+def with_short_names(text: str, short: Mapping[str, str], members: Sequence[str]) -> str:
+    """Put short names for these member ids into a reason that quotes them."""
+    for member in members:
+        if member in short:
+            text = text.replace(member, short[member])
+    return text
+
+
+def _places(members: Sequence[Member]) -> dict[str, str]:
+    """Where each instance of Streams runs; its process where several run in one place, or nobody knows the place."""
+    processes: dict[str, set[str]] = defaultdict(set)
+    where: dict[str, str] = {}
+    for one in members:
+        client = streams_client(one.client_id or "")
+        if client is not None:
+            where.setdefault(client, one.host or "")
+            processes[one.host or ""].add(client)
+    return {client: host if host and len(processes[host]) == 1 else _process(client) for client, host in where.items()}
+
+
+def _process(client: str) -> str:
+    return (process_of_streams_client(client) or client)[:UUID_SHOWN]
+
+
+def _short(name: str, places: Mapping[str, str]) -> str:
+    client, thread = streams_client(name), streams_thread(name)
+    if client is None or thread is None:
+        return name
+    return f"{places.get(client) or _process(client)}/T{thread.rpartition('-')[2]}"
+
+
+def hosts_of(members: Sequence[Member], short: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The host of each name, where every name has one of its own."""
+    hosts: dict[str, set[str]] = defaultdict(set)
+    for one in members:
+        if one.host:
+            hosts[short.get(one.client_id or "", name_of(one))].add(one.host)
+    alone = {name: next(iter(found)) for name, found in hosts.items() if len(found) == 1}
+    names = {short.get(one.client_id or "", name_of(one)) for one in members}
+    if len(set(alone.values())) == len(names) == len(alone):
+        yield from alone.items()
