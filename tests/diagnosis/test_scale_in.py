@@ -44,3 +44,12 @@ def test_a_member_that_closes_while_nobody_else_is_heard_may_be_one_of_a_shutdow
     incident = alone.the_incident()
     assert incident.root_causes[0].confidence < 0.9
     assert any(wanted.needs.startswith("the broker log") for wanted in incident.would_decide)
+
+
+@pytest.mark.parametrize("after", [3, 2])
+def test_a_member_whose_place_is_soon_taken_again_was_hardly_removed_for_good(after: int) -> None:
+    story = closes(Story(seen="brokers").formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    story.broker("01:10:11.000", story.words.stabilized(3, after))
+    story.goes_on("01:15:00.000")
+    removed = next(i.root_causes[0] for i in story.incidents() if i.root_causes[0].cause == "scale-in")
+    assert removed.confidence == (0.9 if after == 2 else 0.75)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnosis.closings import comes
+from tests.diagnosis.closings import closes, comes
 from tests.kafka_words import Release
 from tests.story import Side, Story
 
@@ -41,3 +41,9 @@ def test_an_old_generation_alone_does_not_tell_that_the_group_was_empty(old: int
         story.broker("01:00:03.000", story.words.stabilized(old + 1, counted))
     told = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "startup"]
     assert all(cause.confidence < 0.6 for cause in told) == bool(old and counted != 1)
+
+
+def test_a_generation_of_which_one_line_is_left_was_not_there_before_the_group_formed() -> None:
+    story = closes(Story(seen="brokers").formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    story.broker("01:20:00.000", story.words.stabilized(3, 2))
+    assert [i.root_causes[0].cause for i in story.case().incidents][:2] == ["startup", "scale-in"]

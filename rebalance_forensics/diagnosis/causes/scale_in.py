@@ -49,6 +49,7 @@ CAUSE = Cause(
         speaks_for(returns.logs_continue_long_enough, 0, absent=STRONG),
         speaks_for(others.others_stayed, 0, absent=DECISIVE),
         speaks_against(others.others_unheard, STRONG),
+        speaks_against(others.as_many_as_before, STRONG),
     ),
     lookalikes=("member-left", "process-crash", "rolling-restart", "shutdown"),
     settings=("session.timeout.ms", "num.standby.replicas"),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.departures import one_shutdown_ms, with_members
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.diagnosis.group_settings import patience_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.events.rebalances import GroupEmptied
+from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -72,3 +72,22 @@ def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
     """A member that closes while nobody else is heard may be one of many: of a shutdown, or of a deployment."""
     known = others_stayed.answer(timeline, subject)
     return Present() if isinstance(known, Unobservable) and subject.absences else Absent()
+
+
+@sign(
+    present="the coordinator soon counts as many members again as before it: somebody took its place",
+    absent="the coordinator counts fewer members after it",
+)
+def as_many_as_before(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether those who went were replaced, be it that no line ties the newcomers to them."""
+    if not subject.absences:
+        return Unobservable()
+    first = min(min(a.at, a.stop.at if a.stop is not None else a.at) for a in subject.absences)
+    last = max(a.at for a in subject.absences)
+    counts = timeline.of(GenerationStabilized)
+    before = counts.last(first - 1)
+    after = [e for e in counts.between(last, last + patience_ms(timeline)) if e.member_count is not None]
+    if before is None or not before.member_count or not after:
+        return Unobservable()
+    most = max(after, key=lambda e: e.member_count or 0)
+    return Present((most,)) if (most.member_count or 0) >= before.member_count else Absent(lines=(most,))

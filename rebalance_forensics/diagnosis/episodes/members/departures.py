@@ -229,8 +229,8 @@ def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
 
 
 def _populated_at(timeline: Timeline) -> int | None:
-    """When the first generation with members was reached."""
-    return min((_reached_at(g) for g in timeline.generations if g.members), default=None)
+    """When the first generation with members was reached, of those whose time is known."""
+    return min((at for g in timeline.generations if g.members and (at := _reached_at(g))), default=None)
 
 
 def shutdowns(timeline: Timeline) -> list[list[Absence]]:
@@ -344,7 +344,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
 
 def _listed_at_the_end(timeline: Timeline, participant: Participant, last: int) -> bool:
     """Whether the last list of members before the end holds it, and no coordinator says that the group is empty."""
-    lists = [g for g in timeline.generations if g.members and _reached_at(g) <= last]
+    lists = [g for g in timeline.generations if g.members and 0 < _reached_at(g) <= last]
     if not lists or is_empty_after(timeline, last):
         return False
     return not participant.member_ids.isdisjoint(m.member_id for m in lists[-1].members)
