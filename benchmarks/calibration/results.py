@@ -8,7 +8,7 @@ from math import sqrt
 
 from benchmarks.calibration.foreword import FOREWORD, PARTS
 from benchmarks.calibration.judging import Judged, Run, Verdict
-from benchmarks.calibration.labels import View
+from benchmarks.calibration.labels import LOOKED_INTO, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,11 @@ def page(runs: Sequence[Run], views: Sequence[View], minutes: int, jobs: int) ->
     halves = {part: sum(mine == part for mine in incidents.values()) for part in ("A", "B")}
     taken = f"{len(incidents)} incidents, {len(runs)} analyses ({minutes} min in {jobs} processes)"
     parts = [FOREWORD, f"{taken}, {sum(len(run.findings) for run in runs)} findings, {len(told)} of them labelled.\n"]
-    parts += ["## All cuts together\n", _table(told), PARTS.format(**halves)]
+    parts += ["## All cuts together\n", _table(told), PARTS.format(**halves, moved=len(LOOKED_INTO))]
     parts += [f"### Part {part}\n\n{_table(_of_part(runs, part))}" for part in ("A", "B")]
-    parts += ["## Each cut\n", _crossed(runs, views), _beside(runs, views)]
+    measured = [run for run in runs if run.label.part == "B"]
+    parts += ["## Each cut\n", _crossed(runs, views), "### Part B alone\n", _crossed(measured, views)]
+    parts.append(_beside(runs, views))
     parts.append("## What was wrong at 0.75 and more\n\n" + ("\n".join(_mistakes(told)) or "Nothing.") + "\n")
     return "\n".join(parts)
 
