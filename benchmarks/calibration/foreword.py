@@ -31,8 +31,9 @@ The table from odds to confidence (`diagnosis/engine/confidence.py`) was not com
 2 or 1 (decisive, strong, weak) to the base of 2, beside the rivals there is always something else at odds 0, and the
 share of the odds is rounded down to one of five words: 0.97, 0.9, 0.75, 0.55, 0.4. What people chose with incidents
 before their eyes are the weights of the signs. The incidents are parted by a hash of their names: on part A
-({A} incidents) thresholds and weights may be corrected, part B ({B} incidents) is for measuring only. Whoever looks into
-an incident of part B to write a sign or to correct a weight moves it to part A for good (`LOOKED_INTO` in
-`benchmarks/calibration/labels.py`, {moved} so far). A table that has been bent to A is less right on B. Which lines are
-lost, which hosts are left out and where a log is cut here differs from what was tried while the signs were written.
+({A} incidents) thresholds and weights may be corrected, part B ({B} incidents) is for measuring only. Whoever looks
+into an incident of part B to write a sign or to correct a weight moves it to part A for good (`LOOKED_INTO` in
+`benchmarks/calibration/labels.py`, {moved} so far). A table that has been bent to A is less right on B. Which lines
+are lost, which hosts are left out and where a log is cut here differs from what was tried while the signs were
+written.
 """
