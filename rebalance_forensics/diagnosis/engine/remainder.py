@@ -10,12 +10,14 @@ from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import Waiting, expired_sessions, waiting_members
 from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import unnumbered_rebalances
+from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import seconds, span
 from rebalance_forensics.events.rebalances import RebalanceStarted
+from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -88,10 +90,27 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
         explains=tuple(rebalances),
         participants=tuple(timeline.members()),
         narrative=(
-            f"{began}, but no reason {'for that one ' if first.followup else ''}was logged: no member joined or left, "
-            "no subscription or metadata changed, the coordinator did not move, and no client gave a reason."
-            f"{effect}"
+            f"{began}, but no reason {'for that one ' if first.followup else ''}was logged: "
+            f"{_searched_for(timeline, first)}{effect}"
         ),
+    )
+
+
+def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
+    """What was looked for in vain, or why it cannot be found."""
+    if is_wordless(rebalance):
+        return (
+            "a coordinator of this release names neither the reason nor who joined or left, so only the clients' own "
+            "logs show it."
+        )
+    if not covering(timeline.coverage.brokers, rebalance.started_at, rebalance.ended_at()):
+        return (
+            "no client gave one, no subscription or metadata is seen to change, and without the coordinator's log "
+            "it is not known who joined or left."
+        )
+    return (
+        "no member joined or left, no subscription or metadata changed, the coordinator did not move, and no client "
+        "gave a reason."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -24,6 +25,7 @@ from rebalance_forensics.events.coordinator import (
     GroupUnloaded,
 )
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import MOMENTS_BEFORE_MS
 
@@ -38,6 +40,9 @@ def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
     moves = timeline.moves(begin, end)
     if moves:
         return Present(tuple(e for move in moves for e in move.events[:1]))
+    if any(isinstance(fact, Rebalance) and is_wordless(fact) for fact in subject.facts):
+        # Such a coordinator tells of sessions that expired, and of nobody who joined or left.
+        return Unobservable((Need(what="the logs of the group's clients", who=None, begin=begin, end=end),))
     return _by_the_coordinator(timeline, begin, end)
 
 

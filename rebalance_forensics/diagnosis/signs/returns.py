@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
 from rebalance_forensics.diagnosis.group_settings import long_enough_ms, patience_ms
 from rebalance_forensics.diagnosis.sign import (
     Absent,
@@ -18,10 +19,6 @@ from rebalance_forensics.diagnosis.sign import (
 )
 from rebalance_forensics.diagnosis.signs.heartbeats import anew
 from rebalance_forensics.diagnosis.signs.needs import later_logs
-from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalances import (
-    RebalanceStarted,
-)
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -66,12 +63,7 @@ def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
 
 def _wordless(timeline: Timeline) -> InTime[Rebalance]:
     """The rebalances for which no line gives a reason."""
-    told = (r for r in timeline.rebalances if any(_is_wordless(e) for e in r.events))
-    return InTime(told, attrgetter("started_at"))
-
-
-def _is_wordless(event: Event) -> bool:
-    return isinstance(event, RebalanceStarted) and event.trigger is None and not event.reason
+    return InTime(filter(is_wordless, timeline.rebalances), attrgetter("started_at"))
 
 
 @sign(present="it came back, and the logs do not show whether as the same process", absent="")
