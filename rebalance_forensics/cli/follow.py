@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from rebalance_forensics.cli.analysis_run import exit_code
 from rebalance_forensics.cli.outcomes import OK, PARTIAL, say, warn, warn_all
 from rebalance_forensics.defects import sentence
@@ -69,6 +67,8 @@ def _state(incident: Incident) -> State:
 
 
 def _only(report: Report, ids: set[str]) -> Report:
+    from msgspec.structs import replace  # noqa: PLC0415 - `--help` needs none
+
     incidents = tuple(one for one in report.incidents if one.id in ids)
     groups = {(one.cluster, one.group) for one in incidents}
     return replace(

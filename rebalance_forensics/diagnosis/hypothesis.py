@@ -43,10 +43,12 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False):
     advice: tuple[Advice, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a claim without proof; take each line once."""
+        """Refuse a claim without proof; take each line once; without an onset it began with the first."""
         if not self.because:
             raise ValueError("a hypothesis needs evidence")
         force_setattr(self, "because", distinct_events(self.because))
+        if self.onset is None:
+            force_setattr(self, "onset", min((e.at for e in self.because if e.at is not None), default=0))
 
     @property
     def accounts_for(self) -> tuple[Fact, ...]:
@@ -55,9 +57,8 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False):
 
     def started_at(self) -> int:
         """The onset, or the first of its lines."""
-        if self.onset is not None:
-            return self.onset
-        return min((e.at for e in self.because if e.at is not None), default=0)
+        assert self.onset is not None
+        return self.onset
 
     def last_at(self) -> int:
         """The last line, fact or effect."""

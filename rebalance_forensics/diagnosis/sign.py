@@ -93,7 +93,19 @@ class Sign(Struct, frozen=True, kw_only=True, eq=False):
 
     def answer(self, timeline: Timeline, subject: Subject) -> Answer:
         """What the logs answer; each question is asked once."""
-        return timeline.once((self.id, *subject.key()), lambda: self.ask(timeline, subject))
+        return self.of(answers_about(timeline, subject), timeline, subject)
+
+    def of(self, known: dict[str, Answer], timeline: Timeline, subject: Subject) -> Answer:
+        """The same where the answers about this subject are at hand."""
+        answer = known.get(self.id)
+        if answer is None:
+            answer = known[self.id] = self.ask(timeline, subject)
+        return answer
+
+
+def answers_about(timeline: Timeline, subject: Subject) -> dict[str, Answer]:
+    """What the signs answered so far about a subject, by sign: what tells subjects apart is put together once."""
+    return timeline.once(subject.key(), dict[str, Answer])
 
 
 def sign(*, present: str, absent: str) -> Callable[[Ask], Sign]:

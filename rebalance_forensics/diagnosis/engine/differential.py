@@ -61,9 +61,10 @@ def ruled_out(
     asked |= set(causes[mine].lookalikes) if mine in causes else set()
     found = []
     for name in sorted(asked - {mine, *possible}):
-        against = [_contradiction(timeline, causes[name], name, one, outcome) for one in findings[:MOST_ASKED]]
-        if all(against):
-            found.append(_ruled_out(name, against[0]))  # type: ignore[arg-type]  # none of them is None
+        against = _contradiction(timeline, causes[name], name, findings[0], outcome)
+        others = findings[1:MOST_ASKED]
+        if against and all(_contradiction(timeline, causes[name], name, one, outcome) for one in others):
+            found.append(_ruled_out(name, against))
     return tuple(found)
 
 
@@ -72,7 +73,11 @@ def _contradiction(
 ) -> tuple[Row, Answer] | None:
     """What speaks decisively against a cause for what another explains."""
     put_forward = next((w for w in outcome.contradicted.get(one, ()) if w.cause == name), None)
-    answers = put_forward.answers if put_forward else answered(timeline, cause, one.hypothesis.subject())
+    if put_forward is not None:
+        answers = put_forward.answers
+    else:
+        decisive = [row for row in cause.signs if min(row.present, row.absent) <= -DECISIVE]
+        answers = answered(timeline, decisive, one.hypothesis.subject()) if decisive else ()
     return next(((row, told) for row, told in answers if worth(row, told) <= -DECISIVE and _is_shown(told)), None)
 
 

@@ -33,7 +33,7 @@ def left_over(
     """The rebalances, the members kept out and the expired sessions that nothing explains."""
     rebalances = (*_rebalances(timeline, assigned), *_unnumbered(timeline, drafts))
     for one in (*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts)):
-        answers = answered(timeline, causes[UNEXPLAINED], one.subject(), one)
+        answers = answered(timeline, causes[UNEXPLAINED].signs, one.subject(), one)
         yield Weighed(cause=UNEXPLAINED, hypothesis=one, answers=answers, odds=0)
 
 

@@ -49,8 +49,10 @@ def _candidates(
     found: dict[str, Answers] = {verdict.cause: verdict.answers}
     found |= {rival.cause: rival.weighed[0].answers for rival in rivals}
     for name in causes[verdict.cause].lookalikes if verdict.cause in causes else ():
-        answers = answered(timeline, causes[name], verdict.hypothesis.subject())
-        if name not in found and not any(worth(row, told) <= -DECISIVE for row, told in answers):
+        if name in found:
+            continue
+        answers = answered(timeline, causes[name].signs, verdict.hypothesis.subject())
+        if not any(worth(row, told) <= -DECISIVE for row, told in answers):
             found[name] = answers
     return found
 
@@ -86,7 +88,7 @@ def _is_at_hand(timeline: Timeline, need: Need) -> bool:
         return False
     if need.of_the_coordinator:
         return bool(covering(timeline.coverage.brokers, need.begin, need.end))
-    participant = next((a for a in timeline.participants.everybody if a.name == need.who), None) if need.who else None
+    participant = timeline.remembered(_everybody_by_name).get(need.who) if need.who else None
     return participant is not None and bool(covering(timeline.coverage.of(participant), need.begin, need.end))
 
 
@@ -117,3 +119,7 @@ def _by_its_name(timeline: Timeline, need: Need, begin: int | None, end: int | N
 
 def _during(started: int | None, ended: int | None, begin: int, end: int) -> bool:
     return (started is None or started <= end) and (ended is None or ended >= begin)
+
+
+def _everybody_by_name(timeline: Timeline) -> dict[str, Participant]:
+    return {one.name: one for one in reversed(timeline.participants.everybody)}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, answers_about
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -26,24 +28,21 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False):
 
 def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis) -> Weighed:
     """Ask every sign of the table once."""
-    answers = answered(timeline, cause, hypothesis.subject(), hypothesis)
+    answers = answered(timeline, cause.signs, hypothesis.subject(), hypothesis)
     odds = cause.prior + sum(worth(row, answer) for row, answer in answers)
     return Weighed(cause=name, hypothesis=hypothesis, answers=answers, odds=odds)
 
 
 def answered(
-    timeline: Timeline, cause: Cause, subject: Subject, hypothesis: Hypothesis | None = None
+    timeline: Timeline, signs: Iterable[Row], subject: Subject, hypothesis: Hypothesis | None = None
 ) -> tuple[tuple[Row, Answer], ...]:
-    """A cause's sign table, asked about somebody; what only a hypothesis can answer is taken from it."""
+    """Rows of a cause's sign table, asked about somebody; what only a hypothesis can answer is taken from it."""
     own = hypothesis.answers if hypothesis is not None else {}
-    return tuple((row, own[row.sign] if row.sign in own else row.sign.answer(timeline, subject)) for row in cause.signs)
+    known = answers_about(timeline, subject)
+    return tuple((row, own[row.sign] if row.sign in own else row.sign.of(known, timeline, subject)) for row in signs)
 
 
 def worth(row: Row, answer: Answer) -> int:
     """What an answer adds to the odds; what no log could show adds nothing."""
-    match answer:
-        case Present():
-            return row.present
-        case Absent():
-            return row.absent
-    return 0
+    kind = type(answer)
+    return row.present if kind is Present else row.absent if kind is Absent else 0

@@ -45,12 +45,14 @@ class Absence:
     @property
     def at(self) -> int:
         """When the group lost it."""
-        return min(d.at for d in self.departures)
+        gone = self.departures
+        return gone[0].at if len(gone) == 1 else min(d.at for d in gone)
 
     @property
     def back_at(self) -> int | None:
         """When it came back."""
-        return min((a.at for a in self.arrivals), default=None)
+        came = self.arrivals
+        return came[0].at if len(came) == 1 else min((a.at for a in came), default=None)
 
     @property
     def vanished(self) -> bool:
