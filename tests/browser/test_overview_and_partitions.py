@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.accessibility import violations
 from tests.browser.conftest import Opened, Opener
 from tests.browser.looking import FIRST_PICTURE, point, row_named, view_of
 from tests.report.building import crash_report
@@ -118,3 +119,19 @@ def test_marks_of_the_overview_do_not_cover_one_another_on_a_phone(opened: Opene
 def test_the_lane_of_whoever_is_to_blame_stands_first(opened: Opener) -> None:
     one = opened(owned_report())
     assert row_named(one, "payments-2") == 2
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_who_left_which_partitions_unread_stands_in_a_table_without_javascript(opened: Opener, width: int) -> None:
+    one = opened(owned_report(), width=width, java_script_enabled=False)
+    row = one.page.get_by_role("region", name="Unread partitions of payments").get_by_role("row").nth(1)
+    assert row.is_visible()
+    assert "orders-4, orders-5, orders-6, orders-7" in row.inner_text()
+    assert "dead: its process was gone" in row.inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_rows_of_partitions_and_their_table(opened: Opener, scheme: str) -> None:
+    one = opened(owned_report(), width=390, color_scheme=scheme)
+    one.page.locator(FIRST_PICTURE).get_by_role("button", name="Partitions").click()
+    assert violations(one.page) == []

@@ -1,4 +1,4 @@
-"""The tables below a group's picture: generations, pauses by member, who is who."""
+"""The tables below a group's picture: generations, unread partitions, pauses by member, who is who."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from rebalance_forensics.report.html.budget import ROWS_A_TABLE, TERMS, Budget
 from rebalance_forensics.report.html.event_table import EventRow, events_of
+from rebalance_forensics.report.html.unread_table import UnreadRow, unread_rows
 from rebalance_forensics.report.lanes import member_name
 from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Identity, Pause
 
@@ -37,6 +38,8 @@ class GroupTables(Struct, frozen=True, kw_only=True):
 
     generations: tuple[GenerationRow, ...]
     generations_left_out: int
+    unread: tuple[UnreadRow, ...]
+    unread_left_out: int
     paused: tuple[PausedMember, ...]
     identities: tuple[Identity, ...]
     identities_left_out: int
@@ -59,12 +62,15 @@ def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
     terms = history.coordinators[: max(min(budget.rows, TERMS), 0)]
     budget.rows -= len(terms)
     budget.omit("terms of coordinators", len(history.coordinators) - len(terms))
+    unread, unread_left_out = unread_rows(history, budget)
     events, events_left_out = events_of(history, budget)
     return GroupTables(
         events=events,
         events_left_out=events_left_out,
         generations=tuple(_generation_row(generation, names) for generation in shown),
         generations_left_out=len(history.generations) - len(shown),
+        unread=unread,
+        unread_left_out=unread_left_out,
         paused=_paused(history)[:ROWS_A_TABLE],
         identities=identities,
         identities_left_out=len(history.identities) - len(identities),
