@@ -24,7 +24,7 @@ demo: $(READY) ## analyze a sample incident through Spark, print the report, wri
 	$(RUN)/rebalance-forensics demo
 
 test: $(READY) lint ## format, lint, types, import contracts and every test but the long ones
-	$(RUN)/python -m pytest -m 'not long'
+	$(RUN)/python -m pytest -m 'not long' --numprocesses auto --maxprocesses 4 --dist loadgroup
 
 test-long: $(READY) ## the tests that take minutes
 	$(RUN)/python -m pytest -m long

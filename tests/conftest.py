@@ -37,7 +37,24 @@ expiration) (kafka.coordinator.group.GroupCoordinator)
 """
 """One group of one member, whose member fails."""
 
+LONGEST = ("spark", "browser")
+"""What takes longest begins first, so that no process waits for it at the end."""
 Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say what runs in one process where there are several, longest first: Spark (one session), Chromium, a file."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_process_of(item)))
+    items.sort(key=lambda item: LONGEST.index(name) if (name := _process_of(item)) in LONGEST else len(LONGEST))
+
+
+def _process_of(item: pytest.Item) -> str:
+    fixtures = getattr(item, "fixturenames", ())
+    if item.get_closest_marker("spark") or "spark" in fixtures:
+        return "spark"
+    return "browser" if item.get_closest_marker("browser") else item.path.name
 
 
 @pytest.fixture
