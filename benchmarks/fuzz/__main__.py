@@ -22,6 +22,7 @@ def main() -> None:
     """Run what is asked for and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, help="the number to begin with, where another run ended")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", default=",".join(ALL), help="some of them, with commas between")
     parser.add_argument("--processes", type=int, default=2)
@@ -41,18 +42,21 @@ def main() -> None:
     elif number is not None:
         look(arguments.seed, number, tuple(kind for kind in kinds if kind in KINDS), keeping=arguments.keep is not None)
     else:
-        run(arguments.seed, -(-arguments.inputs // CHUNK), kinds, arguments.state, arguments.processes)
+        first = arguments.first // CHUNK
+        wanted = range(first, first + -(-arguments.inputs // CHUNK))
+        run(arguments.seed, wanted, kinds, arguments.state, arguments.processes)
 
 
-def run(seed: int, chunks: int, kinds: tuple[str, ...], state: Path, processes: int) -> None:
+def run(seed: int, chunks: range, kinds: tuple[str, ...], state: Path, processes: int) -> None:
     """All chunks that are not done yet, then the table over all of them."""
     state.mkdir(parents=True, exist_ok=True)
     file = state / f"{seed}-{'-'.join(kinds)}.jsonl"
     before = {told["chunk"] for told in done_before(file)}
-    if rest := [chunk for chunk in range(chunks) if chunk not in before]:
-        print(f"{len(before)} of {chunks} thousand are done; what is done is kept in {file}", flush=True)
+    if rest := [chunk for chunk in chunks if chunk not in before]:
+        done = len(chunks) - len(rest)
+        print(f"{done} of {len(chunks)} thousand are done; what is done is kept in {file}", flush=True)
         run_all(seed, rest, kinds, file, processes)
-    print(summary(seed, [told for told in done_before(file) if told["chunk"] < chunks]))
+    print(summary(seed, [told for told in done_before(file) if told["chunk"] in chunks]))
 
 
 def look(seed: int, number: int, kinds: tuple[str, ...], *, keeping: bool) -> None:
