@@ -80,7 +80,7 @@ def command(tmp_path: Path) -> Command:
         return subprocess.run(
             [sys.executable, "-m", "rebalance_forensics", *map(str, arguments)],
             cwd=here, capture_output=True, text=True, timeout=300, check=False,
-            env={**env, "PYTHONPATH": str(ROOT)}, **settings,
+            env={"XDG_CONFIG_HOME": str(tmp_path / "config"), **env, "PYTHONPATH": str(ROOT)}, **settings,
         )  # fmt: skip
 
     return run

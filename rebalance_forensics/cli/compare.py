@@ -28,7 +28,7 @@ def compare(
     engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
 ) -> None:
-    """Show what differs between two inputs, or between two incidents."""
+    """Show what differs between two inputs or two incidents."""
     options = options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home)
     inputs = dict.fromkeys(parted(side)[0] for side in (a, b))
     analyses = {path: run([path], options) for path in inputs}

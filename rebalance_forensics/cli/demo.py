@@ -17,9 +17,13 @@ ORDINARY = "slow-processing"
 """What most groups that keep rebalancing suffer from."""
 
 
+def _begin_with(incomplete: str) -> list[str]:
+    return [name for name in _names(sample_logs()) if name.startswith(incomplete)]
+
+
 def demo(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The sample incident, named by its cause; a wrong name lists them.")
+        str, typer.Argument(metavar="NAME", help="The sample incident, named by its cause.", autocompletion=_begin_with)
     ] = ORDINARY,
     *,
     everything: Annotated[bool, typer.Option("--all", help="Analyze all sample incidents at once.")] = False,

@@ -41,6 +41,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("demo rebalance-straggler", "another sample incident"),
         ("demo --all", "all of them in one report"),
     ),
+    "completion": (("completion bash", 'for ~/.bashrc, within eval "$(…)"'),),
+    "man": (("man | man -l -", "the manual page, without installing it"),),
     "patterns": (("patterns list | grep MemberFailed", "which log lines mean that a member failed"),),
     "patterns list": (("patterns list | grep MemberFailed", "which log lines mean that a member failed"),),
     "patterns check": (("patterns check my-patterns/", "before you use them with --patterns my-patterns/"),),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rebalance_forensics.cli.analysis_run import catalog_with, exit_code, options_of, run
+from rebalance_forensics.cli.completion import causes
 from rebalance_forensics.cli.explaining_lines import line_explained
 from rebalance_forensics.cli.incident_choice import incident_in, parted
 from rebalance_forensics.cli.options import EngineName, EngineOption, JavaHomeOption, PatternsOption, TzOption
@@ -29,6 +30,7 @@ def explain(
             help="A cause or follow-up, such as slow-processing or cooperative; or LOGS#INCIDENT-ID for one incident.",
             metavar="CAUSE",
             show_default=False,
+            autocompletion=causes,
         ),
     ] = None,
     line: Annotated[

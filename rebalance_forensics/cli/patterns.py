@@ -16,7 +16,7 @@ from rebalance_forensics.cli.outcomes import FOUND, leave, say, warn
 from rebalance_forensics.pipeline.refusals import InputError
 
 app = typer.Typer(
-    help="List the catalog of log messages, check it, ask it about lines.",
+    help="List, check and query the catalog of log messages.",
     epilog=examples("patterns"),
     no_args_is_help=True,
     rich_markup_mode=None,

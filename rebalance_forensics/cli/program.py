@@ -6,12 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
 from rebalance_forensics import __version__
-from rebalance_forensics.cli import analyze, compare, demo, doctor, explain, patterns, queries
+from rebalance_forensics.cli import analyze, compare, completion, demo, doctor, explain, man_page, patterns, queries
+from rebalance_forensics.cli.config_file import defaults_from
 from rebalance_forensics.cli.examples import examples
 from rebalance_forensics.cli.outcomes import DEFECT, INTERRUPTED, OK, REFUSED, leave, say, warn
 from rebalance_forensics.defects import DefectError, sentence
@@ -30,7 +32,7 @@ Job = Callable[[Sequence[str]], int]
 app = typer.Typer(
     name=NAME,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -45,7 +47,16 @@ def _tell_version(asked: bool) -> None:  # noqa: FBT001 - typer's way to call it
 
 @app.callback(epilog=BEGIN)
 def root(
+    context: typer.Context,
     *,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take defaults of options from FILE instead of ~/.config/rebalance-forensics/config.toml.",
+            show_default=False,
+        ),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_tell_version, is_eager=True)
     ] = False,
@@ -58,6 +69,8 @@ def root(
     SIGHUP, Ctrl-C, SIGTERM. Results go to standard output, all else to standard error; NO_COLOR and
     COLUMNS are heeded.
     """
+    del version  # told already, by its callback
+    context.default_map = defaults_from(config)
 
 
 app.command(epilog=examples("analyze"))(analyze.analyze)
@@ -80,6 +93,8 @@ def job(context: typer.Context) -> None:
 app.command(epilog=examples("doctor"))(doctor.doctor)
 app.command(epilog=examples("warmup"))(doctor.warmup)
 app.command(epilog=examples("demo"))(demo.demo)
+app.command(epilog=examples("completion"))(completion.completion)
+app.command(epilog=examples("man"))(man_page.man)
 
 
 def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
@@ -92,6 +107,8 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
+    # Typer's own options edit the user's files; `completion` prints what there is to add.
+    command.params = [one for one in command.params if one.name not in ("install_completion", "show_completion")]
     try:
         code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=job)
     except KeyboardInterrupt:
