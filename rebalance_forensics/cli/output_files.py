@@ -13,14 +13,10 @@ from msgspec.structs import replace
 from rebalance_forensics.cli.outcomes import say, warn
 from rebalance_forensics.defects import ASK, DefectError, told
 from rebalance_forensics.diagnosis.model import Gap
-from rebalance_forensics.pipeline.names_in_events import names_in_events
-from rebalance_forensics.pipeline.parquet_files import write_events, write_tables
 from rebalance_forensics.pipeline.permissions import mode_of
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis
-from rebalance_forensics.report.anonymizing import anonymized
 from rebalance_forensics.report.exports import Format, formats
-from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.output_files import write_whole
@@ -92,7 +88,12 @@ class Outputs:
 
 def shown(analysis: Analysis, outputs: Outputs) -> Report:
     """The report as it goes out."""
-    return anonymized(analysis.report, names_in_events(analysis)) if outputs.anonymize else analysis.report
+    if not outputs.anonymize:
+        return analysis.report
+    from rebalance_forensics.pipeline.names_in_events import names_in_events  # noqa: PLC0415 - few ask for it
+    from rebalance_forensics.report.anonymizing import anonymized  # noqa: PLC0415
+
+    return anonymized(analysis.report, names_in_events(analysis))
 
 
 def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Report:
@@ -127,16 +128,22 @@ def _writers(analysis: Analysis, outputs: Outputs) -> Iterator[tuple[str, Callab
     for form, path in outputs.exports:
         yield f"--export {form.name}", partial(_render, path, outputs.mode, form.export)
     if outputs.html is not None:
+        from rebalance_forensics.report.html import to_html  # noqa: PLC0415 - templates take their time to load
+
         yield "--html", partial(_render, outputs.html, outputs.mode, to_html)
     if outputs.json is not None:
         yield "--json", partial(_render, outputs.json, outputs.mode, to_json)
 
 
 def _write_events(analysis: Analysis, directory: Path, mode: int | None, _report: Report) -> None:
+    from rebalance_forensics.pipeline.parquet_files import write_events  # noqa: PLC0415 - few ask for it
+
     write_events(analysis, directory, mode)
 
 
 def _write_tables(directory: Path, mode: int | None, report: Report) -> None:
+    from rebalance_forensics.pipeline.parquet_files import write_tables  # noqa: PLC0415 - few ask for it
+
     write_tables(report, directory, mode)
 
 

@@ -32,7 +32,7 @@ def run_here(plan: ReadPlan, *, keep_events: bool, progress: Callable[[int], Non
     with seldom_collected():
         events, stats = _read(plan, progress)
         _count_lines_on(events, stats)
-        rows = _rows_of(plan, events) if keep_events else ROWS.empty_table()
+        rows = _rows_of(plan, events) if keep_events else pa.Table.from_batches([], ROWS)
         found = list(investigated(_parts(plan, events, stats), unnamed=lambda: True))
     return Results(
         stats=stats,

@@ -13,7 +13,7 @@ from rebalance_forensics.pipeline.case_rows import CaseReader
 from rebalance_forensics.pipeline.garbage_collection import seldom_collected
 from rebalance_forensics.pipeline.line_numbers import LinesBefore
 from rebalance_forensics.pipeline.rows import Codec
-from rebalance_forensics.pipeline.schemas import Kind
+from rebalance_forensics.pipeline.schemas import Kind, array_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 
 
@@ -61,7 +61,7 @@ def _events_of(rows: pa.Table, before: LinesBefore, first_shard: int) -> pa.Tabl
     table = rows.filter(pc.or_(pc.equal(kinds, int(Kind.EVENT)), shared))
     places = (table[name].to_pylist() for name in ("line", "path", "byte_offset"))
     lines = [line + before.at(path, offset) for line, path, offset in zip(*places, strict=True)]
-    return table.set_column(table.schema.get_field_index("line"), "line", pa.array(lines, pa.int64()))
+    return table.set_column(table.schema.get_field_index("line"), "line", array_of(lines, pa.int64()))
 
 
 def _payloads(rows: pa.Table, kind: Kind) -> Iterator[str]:

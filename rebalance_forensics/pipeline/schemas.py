@@ -29,10 +29,6 @@ class Kind(IntEnum):
     """A group that could not be investigated: a Failure in `payload`."""
 
 
-EVENT_KINDS = pa.array([Kind.SHARED, Kind.EVENT], pa.int8())
-"""The rows that hold events."""
-
-
 class Row(NamedTuple):
     """One row; the fields are those of ROWS."""
 
@@ -90,11 +86,11 @@ def spark_schema(schema: pa.Schema = ROWS) -> str:
 def batch_of(rows: list[Row]) -> pa.RecordBatch:
     """Rows as one Arrow batch of the schema ROWS."""
     columns = zip(*rows, strict=True) if rows else (() for _ in ROWS)
-    arrays = [_array(column, field.type) for column, field in zip(columns, ROWS, strict=True)]
+    arrays = [array_of(column, field.type) for column, field in zip(columns, ROWS, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
 
 
-def _array(values: Sequence[str | int | None], kind: pa.DataType) -> pa.Array:
+def array_of(values: Sequence[str | int | None], kind: pa.DataType) -> pa.Array:
     """What `pa.array` does, which would import pandas first: a third of a second in every worker."""
     if pa.types.is_string(kind):
         strings = pa.lib.StringBuilder()
@@ -104,6 +100,10 @@ def _array(values: Sequence[str | int | None], kind: pa.DataType) -> pa.Array:
     numbers = np.array([value or 0 for value in values], dtype=_WIDTHS[kind])
     present = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     return pa.Array.from_buffers(kind, len(values), [present, pa.py_buffer(numbers)])
+
+
+EVENT_KINDS = array_of([Kind.SHARED, Kind.EVENT], pa.int8())
+"""The rows that hold events."""
 
 
 def rows_of(batch: pa.RecordBatch) -> list[Row]:

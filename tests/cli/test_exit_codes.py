@@ -59,7 +59,7 @@ def test_an_output_that_cannot_be_written_is_a_gap_of_the_others(
 ) -> None:
     whole = formats()
     monkeypatch.setattr(output_files, "formats", lambda: whole | {"slack": broken_export(whole["slack"])})
-    monkeypatch.setattr(output_files, "to_html", broken)
+    monkeypatch.setattr("rebalance_forensics.report.html.to_html", broken)
     outputs = ("--export", "slack=s.json", "--export", "markdown=m.md", "--html", "r.html", "--json", "r.json")
     code, shown, said = called("analyze", *outputs)
     assert (code, "payments" in shown) == (PARTIAL, True)
