@@ -20,7 +20,16 @@ from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\[(?P<words>[^\]\[]*)\]\((?P<path>(?!https?:|#|mailto:)[^)#\s]+)(?:#[^)\s]*)?\)")
-GUIDES = ("reading-a-report", "outputs", "formats", "running-on-a-cluster", "tables", "scaling", "trust")
+GUIDES = (
+    "getting-logs",
+    "reading-a-report",
+    "outputs",
+    "formats",
+    "running-on-a-cluster",
+    "tables",
+    "scaling",
+    "trust",
+)
 CONTRIBUTING = ("architecture", "adding-a-pattern", "adding-a-root-cause", "adding-a-sign")
 
 

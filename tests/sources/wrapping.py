@@ -126,6 +126,18 @@ def _tailed(entries: Iterable[Entry]) -> str:
 
 WRAPPINGS: dict[str, Callable[[Iterable[Entry]], str]] = {
     "compose": _lines(lambda e: f"{e[0]}  | {e[2]}"),
+    "compose with times": _lines(lambda e: f"{e[0]}  | {iso(e[1])[:-1]}456789Z {e[2]}"),
+    "stern": _lines(lambda e: f"{e[0]} kafka {e[2]}"),
+    "stern with times": _lines(lambda e: f"{e[0]} kafka {iso(e[1])[:-1]}456789Z {e[2]}"),
+    "stern json": _json(
+        lambda e: {
+            "message": e[2],
+            "nodeName": "worker-7",
+            "namespace": "kafka",
+            "podName": e[0],
+            "containerName": "kafka",
+        }
+    ),
     "kubectl-prefix": _lines(lambda e: f"[pod/{e[0]}/kafka] {e[2]}"),
     "kubectl prefix and timestamps": _lines(lambda e: f"[pod/{e[0]}/kafka] {iso(e[1])} {e[2]}"),
     "journald": _json(_journald),
@@ -201,6 +213,43 @@ WRAPPINGS: dict[str, Callable[[Iterable[Entry]], str]] = {
             "resource": {"type": "k8s_container", "labels": {"pod_name": e[0]}},
             "textPayload": e[2],
             "severity": "INFO",
+        }
+    ),
+    "gcloud as one array": lambda entries: json.dumps(
+        [
+            {
+                "insertId": str(number),
+                "labels": {"k8s-pod/app": "kafka"},
+                "logName": "projects/p/logs/stdout",
+                "receiveTimestamp": iso(at + 700),
+                "resource": {"labels": {"container_name": "kafka", "pod_name": host}, "type": "k8s_container"},
+                "severity": "INFO",
+                "textPayload": text,
+                "timestamp": iso(at),
+            }
+            for number, (host, at, text) in enumerate(entries)
+        ],
+        indent=2,
+    ),
+    "datadog api": lambda entries: json.dumps(
+        {
+            "meta": {"status": "done", "page": {"after": "eyJhZnRlciI"}, "elapsed": 132},
+            "data": [
+                {
+                    "type": "log",
+                    "id": f"AQ{number}",
+                    "attributes": {
+                        "service": "kafka",
+                        "host": host,
+                        "timestamp": iso(at),
+                        "status": "info",
+                        "message": text,
+                        "tags": ["env:p"],
+                        "attributes": {},
+                    },
+                }
+                for number, (host, at, text) in enumerate(entries)
+            ],
         }
     ),
     "any json": _json(lambda e: {"ts": iso(e[1]), "pod": e[0], "msg": e[2]}),
