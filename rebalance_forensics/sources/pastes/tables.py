@@ -94,6 +94,9 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str) -> int:
     for piece in pieces[at:]:
         if not piece.text.strip() or not (_RULE.match(piece.text) or len(_cells(piece.text, delimiter)) == count):
             break
+        # Commas also stand in records, and in what is left of one that was broken.
+        if looks_like_record(piece.text):
+            break
         size += 1
         held = held or any(_is_line(cell) for cell in _cells(piece.text, delimiter))
     return size if held and (size > 1 or delimiter == "|") else 0

@@ -67,9 +67,10 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
     indent = min(len(after) - len(after.lstrip()) for _, after in pairs)
     indent = indent if indent > 1 else 0
     inside = Width(columns, inside_words=True, indent=indent)
-    if _holds(pairs, inside):
-        return inside
     between = Width(columns, inside_words=False, indent=indent)
+    # Where words were broken, no line ends before its last column; between words many do.
+    if _holds(pairs, inside) and _full(pairs, inside) >= _SHARE * _full(pairs, between):
+        return inside
     return between if _holds(pairs, between) else None
 
 
@@ -89,9 +90,13 @@ def _around_records(texts: Sequence[str], *, timed: bool) -> list[str]:
 
 def _holds(pairs: Sequence[tuple[str, str]], width: Width) -> bool:
     """Whether most lines that might continue are full; a line that ends a record is short, and so is one of prose."""
-    full = sum(width.is_full(before, after) for before, after in pairs)
+    full = _full(pairs, width)
     ended = sum(not width.is_full(before, after) and _is_prose(after) for before, after in pairs)
     return full > 0 and full >= _SHARE * (len(pairs) - ended)
+
+
+def _full(pairs: Sequence[tuple[str, str]], width: Width) -> int:
+    return sum(width.is_full(before, after) for before, after in pairs)
 
 
 def _is_prose(text: str) -> bool:
