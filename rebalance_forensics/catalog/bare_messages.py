@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from rebalance_forensics.catalog.matcher import Match
@@ -18,6 +18,7 @@ _BEGINS = re.compile(
 )
 _LOGGER = re.compile(r"\s\((?:[\w$-]{1,60}\.){0,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)(?:\s\[[^\[\]]{0,80}\])?\s?\Z")
 _CUT_LOGGER = re.compile(r"\s\([a-z]{0,12}(?:\.[\w$]{0,80}){0,20}\Z")
+_END_OF_LOGGER = re.compile(r"(?P<name>[\w.$-]{0,120})(?::\d{1,6})?\)\Z")
 _CLOSING = " \t\"'`|\u2502,;*_"
 _CUT = re.compile(
     r"\s?(?:\u2026|\.{3,9}|\[(?:\u2026|\.{2,9})\]|\((?:\u2026|\.{3,9})\)|<(?:\u2026|snip|cut|truncated)>)"
@@ -51,14 +52,32 @@ def beginnings(text: str) -> Iterator[int]:
         yield match.end()
 
 
-def before_the_cut(text: str) -> tuple[str, bool] | None:
-    """What stands before the first thing left out; a message is whole if only its logger was cut."""
-    cut = _CUT.search(text)
-    if cut is None:
+class Cut(NamedTuple):
+    """A text with something left out: what stands before the first cut and behind the last one.
+
+    The message `is_whole` if only its logger was cut; `logger` is what is left of the logger's name at the end.
+    """
+
+    head: str
+    tail: str
+    is_whole: bool
+    logger: str | None = None
+
+
+def around_the_cut(text: str) -> Cut | None:
+    """The text before and behind what was left out; None where nothing was."""
+    cuts = list(_CUT.finditer(text))
+    if not cuts:
         return None
-    left = text[: cut.start()]
-    message = _CUT_LOGGER.sub("", left)
-    return message, message != left
+    left = text[: cuts[0].start()]
+    head = _CUT_LOGGER.sub("", left)
+    tail = text[cuts[-1].end() :].strip(_CLOSING)
+    if whole := _LOGGER.search(tail):
+        logger = whole[0].strip(" ()")
+        return Cut(head, tail[: whole.start()], head != left, logger)
+    if end := _END_OF_LOGGER.match(tail):
+        return Cut(head, "", head != left, end["name"])
+    return Cut(head, tail, head != left)
 
 
 def _ends(text: str) -> Iterator[str]:

@@ -86,7 +86,10 @@ def _to_json(catalog: CompiledCatalog) -> dict[str, object]:
 
 
 def _program_row(program: Program) -> list[object]:
-    return [program.lead, program.needle, program.source, program.loose, program.holes, program.constants, program.cuts]
+    return [
+        program.lead, program.needle, program.source, program.loose, program.holes, program.constants, program.cuts,
+        program.words,
+    ]  # fmt: skip
 
 
 def _from_json(found: dict[str, Any]) -> CompiledCatalog:
@@ -113,7 +116,7 @@ def _entry(row: Sequence[Any]) -> Entry:
 
 
 def _program(row: Sequence[Any]) -> Program:
-    lead, needle, source, loose, holes, constants, cuts = row
+    lead, needle, source, loose, holes, constants, cuts, words = row
     return Program(
         lead=lead,
         needle=needle,
@@ -122,4 +125,5 @@ def _program(row: Sequence[Any]) -> Program:
         holes=tuple((name, kind) for name, kind in holes),
         constants={name: frozen(value) for name, value in constants.items()},
         cuts=(cuts[0], cuts[1]),
+        words=tuple(words),
     )

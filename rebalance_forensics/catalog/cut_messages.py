@@ -1,65 +1,214 @@
-"""Messages of which only the beginning is left: what it tells, where no other message begins so."""
+"""Messages with something left out: what stands before the cut and what stands behind it are both Kafka's own words.
+
+What was cut away is unknown: a value that the cut goes through is none, and where the words that are left may be of two
+messages, only what both would say is told.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import regex
+from msgspec import Struct
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
-from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.catalog.fields import FieldError, FieldValue
 from rebalance_forensics.catalog.prefixes import Peeled
-from rebalance_forensics.catalog.program import Types
+from rebalance_forensics.catalog.program import IGNORED, Program, Types, type_named
+from rebalance_forensics.catalog.speakers import simple_name
 
 _SHORTEST_LEAD = 4
 _LEAST = 9
-"""So many letters of its own a message must have begun with."""
+"""So many letters of its own must be left of a message."""
 _LONGEST = 2_000
 
 Fields = Mapping[str, FieldValue]
+Programs = Mapping[str, Sequence[Program]]
 
 
-def read(entries: Sequence[Entry], peeled: Peeled, types: Types) -> tuple[Entry, Fields] | None:
-    """The template whose beginning this is, with the holes that are whole; None where several fit."""
-    if len(peeled.stages[0]) > _LONGEST:
-        return None
-    found = sorted(_fitting(entries, peeled, types), key=lambda each: -each[0])
-    if not found:
-        return None
-    most = found[0][0]
-    rivals = {entry.event for words, entry, _ in found if words >= most}
-    # What a template says by itself, another may say otherwise with the words that were cut.
-    readings = {tuple(sorted(entry.program.constants.items())) for _, entry, _ in found}
-    return found[0][1:] if len(rivals) == len(readings) == 1 else None
+class Left(Struct, frozen=True):
+    """What is left of a message of one template: its values, and how many letters are the template's own."""
+
+    own: int
+    fields: Fields
 
 
-def _fitting(entries: Sequence[Entry], peeled: Peeled, types: Types) -> Iterator[tuple[int, Entry, Fields]]:
-    for entry in entries:
-        if entry.prefixes and peeled.kind not in entry.prefixes:
-            continue
-        for text in peeled.stages if entry.dressed else peeled.stages[-1:]:
-            if not _begins_alike(entry.program.lead, text):
+class _Side(Struct, frozen=True):
+    """What one end of a text shows: the groups that are whole, the letters of the template's own, and what is open.
+
+    `open` is the text of the value that the cut goes through, and which hole that is by its number.
+    """
+
+    whole: Mapping[int, str]
+    own: int
+    open: tuple[int, str] | None = None
+
+
+class CutMessages(Struct, frozen=True):
+    """Reads messages with a hole in them by the templates of a catalog, and the fragments their holes refer to."""
+
+    entries: Sequence[Entry]
+    fragments: Programs
+    types: Types
+
+    def read(self, peeled: Peeled, tail: str, logger: str | None) -> tuple[Entry, Left] | None:
+        """The template that head and tail are of, and what they tell; None where several events fit as well.
+
+        `peeled` is what stands before the cut; `tail` what stands behind it, empty where nothing of the message does.
+        Of a `logger` only the end of its name may be left.
+        """
+        if len(peeled.stages[0]) + len(tail) > _LONGEST:
+            return None
+        found = sorted(self._fitting(peeled, tail), key=lambda each: -each[1].own)
+        best = [(entry, left) for entry, left in found if left.own == found[0][1].own]
+        best = [each for each in best if _logged_by(each[0], logger)] or best
+        if not best or best[0][1].own < _LEAST or len({entry.event for entry, _ in best}) > 1:
+            return None
+        return best[0][0], Left(best[0][1].own, _common([left.fields for _, left in best]))
+
+    def _fitting(self, peeled: Peeled, tail: str) -> Iterator[tuple[Entry, Left]]:
+        for entry in self.entries:
+            if entry.prefixes and peeled.kind not in entry.prefixes:
                 continue
-            match = _compiled(entry.program.source).fullmatch(text, partial=True)
-            if match is None:
-                continue
-            whole = [group if match.end(n) < len(text) else None for n, group in enumerate(match.groups(), 1)]
-            sure = _sure(entry.program.lead, text, [match.end(n) for n, group in enumerate(whole, 1) if group])
-            fields = entry.program.filled(whole, types)
-            if sure - sum(map(len, filter(None, whole))) >= _LEAST and fields is not None:
-                yield sure, entry, fields
+            for head in peeled.stages if entry.dressed else peeled.stages[-1:]:
+                if _begins_alike(entry.program.lead, head) and (left := self._left(entry.program, head, tail)):
+                    yield entry, left
+
+    def _left(self, program: Program, head: str, tail: str) -> Left | None:
+        """What a text tells whose beginning and end are left; None where it is not of this program."""
+        before, behind = _before(program, head), _behind(program, tail)
+        if before is None or behind is None or _clash(before.whole, behind.whole):
+            return None
+        whole = {**behind.whole, **before.whole}
+        own = min(before.own + behind.own, sum(map(len, program.words)))
+        fields: dict[str, FieldValue] = dict(program.constants)
+        for (at, (name, kind)), text in ((hole, whole.get(hole[0])) for hole in enumerate(program.holes)):
+            if text is not None:
+                read = _value(name, kind, text, self.types)
+                if read is None:
+                    return None
+                fields |= read
+            elif (inner := self._inner(at, kind, before, behind)) is not None:
+                own += inner.own
+                fields |= inner.fields
+        return Left(own, fields)
+
+    def _inner(self, at: int, kind: str, before: _Side, behind: _Side) -> Left | None:
+        """What is left of the words of a fragment that the cut goes through."""
+        head = before.open[1] if before.open and before.open[0] == at else ""
+        tail = behind.open[1] if behind.open and behind.open[0] == at else ""
+        if kind not in self.fragments or not (head or tail):
+            return None
+        found = [left for program in self.fragments[kind] if (left := self._left(program, head, tail))]
+        most = max((left.own for left in found), default=0)
+        if most < _LEAST:
+            return None
+        return Left(most, _common([left.fields for left in found if left.own == most]))
 
 
-def _sure(lead: str, text: str, ends: Sequence[int]) -> int:
-    """How far a template surely says what the text says; what is behind its last whole hole may be in the next one."""
-    return max([min(len(lead), len(text)), *ends])
+def _logged_by(entry: Entry, logger: str | None) -> bool:
+    name = simple_name(logger) if logger else ""
+    return bool(name) and any(each.endswith(name) for each in entry.loggers)
+
+
+def _before(program: Program, head: str) -> _Side | None:
+    """What the beginning of a text shows."""
+    match = _forwards(program.source).fullmatch(head, partial=True)
+    if match is None:
+        return None
+    whole = {n: group for n, group in enumerate(match.groups()) if group is not None and match.end(n + 1) < len(head)}
+    end = max((match.end(n + 1) for n in whole), default=0)
+    rest = head[end:]
+    said = max((_alike(words, rest) for words in program.words), default=0)
+    own = end - sum(map(len, whole.values())) + said
+    # The words between two values are said in full before the next one begins.
+    following = max(whole, default=-1) + 1
+    is_open = said < len(rest) and following < len(program.holes)
+    return _Side(whole, own, (following, rest[said:]) if is_open else None)
+
+
+def _behind(program: Program, tail: str) -> _Side | None:
+    """What the end of a text shows."""
+    if not tail:
+        return _Side({}, 0)
+    match = _backwards(program.source).fullmatch(tail, partial=True)
+    if match is None:
+        return None
+    whole = {n: group for n, group in enumerate(match.groups()) if group is not None and match.start(n + 1) > 0}
+    start = min((match.start(n + 1) for n in whole), default=len(tail))
+    rest = tail[:start]
+    said = max((_alike(words[::-1], rest[::-1]) for words in program.words), default=0)
+    own = len(tail) - start - sum(map(len, whole.values())) + said
+    before = min(whole, default=len(program.holes)) - 1
+    is_open = said < len(rest) and before >= 0
+    return _Side(whole, own, (before, rest[: len(rest) - said]) if is_open else None)
+
+
+def _alike(words: str, text: str) -> int:
+    """How many letters of a text are these words: all of them, or as many as the text has."""
+    return min(len(words), len(text)) if text.startswith(words) or words.startswith(text) else 0
+
+
+def _clash(before: Mapping[int, str], behind: Mapping[int, str]) -> bool:
+    return any(before[n] != behind[n] for n in before.keys() & behind.keys())
+
+
+def _value(name: str, kind: str, text: str, types: Types) -> Fields | None:
+    """What one whole hole says; None where it cannot be read."""
+    try:
+        value = type_named(kind, types).read(text)
+    except (ValueError, FieldError):
+        return None
+    said: dict[str, FieldValue] = {}
+    if isinstance(value, Mapping):
+        said |= value
+        value = value.get(name, text)
+    if name != IGNORED:
+        said[name] = value
+    return said
+
+
+def _common(readings: Sequence[Fields]) -> Fields:
+    """What all of them say."""
+    first, *others = readings
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def _begins_alike(lead: str, text: str) -> bool:
-    return len(lead) >= _SHORTEST_LEAD and (text.startswith(lead) or (len(text) >= _LEAST and lead.startswith(text)))
+    return len(lead) >= _SHORTEST_LEAD and (text.startswith(lead) or lead.startswith(text))
 
 
-@lru_cache(maxsize=1024)
-def _compiled(source: str) -> regex.Pattern[str]:
-    return regex.compile(source)
+@lru_cache(maxsize=2048)
+def _forwards(source: str) -> regex.Pattern[str]:
+    return regex.compile(_apart(source))
+
+
+@lru_cache(maxsize=2048)
+def _backwards(source: str) -> regex.Pattern[str]:
+    return regex.compile(_apart(source), regex.REVERSE)
+
+
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]]){0,80}\]|\(\?(?:P<\w+>)?|[()]", re.DOTALL)
+
+
+def _apart(source: str) -> str:
+    """A program whose values are kept apart from the words beside them by a test that always holds.
+
+    Where words follow a value, regex looks for them as a whole; if only some are left, it takes them for the value.
+    """
+    done: list[str] = []
+    holes: list[bool] = []
+    at = 0
+    for token in _TOKEN.finditer(source):
+        done.append(source[at : token.start()])
+        at = token.end()
+        if token[0].startswith("("):
+            holes.append(token[0] == "(")
+            done.append("(?<!\\x00)(" if holes[-1] else token[0])
+        elif token[0] == ")" and holes.pop():
+            done.append(")(?!\\x00)")
+        else:
+            done.append(token[0])
+    return "".join([*done, source[at:]])

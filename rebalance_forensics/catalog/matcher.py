@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from rebalance_forensics.catalog import bare_messages, cache, cut_messages
+from rebalance_forensics.catalog import bare_messages, cache
 from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry
+from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required
 from rebalance_forensics.catalog.index import Index, Sieve, words_of
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
@@ -45,6 +47,7 @@ class Catalog:
         self.compiled = compiled
         self._key = key
         self._types = compiled.types()
+        self._cut_messages = CutMessages(compiled.entries, compiled.fragments, self._types)
         self._bare = Index((entry, entry.program) for entry in compiled.entries if not entry.dressed)
         self._dressed = Index((entry, entry.program) for entry in compiled.entries if entry.dressed)
         self._dressed_in = lru_cache(maxsize=1024)(self._dressed.beginning_with)
@@ -69,21 +72,28 @@ class Catalog:
             best.setdefault(match.pattern, match)
         return list(best.values())
 
-    def match_inside(self, text: str) -> Match | None:
-        """The message that a text of no known layout holds, wherever it begins; cut ones as far as they go."""
-        left = bare_messages.before_the_cut(text)
-        if left is None:
-            return bare_messages.found_in(text, self.match)
-        message, is_whole = left
-        whole = bare_messages.found_in(message, self.match) if is_whole else None
-        return whole or next(filter(None, (self._cut(message[at:]) for at in bare_messages.beginnings(message))), None)
+    def match_inside(self, text: str, *, logger: str | None = None, headed: bool = False) -> Match | None:
+        """The message that a text holds, wherever it begins; cut ones as far as they go.
 
-    def _cut(self, text: str) -> Match | None:
-        """What the beginning of a message tells, whose end was left out."""
-        peeled = peel(text)
-        found = cut_messages.read(self.compiled.entries, peeled, self._types)
-        match = None if found is None else _match(found[0], found[1], peeled)
-        return match if match is not None and bare_messages.is_kafkas(match, amid=True) else None
+        A text that is `headed` stood behind a header that a layout knows, so what begins it is no sentence.
+        """
+        cut = bare_messages.around_the_cut(text)
+        if cut is None:
+            return bare_messages.found_in(text, self.match)
+        whole = bare_messages.found_in(cut.head, self.match) if cut.is_whole else None
+        cut = cut._replace(logger=logger or cut.logger)
+        found = (self._cut(cut, at, headed=headed) for at in bare_messages.beginnings(cut.head))
+        return whole or next(filter(None, found), None)
+
+    def _cut(self, cut: bare_messages.Cut, at: int, *, headed: bool) -> Match | None:
+        """What the beginning and the end of a message tell, of which something was left out."""
+        peeled = peel(cut.head[at:])
+        found = self._cut_messages.read(peeled, cut.tail, cut.logger)
+        match = None if found is None else _match(found[0], found[1].fields, peeled)
+        if match is None or found is None:
+            return None
+        match = replace(match, weight=found[1].own)
+        return match if bare_messages.is_kafkas(match, amid=at > 0 or not headed) else None
 
     def prefilter(self) -> Prefilter:
         """What finds the lines worth a look in raw bytes."""

@@ -23,6 +23,7 @@ from rebalance_forensics.catalog.template import (
     literal_source,
     literals_of,
     stretches_of,
+    words_in,
 )
 
 Groups = Sequence[str | None]
@@ -52,6 +53,8 @@ class Program:
     constants: dict[str, FieldValue] = field(default_factory=dict)
     cuts: tuple[int, int] = (0, 0)
     """How many holes of `source` and of `loose` may hold the words behind them: there a text may be cut anew."""
+    words: tuple[str, ...] = ()
+    """Everything it says itself, stretch by stretch, the optional parts among it."""
     _readers: tuple[Types, tuple[_Reader, ...]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
@@ -131,6 +134,7 @@ def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, F
         holes=tuple((hole.name, hole.type) for hole in holes_of(parts)),
         constants=dict(constants),
         cuts=(_cuts(parts, types, loosely=False), _cuts(parts, types, loosely=True)),
+        words=tuple(words_in(parts)),
     )
 
 

@@ -88,6 +88,15 @@ def literals_of(parts: Sequence[Part]) -> tuple[str, ...]:
     return tuple(part for part in parts if isinstance(part, str))
 
 
+def words_in(parts: Sequence[Part]) -> Iterator[str]:
+    """Everything a message of this template may say itself, in order, those of optional parts included."""
+    for part in parts:
+        if isinstance(part, str):
+            yield from filter(None, stretches_of(part))
+        elif isinstance(part, Maybe):
+            yield from words_in(part.parts)
+
+
 def weight_of(parts: Sequence[Part]) -> int:
     """How much a template says itself: the length of all its words."""
     return sum(len(part) if isinstance(part, str) else weight_of(_inner(part)) for part in parts)

@@ -122,7 +122,7 @@ class _Remembered:
     def _looked_up(self, record: LogRecord) -> Match | None:
         """In a paste, or where somebody left something out, a message may begin and end anywhere."""
         if _LEFT_OUT in record.message:
-            return self._catalog.match_inside(record.message)
+            return self._catalog.match_inside(record.message, logger=record.logger, headed=not record.bare)
         whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
         if self._pasted and (whole is None or (record.bare and not is_kafkas(whole))):
             return self._catalog.match_inside(record.message)
