@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
+from rebalance_forensics.cli.clipboard import clipboard_file
 from rebalance_forensics.cli.follow import follow as follow_logs
 from rebalance_forensics.cli.options import (
     ClusterOption,
@@ -29,6 +30,7 @@ from rebalance_forensics.cli.options import (
 )
 from rebalance_forensics.cli.outcomes import PARTIAL, colored, leave, say, warn, width
 from rebalance_forensics.defects import sentence
+from rebalance_forensics.pipeline.refusals import InputError
 
 if TYPE_CHECKING:
     from rebalance_forensics.pipeline.run import Analysis
@@ -104,14 +106,20 @@ WhyOption = Annotated[
 ]
 
 
+ClipboardOption = Annotated[
+    bool, typer.Option("--clipboard", help="Read what was copied, in place of files or beside them.")
+]
+
+
 def analyze(
-    paths: PathsArgument,
+    paths: PathsArgument = [],  # noqa: B006 - typer reads the default and makes a new list
     *,
+    clipboard: ClipboardOption = False,
     json: JsonOption = None,
     html: HtmlOption = None,
     events: EventsOption = None,
     tables: TablesOption = None,
-    export: ExportOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    export: ExportOption = [],  # noqa: B006
     output_mode: OutputModeOption = None,
     group: GroupOption = None,
     since: SinceOption = None,
@@ -146,6 +154,10 @@ def analyze(
         engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
         java_home=java_home, keep_warm=keep_warm, unpack_ratio=unpack_ratio, group=group, since=since, until=until,
     )  # fmt: skip
+    if clipboard:
+        paths = [*paths, clipboard_file()]
+    elif not paths:
+        raise InputError("nothing to read: name logs, - for standard input, or --clipboard.")
     verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
 
     def written(analysis: Analysis) -> Analysis:

@@ -9,6 +9,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("analyze /var/log/kafka app.tar.gz --since 2h --html report.html", "the last two hours, as a page too"),
         ("analyze logs/ --why", "also every cause that was considered, and what speaks for and against it"),
         ("analyze logs/ --export markdown=ticket.md --anonymize", "a ticket that names nobody"),
+        ("analyze --clipboard", "the lines that were just copied from a ticket or a chat"),
         ("kubectl logs -l app=payments --timestamps | rebalance-forensics analyze -", "straight from a cluster"),
     ),
     "explain": (
