@@ -38,10 +38,14 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
     )
 
 
+_OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "KafkaConfig": "broker"}
+"""Who prints such a configuration at its start, whatever else stands in the file."""
+
+
 def _speaker(match: Match, record: LogRecord, host: str | None, component: str | None) -> Speaker:
     return _spoken(
         match.speaker, record.origin.path, record.host or host, record.thread, record.logger,
-        _role(match.speaker.role, component),
+        _role(match.speaker.role, _OF_BANNER.get(str(match.fields.get("kind")), component)),
     )  # fmt: skip
 
 

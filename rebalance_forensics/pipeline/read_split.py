@@ -15,7 +15,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
-from rebalance_forensics.records import LogRecord
+from rebalance_forensics.records import EpochMs, LogRecord
 from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.line_counts import Times
 from rebalance_forensics.sources.record_reader import SplitCounts, read_records
@@ -23,6 +23,10 @@ from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
 
 REMEMBERED = 4096
+_PICKED_BY_HAND = 200
+"""Nobody picks more lines than this one by one."""
+_NEARLY_ALL = 0.8
+_NO_TIME = EpochMs(0)
 _LEFT_OUT = "\u2026"
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 """Kafka says far more at these levels than any catalog can know; not knowing it is no gap."""
@@ -93,13 +97,17 @@ def _class_of(record: LogRecord) -> str:
     return record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
 
 
-def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats]) -> Iterator[LogSpan]:
+def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], *, excerpt: bool) -> Iterator[LogSpan]:
     """From when to when each host is heard, by its own lines; what names no host is as long as the whole log."""
     own, times = split.profile.host, counts.times
     named = ((one.host, one.opening, one.closing) for one in hosts if one.host != own)
     for host, opening, closing in ((own, times.opening, times.closing), *named):
         if opening is not None and closing is not None:
-            yield LogSpan(path=split.file.path, host=host, opening=opening, closing=closing, start=split.start)
+            yield LogSpan(
+                path=split.file.path, host=host, opening=opening, closing=closing, start=split.start, excerpt=excerpt
+            )
+        elif excerpt:
+            yield LogSpan(path=split.file.path, host=host, opening=_NO_TIME, closing=_NO_TIME, excerpt=True)
 
 
 class _Remembered:
@@ -138,10 +146,13 @@ class _Tally:
         self.samples: list[str] = []
         self.version: dict[str | None, str] = {}
         self.seen: defaultdict[str, Times] = defaultdict(Times)
+        self.roles: Counter[str] = Counter()
 
     def known(self, record: LogRecord, event: Event | None) -> None:
         self.matched[record.host] += 1
         self._met(record)
+        if event is not None:
+            self.roles[event.speaker.role] += 1
         if isinstance(event, VersionReported) and event.product == "kafka":
             self.version.setdefault(record.host, event.version)
 
@@ -175,10 +186,23 @@ class _Tally:
             closing=counts.times.closing,
             kafka_version=next(iter(self.version.values()), None),
             hosts=hosts,
-            heard=tuple(_spans(split, counts, hosts)),
+            heard=tuple(_spans(split, counts, hosts, excerpt=self._is_excerpt(split, counts))),
             errors=counts.sentences(),
             try_again=counts.try_again,
         )
+
+    def _is_excerpt(self, split: Split, counts: SplitCounts) -> bool:
+        """Whether somebody picked the lines of this file: a paste, or too few lines that all speak of groups.
+
+        A process logs more than what concerns groups; a coordinator and its members do not write into one file.
+        """
+        if split.profile.document == PASTE:
+            return True
+        if not 0 < counts.records <= _PICKED_BY_HAND or split.profile.envelopes:
+            return False
+        telling = self.roles.total()
+        both = bool(self.roles["broker"]) and telling > self.roles["broker"]
+        return telling >= counts.records * (_NEARLY_ALL if both else 1)
 
     def _host(self, host: str | None) -> HostStats:
         assert host is not None

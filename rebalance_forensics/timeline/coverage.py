@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,10 +30,19 @@ class LogSpan(Struct, frozen=True, kw_only=True):
     opening: EpochMs
     closing: EpochMs
     start: int = 0
+    excerpt: bool = False
+    """Whether somebody picked these lines: of what was not picked they say nothing, and their times may be unknown."""
 
 
-LogsRead = Mapping[Place, tuple[EpochMs, EpochMs]]
-"""From when to when each log was read, on its own clock."""
+class LogRead(NamedTuple):
+    """From when to when a log was read, on its own clock; of an `excerpt` only the lines that somebody picked."""
+
+    first: EpochMs
+    last: EpochMs
+    excerpt: bool = False
+
+
+LogsRead = Mapping[Place, LogRead]
 
 
 def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
@@ -41,10 +50,10 @@ def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
     parts: dict[Place, list[LogSpan]] = defaultdict(list)
     for span in spans:
         parts[span.path, span.host].append(span)
-    found: dict[Place, tuple[EpochMs, EpochMs]] = {}
+    found: dict[Place, LogRead] = {}
     for place, of_one in parts.items():
         edges = min(of_one, key=lambda part: part.start).opening, max(of_one, key=lambda part: part.start).closing
-        found[place] = min(edges), max(edges)
+        found[place] = LogRead(min(edges), max(edges), all(part.excerpt for part in of_one))
     return found
 
 
@@ -52,12 +61,14 @@ class HeardLog(Struct, frozen=True, kw_only=True):
     """One log that speaks of the group or of its members, from when to when, on the group's clock.
 
     `detailed`: it holds Kafka's lines at INFO; a log at WARN and above is silent about nearly all that a member does.
+    Of an `excerpt` somebody picked the lines: it is silent about all others.
     """
 
     path: str
     begin: int
     end: int
     detailed: bool
+    excerpt: bool = False
 
     def covers(self, begin: int, end: int) -> bool:
         """Whether it lasts from `begin` to `end`."""
@@ -70,23 +81,22 @@ class Coverage:
     def __init__(
         self, by_participant: Mapping[Participant, tuple[HeardLog, ...]], brokers: tuple[HeardLog, ...]
     ) -> None:
-        self._by_participant = by_participant
-        self.brokers = brokers
+        everything = [*brokers, *(log for own in by_participant.values() for log in own)]
+        self._by_participant = {one: tuple(g for g in own if not g.excerpt) for one, own in by_participant.items()}
+        self.brokers = tuple(log for log in brokers if not log.excerpt)
         """The logs of brokers that speak of the group."""
+        self.end = max((log.end for log in everything), default=0)
+        """When the last of all lines stands that speak of the group, be they picked or not."""
+        self.is_excerpt = bool(everything) and all(log.excerpt for log in everything)
+        """Whether all that is known of the group was picked by somebody: what is not there may have been left out."""
 
     def of(self, participant: Participant | None) -> tuple[HeardLog, ...]:
-        """A participant's own logs, by path."""
+        """A participant's own logs, by path; an excerpt is none."""
         return self._by_participant.get(participant, ()) if participant is not None else ()
 
     def ends(self, participant: Participant) -> int | None:
         """When the last of its own logs ends; None without one."""
         return max((log.end for log in self.of(participant)), default=None)
-
-    @cached_property
-    def end(self) -> int:
-        """When the last of all these logs ends."""
-        logs = [*self.brokers, *(log for own in self._by_participant.values() for log in own)]
-        return max((log.end for log in logs), default=0)
 
 
 def covering(logs: Iterable[HeardLog], begin: int, end: int, *, detailed: bool = True) -> tuple[HeardLog, ...]:
@@ -119,18 +129,19 @@ def coverage_of(
     # Of a log that several processes share only their own lines tell how far each of them is heard.
     shared = Counter(place for told in by_participant.values() for place in told)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
+    picked = frozenset(place for place in spoken_in if place in logs and logs[place].excerpt)
     return Coverage(
-        {participant: _heard(told, alone) for participant, told in by_participant.items()},
-        tuple(_lasting(log, around.until.get(name)) for log, name in _named(brokers, whole)),
+        {participant: _heard(told, alone, picked) for participant, told in by_participant.items()},
+        tuple(_lasting(log, around.until.get(name)) for log, name in _named(brokers, whole, picked)),
     )
 
 
 def _named(
-    told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]]
+    told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
 ) -> Iterator[tuple[HeardLog, str]]:
     """Each log with the name of the process that wrote it."""
     for place, events in told.items():
-        yield from ((log, place_name(events[0])) for log in _heard({place: events}, whole))
+        yield from ((log, place_name(events[0])) for log in _heard({place: events}, whole, picked))
 
 
 def _lasting(log: HeardLog, until: int | None) -> HeardLog:
@@ -143,19 +154,23 @@ def _on_the_clock(
     """From when to when these logs were read, on the group's clock."""
     found: dict[Place, tuple[int, int]] = {}
     for place in places:
-        if place in logs:
+        if place in logs and not logs[place].excerpt:
             shift = clocks[place].shift_ms if place in clocks else 0
-            first, last = logs[place]
+            first, last, _ = logs[place]
             found[place] = first - shift, last - shift
     return found
 
 
-def _heard(told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]]) -> tuple[HeardLog, ...]:
+def _heard(
+    told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
+) -> tuple[HeardLog, ...]:
     found = []
     for place, events in told.items():
         times = [event.at for event in events if event.at is not None]
         times += whole.get(place, ())
         if times:
             detailed = any(event.level is None or event.level in _DETAILED for event in events)
-            found.append(HeardLog(path=place[0], begin=min(times), end=max(times), detailed=detailed))
+            found.append(
+                HeardLog(path=place[0], begin=min(times), end=max(times), detailed=detailed, excerpt=place in picked)
+            )
     return tuple(sorted(found, key=lambda log: (log.path, log.begin)))

@@ -45,9 +45,21 @@ def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> lis
     places = {name for e in own if e.speaker.role != "broker" for name in (place_name(e), e.speaker.host or "")}
     clients = {c for e in own for name in names_in(e) if (c := streams_client(name))}
     clients |= {c for e in shared if (c := streams_client_of(e)) is not None and _is_named_after(group, c)}
-    places |= {place_name(e) for e in shared if e.speaker.role != "broker" and streams_client_of(e) in clients}
+    told = (e for e in shared if e.speaker.role != "broker")
+    places |= {place_name(e) for e in told if streams_client_of(e) in clients or place_name(e) in clients}
     foreign = _of_other_groups(group, own, shared)
-    return [e for e in shared if e.speaker.file not in foreign and _concerns(e, group, places, clients)]
+    gathered = {e.speaker.file for e in own if e.speaker.role == "broker"}
+    return [
+        e
+        for e in shared
+        if e.speaker.file not in foreign
+        and (_concerns(e, group, places, clients) or (_is_banner(e, group) and e.speaker.file in gathered))
+    ]
+
+
+def _is_banner(event: Event, group: str) -> bool:
+    """Whether a process starts that is no broker; where a coordinator's lines stand, somebody put lines together."""
+    return isinstance(event, SettingsReported) and event.speaker.role != "broker" and group_in(event) in (None, group)
 
 
 def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) -> set[str]:

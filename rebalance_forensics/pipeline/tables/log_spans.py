@@ -22,7 +22,7 @@ def heard_cells(spans: Iterable[LogSpan]) -> list[Cells]:
     """The parts of a log put together, as the ledger keeps them."""
     return [
         {"path": path, "host": host, "first": moment(first), "last": moment(last)}
-        for (path, host), (first, last) in sorted(logs_read(spans).items(), key=repr)
+        for (path, host), (first, last, _) in sorted(logs_read(spans).items(), key=repr)
     ]
 
 
@@ -58,9 +58,9 @@ def newly_heard(gone: Iterable[Entry], added: Iterable[Entry]) -> set[tuple[int,
     for log in before.keys() | after.keys():
         spans = [each[log] for each in (before, after) if log in each]
         if len(spans) == 1:
-            found.add(spans[0])
+            found.add((spans[0].first, spans[0].last))
             continue
-        for one, other in zip(*spans, strict=True):
+        for one, other in zip(*(span[:2] for span in spans), strict=True):
             if one != other:
                 found.add((min(one, other), max(one, other)))
     return found

@@ -8,7 +8,7 @@ from functools import lru_cache
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
 _STREAM_THREAD = re.compile(
-    r"(?P<client>.+)-StreamThread-(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-(?s:.*))?"
+    r"(?P<client>.+)-(?:StreamThread|StateUpdater)-(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-(?s:.*))?"
 )
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 _CONNECTOR_CLIENT = re.compile(

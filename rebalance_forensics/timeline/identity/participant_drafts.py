@@ -19,6 +19,7 @@ from rebalance_forensics.events.membership import (
     StaticMemberReplaced,
 )
 from rebalance_forensics.events.rebalances import RebalanceStarted
+from rebalance_forensics.timeline.identity.merged_logs import instance_of
 from rebalance_forensics.timeline.identity.names import (
     is_bare_member_id,
     name_in_member_id,
@@ -122,7 +123,8 @@ class ParticipantDrafts:
     def learn(self, event: Event) -> None:
         """Take in whatever names this line of a client tells."""
         speaker = event.speaker
-        if speaker.role == "broker" or (event.group is None and not speaker.client_id and not speaker.thread):
+        named = speaker.client_id or speaker.thread or speaker.place
+        if speaker.role == "broker" or (event.group is None and not named):
             return
         if event.group is None and self.kind == "consumer":
             return
@@ -135,6 +137,8 @@ class ParticipantDrafts:
             participant.hosts.add(speaker.host)
         if speaker.place:
             participant.places.add(speaker.place)
+            if speaker.place == instance_of(event):
+                self._goes_by(participant, speaker.place)
         self._learn_ids(participant, event)
 
     def meet_nameless(self, event: Event) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
 from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent, Subscribed
+from rebalance_forensics.events.membership import LeaveSent, MemberIdIssued, Subscribed
 from rebalance_forensics.events.process import (
     ConsumerClosed,
     ProcessStopping,
@@ -19,11 +19,13 @@ from rebalance_forensics.events.process import (
     StartTimeReported,
     VersionReported,
 )
-from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalances import JoinRequested, JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged
+from rebalance_forensics.records import Origin
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
 from rebalance_forensics.timeline.identity.names import connector_of
-from rebalance_forensics.timeline.identity.participants import Participant, Participants
+from rebalance_forensics.timeline.identity.participants import BY_PROCESS, Participant, Participants, place_name
+from rebalance_forensics.timeline.windows import RESTART_PAIR_MS
 
 ONE_START_MS = 45_000
 """Lines of one start come within this time: a slow machine takes seconds between config dump and subscription."""
@@ -57,11 +59,12 @@ def starts_of(participants: Participants, events: Sequence[Event]) -> list[Start
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
     spoken: set[Participant | None] = set()
     began: dict[Event, int] = {}
+    nameless = dict(_nameless_starts(participants, events))
     for place, event in enumerate(events):
         if event.at is None or event.speaker.role == "broker":
             continue
         speaker = participants.of_speaker(event) if event.group is not None else None
-        for participant in _starting(participants, event):
+        for participant in _starting(participants, event) or nameless.get(event.origin, ()):
             if not isinstance(event, Subscribed) or participant not in spoken:
                 by_participant[participant].append(event)
             if isinstance(event, WorkerStarted):
@@ -73,6 +76,33 @@ def starts_of(participants: Participants, events: Sequence[Event]) -> list[Start
         for start in _starts(participants.kind, participant, told, began)
     ]
     return sorted(starts, key=lambda s: (s.at, s.participant.name))
+
+
+def _nameless_starts(
+    participants: Participants, events: Sequence[Event]
+) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
+    """Starts of nobody knows which process, in a file that others write into as well.
+
+    It is of whoever joins next, else of whoever stopped last.
+    """
+    wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
+    gathered = {place_name(e) for e in events if e.speaker.role == "broker"}
+    banners = [
+        e
+        for e in events
+        if isinstance(e, SettingsReported) and e.kind in wanted and place_name(e) in gathered and e.at is not None
+        if not participants.at_place(e)
+    ]
+    if not banners:
+        return
+    joined = [(e.at, participants.of_member(e.member)) for e in events if isinstance(e, MemberIdIssued) and e.at]
+    stopped = [(stop.at, stop.participant) for stop in stops_of(participants, events)]
+    for banner in banners:
+        at = banner.at or 0
+        after = [who for when, who in joined if at < when <= at + ONE_START_MS and who is not None]
+        before = [who for when, who in stopped if at - RESTART_PAIR_MS <= when < at]
+        if who := (after[:1] or before[-1:]):
+            yield banner.origin, tuple(who)
 
 
 def _began(participants: Participants, participant: Participant, before: Sequence[Event], at: int) -> int:
@@ -162,10 +192,14 @@ def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Se
     """The last stop of each Streams instance that took part in nothing afterwards."""
     last = {stop.participant: stop for stop in stops if stop.participant.kind == "instance" and _of_the_process(stop)}
     for event in reversed(events) if last else ():
-        if isinstance(event, JoinStarted | JoinSucceeded | SyncSucceeded | MemberTransitioned):
+        if isinstance(event, JoinRequested | JoinStarted | JoinSucceeded | SyncSucceeded | MemberTransitioned):
             participant = participants.of_speaker(event)
-            if participant in last and (event.at or 0) > (last[participant].events[-1].at or 0):
-                del last[participant]
+        elif isinstance(event, MemberIdIssued):
+            participant = participants.of_member(event.member)
+        else:
+            continue
+        if participant in last and (event.at or 0) > (last[participant].events[-1].at or 0):
+            del last[participant]
     return sorted(last.values(), key=lambda s: (s.at, s.participant.name))
 
 

@@ -126,7 +126,7 @@ def _away(
     came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
     away.arrivals = [a for a in came if a.at >= gone.get(a.member, a.at)]
     early = arrivals.between(max(begin - together_ms(timeline), before or 0) + 1, begin)
-    early = [a for a in early if _is_new_process(a, group) and a.at >= gone.get(a.member, a.at)]
+    early = [a for a in early if _is_new_process(timeline, a, group) and a.at >= gone.get(a.member, a.at)]
     came_at = timeline.remembered(_first_arrivals)
     joined = min((came_at[m] for m in gone if m in came_at), default=0)
     early = [a for a in early if a.start is None or a.start.at > joined]
@@ -157,9 +157,9 @@ def _end_of_threads(timeline: Timeline, away: Absence) -> Stop | None:
     return Stop(away.participant, min(e.at or 0 for e in told), tuple(told), id=f"stop-at-{away.departures[0].id}")
 
 
-def _is_new_process(arrival: Arrival, group: Sequence[Departure]) -> bool:
+def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Departure]) -> bool:
     """A process start stands behind it; without a log, a new id of the same client while the old one is still in."""
-    if arrival.start is not None or arrival.participant.has_log:
+    if arrival.start is not None or timeline.coverage.of(arrival.participant):
         return arrival.start is not None
     name = name_in_member_id(arrival.member or "")
     return name is not None and any(name_in_member_id(d.member or "") == name for d in group)

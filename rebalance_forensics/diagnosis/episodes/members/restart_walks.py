@@ -71,7 +71,9 @@ def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
 
 def _covers_most(timeline: Timeline, group: list[Restart]) -> bool:
     participants = _replaced(group)
-    walks_over = len(participants) >= 2 and len(group) < 2 * len(participants) and not _all_at_once(group)
+    # Where somebody picked the lines, the members that stayed may be missing: then a second turn is a flap, too.
+    most = len(participants) + 1 if timeline.coverage.is_excerpt else 2 * len(participants)
+    walks_over = len(participants) >= 2 and len(group) < most and not _all_at_once(group)
     return walks_over and 2 * len(participants) > _settled(timeline, group)
 
 

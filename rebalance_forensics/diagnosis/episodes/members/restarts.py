@@ -39,11 +39,15 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             first = away.arrivals[0]
             found.append(Restart(away, away.participant, first.at, tuple(away.arrivals)))
             used |= {a.id for a in away.arrivals}
+        elif away.start is not None and timeline.coverage.is_excerpt:
+            # Somebody picked the lines, and not the one of its return.
+            found.append(Restart(away, away.participant, away.start.at, ()))
     used |= born_with_the_group(timeline)
     newcomers = InTime(a for a in timeline.arrivals if a.first and _may_follow(a.participant) and a.id not in used)
     anonymous = InTime(a for a in newcomers if _is_anonymous(a))
+    known = {id(r.away) for r in found}
     for away in [*downs, *(a for a in losses(timeline) if not a.participant.has_log and a.back_at is None)]:
-        if away.arrivals:
+        if id(away) in known:
             continue
         # One of the two has no name; a KIP-848 member that had none has one when the group is back on the old protocol.
         may_be = newcomers if is_bare_member_id(away.departures[0].member or "") else anonymous

@@ -1,0 +1,116 @@
+"""Lines that somebody picked: what is not among them may have been left out, so its absence says nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.report.model import Report
+from tests.incidents.sample import LOCAL
+
+_BROKER = "kafka.coordinator.group.GroupCoordinator"
+_CLIENT = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+_MEMBER = "c-1-9e7ca01b-ceb9-4009-b792-64f0452fd3a6"
+_LEFT = f"Removing member {_MEMBER} on LeaveGroup; client reason: the consumer is being closed"
+_UUIDS = ("98ff3933-237d-4088-9d0c-617ba37da587", "4fe382ef-f793-4faf-8224-22f05eefaca8")
+
+
+def line(second: float, text: str, logger: str = _BROKER) -> str:
+    minute, rest = divmod(second, 60)
+    return f"[2026-11-21 02:{int(minute):02}:{rest:06.3f}] INFO {text} ({logger})".replace(".", ",", 1)
+
+
+CLOSED = [
+    line(1, "[Consumer clientId=c-1, groupId=payments] Member c-1-9e7ca01b-ceb9-4009-b792-64f0452fd3a6 sending "
+            "LeaveGroup request to coordinator b1:9092 (id: 2147483646 rack: null) due to the consumer is being closed",
+         _CLIENT),
+    line(1.1, f"[GroupCoordinator 1]: Preparing to rebalance group payments in state PreparingRebalance with old "
+              f"generation 7 (__consumer_offsets-3) (reason: {_LEFT})"),
+]  # fmt: skip
+EMPTY = line(1.2, "[GroupCoordinator 1]: Group payments with generation 8 is now empty (__consumer_offsets-3)")
+OTHERS = [line(20 + n, f"[SocketServer brokerId=1] Failed authentication with /10.0.0.{n}", "o.a.k.SocketServer")
+          for n in range(40)]  # fmt: skip
+
+
+def first_causes(lines: list[str], directory: Path) -> list[str]:
+    return [incident.root_causes[0].cause for incident in report_of(lines, directory).incidents]
+
+
+def report_of(lines: list[str], directory: Path) -> Report:
+    path = directory / "app.log"
+    path.write_text("\n".join(lines) + "\n")
+    return analyze([str(path)], LOCAL)
+
+
+def test_the_last_member_that_is_seen_to_close_need_not_be_the_last_of_the_group(tmp_path: Path) -> None:
+    assert "shutdown" not in first_causes(CLOSED, tmp_path)
+
+
+def test_a_line_that_says_so_shows_that_the_group_is_empty(tmp_path: Path) -> None:
+    assert "shutdown" in first_causes([*CLOSED, EMPTY], tmp_path)
+
+
+def test_a_log_that_speaks_of_other_things_too_is_no_excerpt(tmp_path: Path) -> None:
+    assert "shutdown" in first_causes([*CLOSED, *OTHERS], tmp_path)
+
+
+@pytest.mark.parametrize("state", ["Stable", "PreparingRebalance"])
+def test_a_newcomer_to_a_group_that_nobody_shows_does_not_start_it(state: str, tmp_path: Path) -> None:
+    joins = [
+        line(at, f"[GroupCoordinator 1]: Dynamic member with unknown member id joins group payments in {state} state. "
+                 f"Created a new member id c-{at}-9e7ca01b-ceb9-4009-b792-64f0452fd3a6 and request the member to "
+                 "rejoin with this id.")
+        for at in (1, 2)
+    ]  # fmt: skip
+    assert "startup" not in first_causes(joins, tmp_path)
+
+
+def _member(instance: int, thread: int, life: str) -> str:
+    return f"shop-{_UUIDS[instance]}-StreamThread-{thread}-consumer-{life}f7a1c2-3b4d-4e5f-8a9b-0c1d2e3f4a5b"
+
+
+def _stopped(at: float, instance: int) -> str:
+    words = f"stream-client [shop-{_UUIDS[instance]}] State transition from RUNNING to PENDING_SHUTDOWN"
+    return line(at, words, "org.apache.kafka.streams.KafkaStreams")
+
+
+def _joined(at: float, member: str) -> str:
+    words = "Dynamic member with unknown member id joins group shop in Stable state. Created a new member id"
+    return line(at, f"[GroupCoordinator 1]: {words} {member} and request the member to rejoin with this id.")
+
+
+def _failed(at: float, member: str) -> str:
+    return line(at, f"[GroupCoordinator 1]: Member {member} in group shop has failed, removing it from the group")
+
+
+RESTARTED = [
+    _stopped(4, 0), line(8, "StreamsConfig values: ", "org.apache.kafka.streams.StreamsConfig"),
+    _joined(10, _member(0, 1, "bb")), _failed(14, _member(0, 1, "aa")),
+    _stopped(42, 1), line(46, "StreamsConfig values: ", "org.apache.kafka.streams.StreamsConfig"),
+    _joined(48, _member(1, 1, "dd")), _failed(52, _member(1, 1, "cc")),
+]  # fmt: skip
+
+
+def test_streams_instances_beside_their_coordinator_are_told_apart(tmp_path: Path) -> None:
+    report = report_of(RESTARTED, tmp_path)
+    assert [i.root_causes[0].cause for i in report.incidents] == ["rolling-restart"]
+    assert {name for c in report.incidents[0].root_causes[0].culprits for name in c.names} >= {
+        f"shop-{uuid}" for uuid in _UUIDS
+    }
+
+
+def test_a_worker_that_starts_before_somebody_joins_anew_is_the_one_that_was_lost(tmp_path: Path) -> None:
+    member = "connect-10.0.0.7:8083-{}2fd2af-87ae-4a7c-b04c-c22c0aa3873c"
+    words = "Dynamic member with unknown member id joins group cdc in Stable state. Created a new member id"
+    lines = [
+        line(10, f"[GroupCoordinator 1]: Member {member.format('e8')} in group cdc has failed, removing it from the "
+                 "group"),
+        line(10.1, "[GroupCoordinator 1]: Preparing to rebalance group cdc in state PreparingRebalance with old "
+                   f"generation 8 (__consumer_offsets-0) (reason: removing member {member.format('e8')} on heartbeat "
+                   "expiration)"),
+        line(22, "DistributedConfig values: ", "org.apache.kafka.connect.runtime.distributed.DistributedConfig"),
+        line(24, f"[GroupCoordinator 1]: {words} {member.format('f9')} and request the member to rejoin with this id."),
+    ]  # fmt: skip
+    assert first_causes(lines, tmp_path) == ["process-crash"]
