@@ -11,7 +11,9 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.wording.culprits import the_group
+from rebalance_forensics.events.rebalances import GroupEmptied
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
 
 ALL_WENT = stated("all-members-left", present="the last members that are known left one soon after another")
 
@@ -21,10 +23,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for group in shutdowns(timeline):
         participants = tuple(dict.fromkeys(a.participant for a in group))
         facts = tuple(f for a in group for f in a.departures)
-        empty = "; the group is empty" if is_empty_after(timeline, max(f.at for f in facts)) else ""
+        last = max(f.at for f in facts)
+        emptied = timeline.of(GroupEmptied).first(last - CLOCK_SLACK_MS) if is_empty_after(timeline, last) else None
+        empty = "; the group is empty" if emptied is not None else ""
         members = "member" if len(participants) == 1 else f"{len(participants)} members"
         yield Hypothesis(
             because=tuple(e for a in group for e in a.events()),
+            circumstances=(emptied,) if emptied is not None else (),
             culprits=(the_group(timeline, participants),),
             severity="info",
             brings=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),

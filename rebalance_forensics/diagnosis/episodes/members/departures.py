@@ -9,11 +9,11 @@ from itertools import accumulate, pairwise
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.episodes.members.picked_lines import told_empty, told_to_be_all
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import session_told_ms, together_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
@@ -146,23 +146,9 @@ def _added_to_its_process(arrival: Arrival, born: list[Arrival], settled: int) -
 def _into_an_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
     """Clients ask to join a little before the coordinator says that the group was empty."""
     begin, until = run[0].at, run[0].at + STARTUP_SLACK_MS
-    if timeline.coverage.is_excerpt and not _told_empty(timeline, begin, until):
+    if timeline.coverage.is_excerpt and not told_empty(timeline, begin, until):
         return False
     return any(a.while_empty for a in run if a.at <= until)
-
-
-def _told_empty(timeline: Timeline, begin: int, until: int) -> bool:
-    """Whether a line says that the group was empty: members that nobody shows may have been in."""
-    if timeline.of(GroupEmptied).last(until) is not None:
-        return True
-    since = begin - STARTUP_SLACK_MS
-    if any(e.generation == 0 for e in timeline.of(RebalanceStarted).between(since, until)):
-        return True
-    if any(e.generation == 1 for e in timeline.of(GenerationStabilized).between(since, until)):
-        return True
-    states = [e.state for e in timeline.of(MemberIdIssued).between(begin, until)]
-    states += [e.state for e in timeline.of(MemberJoined).between(begin, until)]
-    return "Empty" in states or "Dead" in states
 
 
 def _after_all_left(timeline: Timeline, first: Arrival) -> bool:
@@ -340,7 +326,8 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     if with_members(timeline).any_between(last + SAME_STEP_MS // 2 + 1, until or timeline.last):
         return False
     gone = {a.participant for a in group}
-    if timeline.coverage.is_excerpt and not _known_to_be_all(timeline, group, gone, until):
+    end = until or timeline.last
+    if timeline.coverage.is_excerpt and not told_to_be_all(timeline, group[0].at, end, len(gone)):
         return False
     for participant in timeline.members():
         if participant in gone:
@@ -375,14 +362,6 @@ def is_empty_after(timeline: Timeline, last: int) -> bool:
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else timeline.last
     return timeline.of(GroupEmptied).any_between(last - CLOCK_SLACK_MS, until)
-
-
-def _known_to_be_all(timeline: Timeline, group: list[Absence], gone: set[Participant], until: int | None) -> bool:
-    """Of lines that somebody picked only one that says so shows that nobody else was in the group."""
-    if timeline.of(GroupEmptied).any_between(group[0].at, until or timeline.last):
-        return True
-    counted = timeline.of(GenerationStabilized).last(group[0].at)
-    return counted is not None and (counted.member_count or len(gone) + 1) <= len(gone)
 
 
 def _began_later(timeline: Timeline, participant: Participant, since: int | None) -> bool:

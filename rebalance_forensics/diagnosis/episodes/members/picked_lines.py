@@ -1,0 +1,30 @@
+"""What a line must say where somebody picked the lines: members that none of them shows may have been in the group."""
+
+from __future__ import annotations
+
+from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
+from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied, RebalanceStarted
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import STARTUP_SLACK_MS
+
+
+def told_empty(timeline: Timeline, begin: int, until: int) -> bool:
+    """Whether a line says that the group was empty when somebody came."""
+    if timeline.of(GroupEmptied).last(until) is not None:
+        return True
+    since = begin - STARTUP_SLACK_MS
+    if any(e.generation == 0 for e in timeline.of(RebalanceStarted).between(since, until)):
+        return True
+    if any(e.generation == 1 for e in timeline.of(GenerationStabilized).between(since, until)):
+        return True
+    states = [e.state for e in timeline.of(MemberIdIssued).between(begin, until)]
+    states += [e.state for e in timeline.of(MemberJoined).between(begin, until)]
+    return "Empty" in states or "Dead" in states
+
+
+def told_to_be_all(timeline: Timeline, begin: int, until: int, gone: int) -> bool:
+    """Whether a line says that so many were all members: that nobody is left, or how many there were."""
+    if timeline.of(GroupEmptied).any_between(begin, until):
+        return True
+    counted = timeline.of(GenerationStabilized).last(begin)
+    return counted is not None and (counted.member_count or gone + 1) <= gone
