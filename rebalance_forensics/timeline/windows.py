@@ -270,6 +270,10 @@ ONE_WAIT_MS = 60_000
 # What if
 WORTH_A_CHANGE_MS = 1_000
 """A gain under a second is not worth a change of protocol."""
+USUAL_TIMEOUTS_MS = (6_000, 10_000, 15_000, 20_000, 30_000, 45_000, 60_000, 120_000, 180_000, 300_000)
+"""What people set timeouts to."""
+LEAST_SESSION_MS = 6_000
+"""group.min.session.timeout.ms of a broker whose logs show none: its default."""
 LIKE_THE_LOGS_MS = 2_000
 """A simulation of what did happen comes this close to it, partition by partition: else it is not understood."""
 BARRIER_TIMEOUT_MS = 300_000

@@ -1,4 +1,4 @@
-"""What if: the faults of an incident under the protocols that the group could run, against the one it runs."""
+"""What if: an incident's faults under the protocols that the group could run and with shorter timeouts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,21 @@ from rebalance_forensics.diagnosis.reference.releases import releases_of
 from rebalance_forensics.diagnosis.what_if.available import KIP_848, STATIC, Alternative, alternatives_to, protocol_of
 from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.diagnosis.what_if.observed_faults import fault_sequence, heartbeat_of, poll_interval_of
+from rebalance_forensics.diagnosis.what_if.other_timeouts import KnownTimeouts, other_timeouts
 from rebalance_forensics.diagnosis.what_if.poll_gap import PollGap, poll_gap
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.ownership.timeouts import timeouts_of
-from rebalance_forensics.timeline.windows import BARRIER_TIMEOUT_MS, LIKE_THE_LOGS_MS, SHORT_BATCH_MS, WORTH_A_CHANGE_MS
+from rebalance_forensics.timeline.ownership.timeouts import HEARTBEAT, LEAST_SESSION, timeouts_of
+from rebalance_forensics.timeline.session_timeouts import number_in
+from rebalance_forensics.timeline.windows import (
+    BARRIER_TIMEOUT_MS,
+    LEAST_SESSION_MS,
+    LIKE_THE_LOGS_MS,
+    SHORT_BATCH_MS,
+    WORTH_A_CHANGE_MS,
+)
 
 LEAST_PART = 0.1
 """Nor is a gain under a tenth of what there was."""
@@ -31,12 +39,12 @@ COMMITS_ASYNC = (3, 2)
 def alternatives(
     timeline: Timeline, started: int, ended: int, impact: Impact, rebalances: Sequence[Rebalance]
 ) -> tuple[WhatIf, ...]:
-    """The protocols that would have cost less; empty where none would, or where a simulation proves nothing."""
+    """The protocols and timeouts that would have cost less; none where the simulation proves nothing."""
     own = protocol_of(timeline)
     if own is None or impact.unread_partition_ms is None or impact.unread_partition_ms < WORTH_A_CHANGE_MS:
         return ()
     offers = tuple(alternatives_to(timeline, own))
-    sequence = fault_sequence(timeline, started, ended, rebalances) if offers else None
+    sequence = fault_sequence(timeline, started, ended, rebalances)
     timeouts = timeouts_of(timeline)
     if sequence is None or timeouts.session is None:
         return ()
@@ -44,7 +52,7 @@ def alternatives(
     commits = auto_commit and not _commits_before_it_returns(timeline)
     gap = poll_gap(timeline, sequence.until, commits_first=commits)
     if gap is None:
-        return (_unknown(offers),)
+        return (_unknown(offers),) if offers else ()
     pace = Pace(
         between_polls=(gap.low, gap.high),
         heartbeat=heartbeat_of(timeouts),
@@ -52,10 +60,15 @@ def alternatives(
         poll_interval=poll_interval_of(timeouts) or BARRIER_TIMEOUT_MS,
         commits_first=commits,
     )
+    known = KnownTimeouts(
+        least_session=number_in(timeline.settings, LEAST_SESSION) or LEAST_SESSION_MS,
+        heartbeat=HEARTBEAT in timeouts.group,
+        poll_interval=poll_interval_of(timeouts) is not None,
+    )
     present = simulate(sequence, pace, own)
     if not _is_like(present, impact):
         return ()
-    case = _Case(sequence, replace(pace, commits_first=auto_commit), pace, gap, impact, present)
+    case = _Case(sequence, replace(pace, commits_first=auto_commit), pace, gap, impact, present, own, known)
     return tuple(_offered(case, offers))
 
 
@@ -68,6 +81,8 @@ class _Case(Struct, frozen=True):
     gap: PollGap
     impact: Impact
     present: Simulated
+    own: Protocol
+    known: KnownTimeouts
 
     def under(self, protocol: Protocol) -> Simulated:
         """The same faults under another protocol."""
@@ -92,20 +107,22 @@ def _is_like(present: Simulated, impact: Impact) -> bool:
 
 def _offered(case: _Case, offers: Sequence[Alternative]) -> Iterator[WhatIf]:
     for offer in offers:
-        other = case.under(offer.protocol)
-        pairs = list(zip(case.present.runs, other.runs, strict=True))
-        unread = _saving([a.partition_ms - b.partition_ms for a, b in pairs])
-        told = case.impact.stopped_ms is not None
-        stopped = _saving([a.stopped_ms - b.stopped_ms for a, b in pairs]) if told else None
-        present = case.present
-        if _is_worth_it(unread, present.partition_ms.middle) or _is_worth_it(stopped, present.stopped_ms.middle):
-            yield WhatIf(
-                alternative=offer.name,
-                unread=unread,
-                stopped=stopped,
-                explanation=_explained(case, offer),
-                condition=offer.condition,
-            )
+        yield from _if_better(case, offer.name, case.under(offer.protocol), _explained(case, offer), offer.condition)
+    for other in other_timeouts(case.sequence, case.classic, case.gap, case.known):
+        simulated = simulate(case.sequence, other.pace, case.own)
+        told = f"{_simulated_with(case)} {other.price}"
+        yield from _if_better(case, other.name, simulated, told, other.condition)
+
+
+def _if_better(case: _Case, name: str, other: Simulated, told: str, condition: str | None) -> Iterator[WhatIf]:
+    """What it would have saved, unless that is nothing to speak of."""
+    present = case.present
+    pairs = list(zip(present.runs, other.runs, strict=True))
+    unread = _saving([a.partition_ms - b.partition_ms for a, b in pairs])
+    known = case.impact.stopped_ms is not None
+    stopped = _saving([a.stopped_ms - b.stopped_ms for a, b in pairs]) if known else None
+    if _is_worth_it(unread, present.partition_ms.middle) or _is_worth_it(stopped, present.stopped_ms.middle):
+        yield WhatIf(alternative=name, unread=unread, stopped=stopped, explanation=told, condition=condition)
 
 
 def _saving(differences: list[float]) -> Saving:
@@ -117,19 +134,22 @@ def _is_worth_it(saving: Saving | None, present: float) -> bool:
     return saving is not None and saving.low > 0 and saving.likely >= max(WORTH_A_CHANGE_MS, LEAST_PART * present)
 
 
-def _explained(case: _Case, offer: Alternative) -> str:
+def _simulated_with(case: _Case) -> str:
     gap, now = case.gap, seconds(round(case.present.partition_ms.middle))
     lasts = (
         f"{seconds(round(gap.low))} to {seconds(round(gap.high))}" if gap.high >= SHORT_BATCH_MS else "less than 0.1 s"
     )
     batches = f"{lasts} between polls"
-    text = (
+    return (
         f"Simulated with the faults of this incident ({_faults(case.sequence)}) and {batches}, as seen in "
         f"{counted(gap.waits, 'rejoin')}. As a check, the simulated unread partition time under the present "
         f"protocol is "
         f"{now}; in the logs it is {seconds(case.impact.unread_partition_ms or 0)}."
     )
-    session = seconds(case.classic.session)
+
+
+def _explained(case: _Case, offer: Alternative) -> str:
+    text, session = _simulated_with(case), seconds(case.classic.session)
     if offer.name == KIP_848:
         return (
             f"{text} The brokers' group.consumer.session.timeout.ms is assumed to be {session}, like the members' own "

@@ -19,12 +19,10 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.knowledge import members_counted
 from rebalance_forensics.timeline.ownership.losses import LossJudge
-from rebalance_forensics.timeline.ownership.timeouts import timeouts_of
+from rebalance_forensics.timeline.ownership.timeouts import LEAST_SESSION, timeouts_of
 from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.time_index import InTime, Lasting
 from rebalance_forensics.timeline.windows import SEEN_BY_BOTH_MS
-
-LEAST_SESSION = "group.min.session.timeout.ms"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from rebalance_forensics.timeline.ownership.readings import Owner
 from rebalance_forensics.timeline.session_timeouts import number_of, session_timeout_of
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
+LEAST_SESSION = "group.min.session.timeout.ms"
 SESSION, POLL, HEARTBEAT = "session.timeout.ms", "max.poll.interval.ms", "heartbeat.interval.ms"
 
 
