@@ -34,3 +34,16 @@ def test_a_broker_names_the_generation_and_cuts_random_ids() -> None:
 def test_a_broker_names_the_member_it_gave_up() -> None:
     logs = Logs().coordinator(1, f"Member {MEMBER} in group payments has failed, removing it from the group")
     assert told(logs) == "broker-1: member failed, c-1-1b4e28ba…"
+
+
+def test_a_controller_that_fences_a_broker_is_not_the_one_that_stopped() -> None:
+    logs = Logs().broker(3, "[QuorumController id=3] Fencing broker 1 because its session has timed out.", "broker-3")
+    assert told(logs) == "broker-3: fenced broker-1"
+
+
+def test_a_cause_that_java_prints_as_null_is_none() -> None:
+    said = (
+        "Group coordinator b:9092 (id: 2147483646 rack: null) is unavailable or invalid due to cause: null. "
+        "isDisconnected: true. Rediscovery will be attempted."
+    )
+    assert told(Logs().consumer(1, said)) == "c-1: coordinator lost"

@@ -30,8 +30,9 @@ def skip_poison_records(replaced: ReplacedThreads) -> tuple[Advice, ...]:
     """Stream threads that die and are replaced."""
     skip = Advice(
         action=(
-            "Skip the record that kills the thread: set processing.exception.handler (KIP-1033, 3.9) or, if the record "
-            "cannot be deserialized, deserialization.exception.handler (default.… before 4.0)."
+            "Skip the record that kills the thread: set processing.exception.handler (KIP-1033, 3.9), or "
+            "deserialization.exception.handler (default.deserialization.exception.handler before 4.0) if the record "
+            "cannot be deserialized."
         ),
         why=f"A poison record kills the new thread too: {counted(replaced.count, 'thread')} "
         f"replaced{span(replaced.told)}.",

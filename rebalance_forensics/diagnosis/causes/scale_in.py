@@ -36,8 +36,9 @@ CAUSE = Cause(
         "none: its members are evicted when their session expires."
     ),
     shows="Leaves without joins; the log of the member shows a clean close without an exception before it.",
-    remedy="Nothing to do. Static membership does not help here; fewer but larger steps cause fewer rebalances.",
+    remedy="Nothing to do. A static member of Streams leaves at once when closed with CloseOptions.leaveGroup(true).",
     usual="planned",
+    kips=("KIP-812",),
     propose=propose,
     signs=(
         speaks_for(closes.closed, STRONG, absent=DECISIVE),

@@ -22,11 +22,12 @@ CAUSE = Cause(
     summary="A member took longer than max.poll.interval.ms between two calls of poll() and left the group.",
     mechanism=(
         "The heartbeat thread checks the time since the last poll(); past max.poll.interval.ms it sends LeaveGroup by "
-        "itself, the group rebalances, and the member rejoins when it polls again: two rebalances for one slow loop."
+        "itself, the group rebalances, and the member rejoins when it polls again: two rebalances for one slow loop. "
+        "A static member sends none; it stays in the group until its session expires."
     ),
     shows=(
-        "Client: 'consumer poll timeout has expired'. Broker from 3.2: the same words as the leave reason. Brokers "
-        "before show only leaves and rejoins of the same client."
+        "Client: 'consumer poll timeout has expired'. Broker from 3.2: the same words as the leave reason. Older "
+        "brokers show only leaves and rejoins of the same client."
     ),
     remedy="Make the loop faster (fewer max.poll.records, timeouts on the calls it makes), or raise "
     "max.poll.interval.ms.",

@@ -45,6 +45,6 @@ CAUSE = Cause(
         "unstable-leader",
     ),
     lookalikes=("process-crash", "slow-processing", "streams-shutdown"),
-    settings=("num.stream.threads", "default.deserialization.exception.handler"),
-    kips=("KIP-671", "KIP-663"),
+    settings=("num.stream.threads", "processing.exception.handler", "default.deserialization.exception.handler"),
+    kips=("KIP-671", "KIP-663", "KIP-1033"),
 )

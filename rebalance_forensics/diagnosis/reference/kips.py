@@ -19,6 +19,9 @@ KIPS: dict[str, str] = {
     "KIP-671": "Introduce Kafka Streams specific uncaught exception handler",
     "KIP-735": "Increase default consumer session timeout",
     "KIP-800": "Add reason to JoinGroupRequest and LeaveGroupRequest",
+    "KIP-812": "Introduce another form of the KafkaStreams.close() API that forces the member to leave the "
+    "consumer group",
     "KIP-848": "The next generation of the consumer rebalance protocol",
+    "KIP-1033": "Add Kafka Streams exception handler for exceptions occurring during processing",
 }
 WHERE = "https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Improvement+Proposals"

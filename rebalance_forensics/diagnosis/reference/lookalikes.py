@@ -8,100 +8,154 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     (
         "process-crash",
         "process-pause",
-        "after a pause the same process resumes, its log silent until then; after a crash a new one starts or none",
+        "after a pause the same process resumes and its log goes on; after a crash a new process starts, or none",
     ),
     (
         "process-pause",
         "network-partition",
-        "a process that stands still writes nothing; one that is cut off keeps logging, disconnects among the rest",
+        "a paused process logs nothing; one that is cut off keeps logging, disconnects among other things",
     ),
     (
         "process-crash",
         "network-partition",
-        "the log of a crash ends; the log of a process that is cut off continues, with disconnects",
+        "after a crash the log ends; a process that is cut off keeps logging, with disconnects",
     ),
     (
         "process-pause",
         "slow-processing",
-        "a pause stops heartbeats too, so the coordinator evicts the member; a slow loop makes the client leave",
+        "a pause stops heartbeats as well, so the coordinator evicts the member; in a slow poll loop the client leaves",
     ),
     (
         "slow-processing",
         "rebalance-straggler",
-        "after max.poll.interval.ms a slow member is out; a straggler comes back within it, and others wait for it",
+        (
+            "a slow member exceeds max.poll.interval.ms and is out; a straggler rejoins within it, and the others "
+            "wait for it"
+        ),
     ),
-    ("slow-processing", "member-left", "the leave reason: the poll timeout, or that the consumer is being closed"),
+    (
+        "slow-processing",
+        "member-left",
+        "a slow member leaves with the poll timeout as the reason; one that left, because the consumer is being closed",
+    ),
     (
         "process-crash",
         "scale-in",
-        "a member that is scaled in closes first and logs it; Streams sends no LeaveGroup, so brokers see the same",
+        "a member that is scaled in logs that it closes; Streams sends no LeaveGroup, so brokers see the same for both",
     ),
-    ("process-crash", "static-member-expired", "only a static member has an instance id, which is kept for it"),
-    ("member-left", "scale-in", "an exception just before the close, or none"),
-    ("scale-in", "shutdown", "some members stay, or none do"),
-    ("scale-in", "rolling-restart", "members that left stay away, or each is back before the next one leaves"),
-    ("rolling-restart", "static-member-restart", "with instance ids, and back in time, there is no rebalance at all"),
-    ("static-member-restart", "static-member-expired", "back within session.timeout.ms, or not"),
-    ("static-member-restart", "static-member-fenced", "the old process is gone, or is still running and is fenced"),
-    ("startup", "scale-out", "the group was empty before, or already running"),
-    ("scale-out", "scaling-flap", "added for good, or added and removed again and again"),
-    ("scale-in", "scaling-flap", "removed for good, or removed and added again and again"),
+    (
+        "process-crash",
+        "static-member-expired",
+        "only a static member has a group.instance.id, and its partitions are kept until the session expires",
+    ),
+    (
+        "member-left",
+        "scale-in",
+        "a member that left closed after an exception; one that was scaled in closed without any",
+    ),
+    ("scale-in", "shutdown", "after a scale-in some members stay; after a shutdown none does"),
+    (
+        "scale-in",
+        "rolling-restart",
+        "after a scale-in members stay away; in a rolling restart each is back before the next one leaves",
+    ),
+    (
+        "rolling-restart",
+        "static-member-restart",
+        "static members that are back in time cause no rebalance; in a rolling restart of others each one causes two",
+    ),
+    (
+        "static-member-restart",
+        "static-member-expired",
+        "a static member that is back within session.timeout.ms only restarted; otherwise it expired",
+    ),
+    (
+        "static-member-restart",
+        "static-member-fenced",
+        "after a restart the old process is gone; where one is fenced, both are running",
+    ),
+    ("startup", "scale-out", "at startup the group was empty; a scale-out adds members to a running group"),
+    ("scale-out", "scaling-flap", "a scale-out is for good; in a flap the same members leave again"),
+    ("scale-in", "scaling-flap", "a scale-in is for good; in a flap the same members come back"),
     (
         "coordinator-failover",
         "offsets-topic-unavailable",
-        "another broker takes over as coordinator; or the coordinator stays but cannot write",
+        "in a failover another broker takes over; otherwise the coordinator stays but cannot write",
     ),
     (
         "coordinator-failover",
         "network-partition",
-        "all members lose the coordinator at once, often in many groups; or only one member loses the brokers",
+        "in a failover all members lose the coordinator at once, often in many groups; a partition cuts off one member",
     ),
     (
         "assignment-failure",
         "offsets-topic-unavailable",
-        "the leader could not assign; or it did, and the coordinator could not store it",
+        "the leader could not assign; or it could, and the coordinator failed to store the assignment",
     ),
-    ("subscription-change", "topic-metadata-change", "the member asks for other topics, or its topics have changed"),
+    (
+        "subscription-change",
+        "topic-metadata-change",
+        "the member subscribed to other topics; or the subscribed topics themselves changed",
+    ),
     (
         "subscription-change",
         "enforced-rebalance",
-        "the reason for the join: a changed subscription, or enforceRebalance()",
+        (
+            "the member rejoined with other topics; or with the same ones, because the application called "
+            "enforceRebalance()"
+        ),
     ),
-    ("subscription-change", "unsubscribe", "it subscribes to other topics, or to none and leaves"),
-    ("shared-group-id", "inconsistent-protocol", "the foreign clients join and disrupt the group, or are rejected"),
+    (
+        "subscription-change",
+        "unsubscribe",
+        "a member that changes its subscription stays; one that unsubscribes from all topics leaves",
+    ),
+    (
+        "shared-group-id",
+        "inconsistent-protocol",
+        "with an assignor in common the foreign clients join and disrupt the group; without one they are rejected",
+    ),
     (
         "shared-group-id",
         "subscription-change",
-        "the topics differ between clients with other names, or change over time",
+        "the topics differ from client to client; or those of one client change over time",
     ),
     (
         "group-max-size",
         "inconsistent-protocol",
-        "the JoinGroup error: the group is full, or the members have no assignor in common",
+        "the error of JoinGroup: GROUP_MAX_SIZE_REACHED, or INCONSISTENT_GROUP_PROTOCOL",
     ),
     (
         "group-max-size",
         "authorization-failure",
-        "the JoinGroup error: the group is full, or the client is not authorized",
+        "the error of JoinGroup: GROUP_MAX_SIZE_REACHED, or GROUP_AUTHORIZATION_FAILED",
     ),
-    ("unstable-leader", "rebalance-straggler", "a different leader each time, or the same late member each time"),
+    (
+        "unstable-leader",
+        "rebalance-straggler",
+        "the leader is a different member each time; a straggler is the same late member",
+    ),
     (
         "probing-loop",
         "streams-endpoint-change",
-        "rebalances at regular intervals without end, or one rebalance when the instance came back",
+        "probing rebalances go on at regular intervals; a new endpoint causes one rebalance",
     ),
     (
         "thread-replacement",
         "streams-shutdown",
-        "the handler's answer to the exception: REPLACE_THREAD, or SHUTDOWN_APPLICATION",
+        "the uncaught exception handler answered REPLACE_THREAD; or SHUTDOWN_APPLICATION",
     ),
-    ("thread-replacement", "probing-loop", "threads with rising numbers, or the same ones at regular intervals"),
-    ("streams-shutdown", "shutdown", "one instance asked all others to stop, or each was stopped on its own"),
-    ("connect-config-change", "scale-out", "the same workers get other connectors and tasks, or a worker joined"),
+    (
+        "thread-replacement",
+        "probing-loop",
+        "replaced threads have rising numbers; probing rebalances keep the same threads, at regular intervals",
+    ),
+    ("streams-shutdown", "shutdown", "one instance asked all others to stop; or each was stopped on its own"),
+    ("connect-config-change", "scale-out", "the same workers get other connectors and tasks; or a worker joined"),
     (
         "offsets-expired",
         "shutdown",
-        "a group that stays empty for longer than offsets.retention.minutes loses its offsets",
+        "a shutdown is harmless until the group has been empty for offsets.retention.minutes",
     ),
 )
 

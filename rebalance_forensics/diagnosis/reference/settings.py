@@ -47,7 +47,7 @@ SETTINGS: dict[str, str] = {
     ),
     "max.warmup.replicas": "Streams, 2: how many tasks may warm up on their new owners at the same time.",
     "metadata.max.age.ms": "Consumer, 5 min: how soon new topics and partitions are noticed.",
-    "min.insync.replicas": "Broker and topic, 1: with fewer replicas in sync a write is refused.",
+    "min.insync.replicas": "Broker and topic, 1: with fewer replicas in sync a write is rejected.",
     "num.standby.replicas": "Streams, 0: copies of a task's state that let another instance take over at once.",
     "num.stream.threads": "Streams, 1: threads of an instance, each a member of the group.",
     "offsets.commit.required.acks": "Broker, -1 (all in sync): acknowledgements of a commit; gone in 4.0.",
@@ -67,6 +67,10 @@ SETTINGS: dict[str, str] = {
     "rebalance.timeout.ms": "Connect worker, 60 s: how long a rebalance waits for a worker.",
     "request.timeout.ms": (
         "Consumer, 30 s (305 s before 2.0): how long it waits for a response before it retries or fails the call."
+    ),
+    "processing.exception.handler": (
+        "Streams from 3.9, fail: an exception while a record is processed ends the thread; "
+        "LogAndContinueProcessingExceptionHandler skips the record."
     ),
     "scheduled.rebalance.max.delay.ms": (
         "Connect worker, 5 min: how long the connectors and tasks of a lost worker are kept for it before "

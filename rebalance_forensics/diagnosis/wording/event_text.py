@@ -8,8 +8,11 @@ from functools import cache
 
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import BrokerStopped
 
 LONGEST_STEP = 240
+EMPTY = ("", "null")
+"""What Java prints for a cause that is not there."""
 SHOWN = 3
 DASHES = 4
 """A text with fewer holds no UUID."""
@@ -22,10 +25,20 @@ _NAMED = ("members", "member", "instance_id", "connector", "change", "topic", "t
 
 def what_happened(event: Event) -> str:
     """Say it as `payments-2: poll timeout expired`; random ids are cut to their beginning."""
-    words = _words(type(event).__name__)
+    words = f"fenced {_fenced(event)}" if _is_fencing(event) else _words(type(event).__name__)
     details = ", ".join(list(dict.fromkeys(_details(event)))[:SHOWN])
     text = f"{_who(event)}: {words}" + (f", {details}" if details else "")
     return (UUID.sub(r"\1…", text) if text.count("-") >= DASHES else text)[:LONGEST_STEP]
+
+
+def _is_fencing(event: Event) -> bool:
+    """Whether a controller says it of brokers that it heard nothing from: it is not the speaker that stopped."""
+    return isinstance(event, BrokerStopped) and event.phase == "fenced"
+
+
+def _fenced(event: Event) -> str:
+    brokers = getattr(event, "brokers", ()) or (getattr(event, "broker", None),)
+    return ", ".join("a broker" if one is None else f"broker-{one}" for one in brokers)
 
 
 @cache
@@ -43,7 +56,9 @@ def _who(event: Event) -> str:
 
 def _details(event: Event) -> Iterator[str]:
     fields = _fields_of(type(event).__name__)
-    said = [text for name in _SAID if name in fields and isinstance(text := getattr(event, name), str) and text]
+    said = [
+        text for name in _SAID if name in fields and isinstance(text := getattr(event, name), str) and text not in EMPTY
+    ]
     for name in _NUMBERED:
         if name in fields and isinstance(number := getattr(event, name), int):
             yield f"{name} {number}"

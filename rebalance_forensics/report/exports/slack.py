@@ -43,7 +43,7 @@ def _incident(incident: Incident) -> Iterator[Document]:
         f"Culprit: {culprits(cause)}",
         "; or ".join([f"Cause: {cause.cause}, {sureness(cause.confidence)}", *map(chance, rivals)]),
         f"Impact: {impact(incident.impact)}",
-        f"Since: {since(incident)}",
+        f"When: {since(incident)}",
     )
     yield {"type": "section", "fields": [_plain(fact, FIELD) for fact in facts]}
     if rivals and incident.would_decide:
