@@ -154,10 +154,7 @@ def analyze(
         engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
         java_home=java_home, keep_warm=keep_warm, unpack_ratio=unpack_ratio, group=group, since=since, until=until,
     )  # fmt: skip
-    if clipboard:
-        paths = [*paths, clipboard_file()]
-    elif not paths:
-        raise InputError("nothing to read: name logs, - for standard input, or --clipboard.")
+    paths = _to_read(paths, clipboard=clipboard)
     verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
 
     def written(analysis: Analysis) -> Analysis:
@@ -172,6 +169,14 @@ def analyze(
     if rendered is not None:
         code = _show(analysis.report, rendered, code, alone=not outputs.anything)
     leave(code)
+
+
+def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
+    if clipboard:
+        return [*paths, clipboard_file()]
+    if not paths:
+        raise InputError("nothing to read: name logs, - for standard input, or --clipboard.")
+    return paths
 
 
 def _show(report: Report, rendered: Callable[[Report], str], code: int, *, alone: bool) -> int:

@@ -53,6 +53,12 @@ def test_the_denial_of_another_group_in_the_same_process_is_not_this_groups() ->
 
 
 def test_the_advice_names_what_find_coordinator_needs_first() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.client("c-2", "01:10:00.500", "A group authorization error occurred in the heartbeat thread", level="ERROR")
+    assert "DESCRIBE and READ on the group" in story.the_incident().root_causes[0].advice[0].action
+
+
+def test_where_only_topics_were_denied_the_advice_names_them_and_no_right_on_the_group() -> None:
     story = Story().formed("c-1", "c-2").started("c-3", "01:10:00.000")
     story.client("c-3", "01:10:00.500", DENIED, level="ERROR", logger="org.apache.kafka.clients.Metadata")
-    assert "DESCRIBE and READ on the group" in story.the_incident().root_causes[0].advice[0].action
+    assert story.the_incident().root_causes[0].advice[0].action == "Grant its principal READ on orders."

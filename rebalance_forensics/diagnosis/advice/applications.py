@@ -55,7 +55,7 @@ def start_again(asked: ShutdownAsked, instances: int) -> tuple[Advice, ...]:
 def catch_up(rounds: int, interval_ms: int, lag: str | None) -> tuple[Advice, ...]:
     """Warm-ups that never catch up."""
     faster = Advice(
-        action="Raise acceptable.recovery.lag or max.warmup.replicas, or find why restoration is slow.",
+        action="Raise acceptable.recovery.lag or max.warmup.replicas, or find out why restoration is slow.",
         why=(
             f"{rounds} probing rebalances so far, one every {seconds(interval_ms)}: they repeat until every "
             f"warm-up task's lag is at most acceptable.recovery.lag{f' ({lag})' if lag else ''}."

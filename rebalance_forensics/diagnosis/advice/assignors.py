@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 def fix_assignor(timeline: Timeline, why: str) -> tuple[Advice, ...]:
     """An assignor that throws; named where a member logged its configuration."""
     classes = timeline.settings.get("partition.assignment.strategy", "")
-    named = f" ({classes})" if classes else ""
+    named = f" ({classes.strip('[]')})" if classes else ""
     fix = Advice(
         action=f"Fix the assignor that throws, or remove it from partition.assignment.strategy{named}.",
         why=why,

@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import O
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import AuthorizationFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -24,12 +25,28 @@ def raise_group_size(timeline: Timeline, events: Sequence[Event]) -> tuple[Advic
 
 def grant_access(events: Sequence[Event]) -> tuple[Advice, ...]:
     """A client without the permissions that it needs."""
+    topics = _only_topics(events)
     grant = Advice(
-        action="Grant its principal DESCRIBE and READ on the group, and READ on the topics.",
+        action=(
+            f"Grant its principal READ on {', '.join(topics)}."
+            if topics
+            else "Grant its principal DESCRIBE and READ on the group, and READ on the topics."
+        ),
         why=f"The broker denied it {times(len(events))}{span(events)}.",
         cost="The client can then read those topics: check that it should.",
     )
     return (grant,)
+
+
+def _only_topics(events: Sequence[Event]) -> list[str]:
+    """The topics that were denied; none where the group was denied, or no line names the topics."""
+    about_group = any(
+        "group" in (getattr(e, "resource", None), (getattr(e, "error", None) or "").partition("_")[0].lower())
+        or (getattr(e, "exception", None) or "").endswith("GroupAuthorizationException")
+        for e in events
+    )
+    told = (e.names for e in events if isinstance(e, AuthorizationFailed) and e.resource == "topic")
+    return [] if about_group else sorted({name for names in told for name in names})
 
 
 def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
