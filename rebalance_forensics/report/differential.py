@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, SearchedLog, SignRow, WouldDecide
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.times import day, time_of_day, utc
+from rebalance_forensics.report.times import day, is_timed, time_of_day, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
 from rebalance_forensics.report.wording import place, share, sureness
 
@@ -150,6 +150,8 @@ def _some(places: list[str]) -> str:
 
 def _spanned(begin: EpochMs | None, end: EpochMs | None, incident: EpochMs) -> str:
     """`from 02:30:40 to 02:31:10`, with the day where it is not that of the incident; empty for any time."""
+    if not is_timed(incident):
+        return ""
     since = f" from {_clock(begin, incident)}" if begin is not None else ""
     return since + (f" to {_clock(end, incident)}" if end is not None else "")
 

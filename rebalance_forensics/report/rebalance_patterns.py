@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.member_names import with_short_readings
-from rebalance_forensics.report.times import duration, time_of_day
+from rebalance_forensics.report.times import duration, is_timed, time_of_day
 from rebalance_forensics.report.wording import begun, count, place, ranges, some
 from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, LeaderChange, Participation, Spacing
 
@@ -68,10 +68,12 @@ class Readings(Struct, frozen=True, kw_only=True):
 def readings_of(history: GroupHistory) -> Readings:
     """Read one group's rebalances."""
     history = with_short_readings(history)
+    # Of lines without times only the order is known: nothing is close together or regular.
+    bursts = [one for one in history.reading.close_together if is_timed(one.started_at)]
     return Readings(
         led=tuple(_led(history)),
-        close_together=tuple(_together(burst) for burst in history.reading.close_together),
-        spaced=tuple(_spaced(history.reading.spacings)),
+        close_together=tuple(map(_together, bursts)),
+        spaced=tuple(_spaced([one for one in history.reading.spacings if is_timed(one.at)])),
         took_part=tuple(_took_part(history.reading.participants)),
     )
 
@@ -122,8 +124,9 @@ def numbered(generations: Sequence[int]) -> str:
 
 
 def which(generation: int | None, at: EpochMs) -> Sentence:
-    """`generation 7 at 10:02:11.004`; without the number where no line tells it."""
-    return (f"{'the rebalance' if generation is None else f'generation {generation}'} at ", Clock(at))
+    """`generation 7 at 10:02:11.004`; without the number, or the time, where no line tells it."""
+    named = "the rebalance" if generation is None else f"generation {generation}"
+    return (f"{named} at ", Clock(at)) if is_timed(at) else (named,)
 
 
 def _led(history: GroupHistory) -> Iterator[Passage]:
@@ -269,5 +272,5 @@ def _change(one: Participation, seen: Collection[str]) -> Passage:
     )
     parts = [f"{label}: {some(names, NAMES_TOLD)}" for label, names in groups if names]
     told = count(len(one.members or ()), "member")
-    which_one, clock = which(one.generation, one.at)
-    return Passage(said=(begun(str(which_one)), clock, f": {told}; {'; '.join(parts)}."))
+    which_one, *clock = which(one.generation, one.at)
+    return Passage(said=(begun(str(which_one)), *clock, f": {told}; {'; '.join(parts)}."))

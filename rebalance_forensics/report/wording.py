@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rebalance_forensics.diagnosis.model import Culprit, Impact, Incident, RootCause, Saving, WhatIf
-from rebalance_forensics.report.times import duration, time_of_day, utc
+from rebalance_forensics.report.times import duration, is_timed, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
 NEVER, UNTOLD = "never", "not in the logs"
@@ -221,6 +221,8 @@ def _difference(saving: Saving, what: str, where: str) -> str:
 
 def since(incident: Incident) -> str:
     """When it began, how long it took, whether it is over."""
+    if not is_timed(incident.started_at):
+        return f"the lines have no times{', still going on when the logs end' if incident.ongoing else ''}"
     start = f"{utc(incident.started_at)} UTC"
     if incident.ongoing:
         return f"{start}, still going on when the logs end"

@@ -5,10 +5,11 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from rebalance_forensics.diagnosis.model import Culprit, Gap
+from rebalance_forensics.records import BY_ORDER_MS, EpochMs
 from rebalance_forensics.report import terminal
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal import Explanation
-from rebalance_forensics.timeline.model import Generation, Member, ReadSpan
+from rebalance_forensics.timeline.model import Generation, Member, Reading, ReadSpan
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import hostile_report, many_groups
 from tests.report.snapshots import assert_same
@@ -294,3 +295,19 @@ def test_coverage_says_per_file_what_was_understood(width: int) -> None:
 
 def test_an_explanation_teaches() -> None:
     assert_same("explain-process-crash.txt", terminal.render_explain(EXPLANATION))
+
+
+def test_lines_without_times_are_given_no_time_and_no_duration() -> None:
+    started = EpochMs(BY_ORDER_MS + 1_000)
+    one = replace(payments().generations[0], started_at=started, completed_at=EpochMs(started + 5_000))
+    pause = replace(payments().pauses[0], started_at=started, ended_at=EpochMs(started + 2_000))
+    history = replace(payments(), generations=(one,), pauses=(pause,), coordinators=(), reading=Reading())
+    text = terminal.render_timeline(history)
+    assert "no times  " in text
+    assert "generation 7  +L +  +  stable, startup\n" in text
+    assert "took" not in text
+    assert "pause" not in text
+    incident = replace(a_crash(), started_at=started, ended_at=EpochMs(started + 7_000), would_decide=())
+    told = terminal.render(replace(crash_report(), incidents=(incident,), groups=(history,)))
+    assert "When         the lines have no times\n" in told
+    assert "unknown UTC" not in told

@@ -16,7 +16,7 @@ from rebalance_forensics.report.terminal.incident import explained, in_brief, in
 from rebalance_forensics.report.terminal.rebalance_pattern import read_in_brief, read_in_full
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, printed, said
 from rebalance_forensics.report.terminal.signs import signs_of
-from rebalance_forensics.report.times import utc
+from rebalance_forensics.report.times import is_timed, utc
 from rebalance_forensics.report.urgency_order import faults, most_urgent_first, planned, unexplained
 from rebalance_forensics.report.wording import count, culprits, group_of, since, some, sureness, thousands
 
@@ -174,7 +174,8 @@ def _folded(incidents: Sequence[Incident]) -> Iterator[tuple[str, str]]:
         who = some([name if times == 1 else f"{name} ({times} times)" for name, times in counter.items()])
         once = first[cause]
         alone = counter.total() == 1
-        yield cause, f"{who}: {once.summary}" if alone else f"{who}; first at {utc(once.started_at)} UTC"
+        first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""
+        yield cause, f"{who}: {once.summary}" if alone else f"{who}{first_at}"
 
 
 def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:

@@ -16,9 +16,9 @@ from rebalance_forensics.report.terminal.folds import Stretch, stretches
 from rebalance_forensics.report.terminal.member_columns import MemberColumns, columns_of
 from rebalance_forensics.report.terminal.rebalance_pattern import read_in_full
 from rebalance_forensics.report.terminal.rich_blocks import beside, heading, indented, labelled, printed, said
-from rebalance_forensics.report.times import day, duration, time_of_day, utc
+from rebalance_forensics.report.times import day, duration, is_timed, time_of_day, utc
 from rebalance_forensics.report.wording import count, group_of, ranges, some
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Member, Pause
+from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Member, Pause
 
 OUTCOME_STYLES = {"stable": "green", "failed": "red", "superseded": "yellow", "empty": "dim", "unknown": "dim"}
 REASON_CHARACTERS = 300
@@ -44,10 +44,7 @@ def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[Rende
     mode = MODES.get(history.rebalance_mode, history.rebalance_mode)
     yield said(f"{group_of(history)}: {history.kind} group, {history.protocol} protocol, {mode}", "bold")
     if history.coordinators:
-        yield labelled(
-            ("Coordinator", f"{term.broker} from {utc(term.started_at)} to {utc(term.ended_at, 'the end')}")
-            for term in history.coordinators
-        )
+        yield labelled(("Coordinator", term.broker + _during(term)) for term in history.coordinators)
     if not history.generations:
         yield said("These logs show no generation of this group.")
     today: str | None = None
@@ -60,16 +57,19 @@ def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[Rende
     unfolded = verbosity > 0
     for stretch in [Stretch(history.generations)] if unfolded else stretches(history.generations):
         for generation in stretch.shown:
-            began = day(_begin(generation))
+            begun_at = _begin(generation)
+            began = None if begun_at is None else f"{day(begun_at)} UTC" if is_timed(begun_at) else "no times"
             if began is not None and began != today:
-                yield heading(f"{began} UTC".ljust(BESIDE + longest) + (columns.head() if columns else ""))
+                yield heading(began.ljust(BESIDE + longest) + (columns.head() if columns else ""))
                 today = began
             yield from layout.generation(generation, before)
             before = generation.members
         if stretch.repeats:
             yield from _repeated(stretch)
             before = stretch.repeats[-1].members
-    yield from _pauses(history.pauses, layout.short, unfolded=unfolded)
+    yield from _pauses(
+        tuple(one for one in history.pauses if is_timed(one.started_at)), layout.short, unfolded=unfolded
+    )
     yield from read_in_full(history)
 
 
@@ -84,7 +84,8 @@ def _repeated(stretch: Stretch) -> Iterator[RenderableType]:
     again = count(len(repeats) // length, "more time", "more times")
     what = f"the same, {again}" if length == 1 else f"the same {length} generations, {again}"
     yield said(f"{time_of_day(_begin(repeats[0]))}  generations {numbers}  {what}")
-    took = [one.completed_at - one.started_at for one in repeats if one.completed_at and one.started_at]
+    timed = [one for one in repeats if is_timed(one.started_at)]
+    took = [one.completed_at - one.started_at for one in timed if one.completed_at and one.started_at]
     failures = Counter(failure for one in repeats for failure in one.failures)
     facts = [("last", f"at {time_of_day(_begin(repeats[-1]))}")]
     facts += [("took", " to ".join(dict.fromkeys(duration(each) for each in (min(took), max(took)))))] if took else []
@@ -149,11 +150,15 @@ class _Layout(Struct, frozen=True, kw_only=True):
         return " ".join(words)
 
 
+def _during(term: CoordinatorTerm) -> str:
+    return f" from {utc(term.started_at)} to {utc(term.ended_at, 'the end')}" if is_timed(term.started_at) else ""
+
+
 def _because(generation: Generation) -> str:
     words = [f", {generation.trigger}"] if generation.trigger else []
     if generation.followup and generation.followup != generation.trigger:
         words.append(f", {generation.followup} follow-up")
-    if generation.started_at is not None and generation.completed_at is not None:
+    if generation.started_at is not None and generation.completed_at is not None and is_timed(generation.started_at):
         words.append(f", took {duration(generation.completed_at - generation.started_at)}")
     return "".join(words)
 

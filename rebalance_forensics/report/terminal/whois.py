@@ -12,7 +12,7 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.partition_names import in_ranges, topic_of
 from rebalance_forensics.report.rebalance_patterns import numbered
 from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, printed, said
-from rebalance_forensics.report.times import utc
+from rebalance_forensics.report.times import is_timed, utc
 from rebalance_forensics.report.wording import group_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity, ReadSpan
 
@@ -122,6 +122,8 @@ def _when(history: GroupHistory, member: str) -> str:
     first, after = history.generations[inside[0]], history.generations[inside[-1] + 1 :]
     left = next((one.started_at for one in after if one.started_at is not None), None)
     until = utc(left, "the end") if after else "the end"
+    if not is_timed(first.started_at):
+        return f", {numbered(numbers)}"
     return f", {numbered(numbers)}, {utc(first.started_at)} to {until}"
 
 
@@ -144,5 +146,5 @@ def _facts(history: GroupHistory, one: Identity) -> Iterator[tuple[str, str]]:
     others = [other for other in one.names if other not in shown]
     if others:
         yield "also", ", ".join(others)
-    if one.started_at is not None or one.ended_at is not None:
+    if is_timed(one.started_at) or is_timed(one.ended_at):
         yield "seen", f"{utc(one.started_at)} to {utc(one.ended_at, 'the end of the logs')} UTC"
