@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership import ownership_of
@@ -170,3 +171,14 @@ def test_what_a_shutdown_left_unread_is_not_counted_again_when_the_offsets_expir
     costs = {one.root_causes[0].cause: one.impact for one in report_of(sample.folder).incidents}
     assert (costs["shutdown"].unread_partition_ms or 0) > 60_000
     assert costs["offsets-expired"].unread_partition_ms == 0
+
+
+def test_nobody_knows_who_has_what_was_assigned_after_the_members_logs_end() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"]).goes_on("01:40:00.000")
+    over = max(event.at or 0 for event in story.events if isinstance(event, PartitionsRevoked))
+    heard = [event for event in story.events if event.speaker.role == "broker" or (event.at or 0) <= over]
+    mine, around = ([e for e in heard if (e.group is None) == nobodys] for nobodys in (False, True))
+    owners = ownership_of(build("default", "payments", mine, around))
+    assert all(span.ended_at is not None for span in owners.spans), "the rebalance was over when their logs had ended"
+    assert not owners.whole_between(over, ms("01:40:00.000"))

@@ -18,6 +18,7 @@ class Consumers:
     def __init__(self, timeline: Timeline, lines: Iterable[Event]) -> None:
         self._timeline = timeline
         self._of_participant: dict[Participant, set[Owner]] = defaultdict(set)
+        self._reach: dict[Participant, tuple[int, int]] = {}
         for event in lines:
             if names_something(event) and (owner := self.speaking(event)) is not None:
                 self._of_participant[owner[0]].add(owner)
@@ -31,9 +32,16 @@ class Consumers:
         """Whether its own log reaches over that time and is one that names what it owns."""
         if owner not in self._of_participant.get(owner[0], ()):
             return False
-        logs = [log for log in self._timeline.coverage.of(owner[0]) if log.detailed]
-        # Between the last record of a rolled log and the first of the next nothing is lost.
-        return bool(logs) and min(log.begin for log in logs) <= at <= max(log.end for log in logs)
+        begin, end = self._heard(owner[0])
+        return begin <= at <= end
+
+    def _heard(self, participant: Participant) -> tuple[int, int]:
+        """From when to when its logs reach; between the last record of a rolled one and the next nothing is lost."""
+        if participant not in self._reach:
+            logs = [log for log in self._timeline.coverage.of(participant) if log.detailed]
+            begin, end = min((log.begin for log in logs), default=1), max((log.end for log in logs), default=0)
+            self._reach[participant] = begin, end
+        return self._reach[participant]
 
     def speaking(self, event: Event) -> Owner | None:
         """Whose line it is."""

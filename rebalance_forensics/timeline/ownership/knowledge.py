@@ -15,7 +15,9 @@ from rebalance_forensics.events.rebalances import AssignmentComputed, Assignment
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation
+from rebalance_forensics.timeline.ownership.consumers import Consumers
 from rebalance_forensics.timeline.ownership.readings import Owner
+from rebalance_forensics.timeline.windows import AFTERMATH_MS
 
 
 class Knowledge(Struct, frozen=True):
@@ -59,11 +61,14 @@ class Knowledge(Struct, frozen=True):
         return self.changes[0][1] if self.changes else True
 
 
-def knowledge_of(timeline: Timeline, owners: Collection[Owner]) -> Knowledge:
-    """What is known of each generation; `owners` tell their own partitions."""
+def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
+    """What is known of each generation, by what its members tell of their own partitions."""
+    owners = consumers.telling
     if timeline.mode == "server-side":
         all_tell = _all_tell(timeline, owners)
-        return Knowledge(((0, all_tell and timeline.has_coordinator_log),), nobody_else=all_tell)
+        over = _first_silent(timeline, owners)
+        known = [(0, all_tell and timeline.has_coordinator_log), *([(over, False)] if over is not None else [])]
+        return Knowledge(tuple(known), nobody_else=all_tell and over is None)
     printed = printed_generations(timeline)
     counted = members_counted(timeline)
     members = {g.generation: g for g in timeline.generations}
@@ -74,7 +79,9 @@ def knowledge_of(timeline: Timeline, owners: Collection[Owner]) -> Knowledge:
             continue
         number = rebalance.generation
         size = counted.get(number)
-        everybody = size is not None and _telling(timeline, members.get(number or 0), owners) >= size
+        # A log that ended before does not tell what its member was given.
+        heard = [owner for owner in owners if consumers.tells(owner, at)]
+        everybody = size is not None and _telling(timeline, members.get(number or 0), heard) >= size
         known.append((at, number in printed or everybody or size == 0))
     return Knowledge(tuple(sorted(known)))
 
@@ -106,6 +113,17 @@ def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
         if event.member_count is not None:
             told[event.generation] = event.member_count
     return told
+
+
+def _first_silent(timeline: Timeline, owners: Collection[Owner]) -> int | None:
+    """When the first log of a member ends that nobody saw go, though the group goes on; None where all are heard."""
+    ends = []
+    for participant in {participant for participant, _ in owners}:
+        over = timeline.coverage.ends(participant)
+        goes_on = over is not None and any(r.started_at > over for r in timeline.rebalances)
+        if over is not None and goes_on and not timeline.departures.of(participant).since(over - AFTERMATH_MS):
+            ends.append(over)
+    return min(ends, default=None)
 
 
 def _all_tell(timeline: Timeline, owners: Collection[Owner]) -> bool:

@@ -92,7 +92,7 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     ledger = OwnershipReplay(timeline, LossJudge(timeline, timeouts_of(timeline)), unit, consumers).run()
     late = _late(timeline)
     heard = {owner: until for owner in ledger.owned if (until := _heard_until(timeline, consumers, owner)) is not None}
-    knowledge = knowledge_of(timeline, consumers.telling)
+    knowledge = knowledge_of(timeline, consumers)
     found = [part for one in (*ledger.readings, *ledger.still_read(heard, end)) for part in _awake(late, one)]
     readings = sorted(found, key=lambda r: (r.begin, r.partition, r.client or ""))
     gaps = [*_gaps(readings, Gaps(timeline, knowledge, end))]
