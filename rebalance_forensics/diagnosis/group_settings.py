@@ -31,9 +31,7 @@ def session_timeout_ms(timeline: Timeline) -> int:
 def session_in_words(timeline: Timeline) -> str:
     """session.timeout.ms within a sentence: a default is called one, for no log shows that it is in use."""
     told = session_told_ms(timeline)
-    return (
-        seconds(told) if told else f"{seconds(_session_unset_ms(timeline))} if the default is in use; no log shows it"
-    )
+    return seconds(told) if told else f"{seconds(_session_unset_ms(timeline))} unless configured otherwise"
 
 
 def _session_unset_ms(timeline: Timeline) -> int:

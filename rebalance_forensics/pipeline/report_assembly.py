@@ -79,7 +79,7 @@ def _late(path: str) -> Gap:
         what=f"The time zone of {path} is not known: its lines were collected at times that no zone explains.",
         started_at=None,
         ended_at=None,
-        consequence="Its times are read as UTC and may be off against the other files; --tz HOST=ZONE sets it.",
+        consequence="Its times are read as UTC and may not match the other files; --tz HOST=ZONE sets it.",
     )
 
 

@@ -24,7 +24,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="One member held up the join barrier; the whole group waited for it.",
+    summary="One member held up a rebalance; the whole group waited for it.",
     mechanism=(
         "The coordinator creates a generation only when every known member has sent JoinGroup, or when the rebalance "
         "timeout (max.poll.interval.ms) expires. Under "
