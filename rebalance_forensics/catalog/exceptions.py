@@ -13,6 +13,10 @@ from rebalance_forensics.records import LogRecord
 
 PATTERN = "process/exception"
 _THROWN = re.compile(r"(?:^|[\s\"])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error|Throwable))(?::[ \t]*([^\n]*))?")
+_REFUSED_COMMIT = re.compile(
+    r"\nCaused by: (org\.apache\.kafka\.clients\.consumer\.CommitFailedException)(?:: ([^\n]*))?"
+)
+"""What a listener container wraps in an exception of its own says why the member is no longer one."""
 _TRACE = re.compile(r"\n[^\S\n]*+at [\w.$/<>]+\(")
 _RAISED = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n){1,1000}([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
@@ -36,7 +40,7 @@ def exception_in(record: LogRecord, component: str | None) -> Match | None:
         return None
     loud = record.level in ("ERROR", "FATAL", "SEVERE", "CRITICAL")
     raised = _RAISED.search(record.message)
-    thrown = raised or _THROWN.search(record.message)
+    thrown = raised or _REFUSED_COMMIT.search(record.message) or _THROWN.search(record.message)
     if not (loud or raised or (thrown and _TRACE.search(record.message))):
         return None
     detail = (thrown[2] if thrown and thrown[2] else record.message.partition("\n")[0]).strip()

@@ -49,7 +49,7 @@ TYPES: Mapping[str, HoleType] = {
     "assignment": HoleType(r"\{(?s:.*?)\}", java_values.assignment),
     "settings": HoleType(r"(?s:.*)", read_settings),
     "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", java_values.epoch_ms),
-    "node": HoleType(r"\S*?:-?\d+ \(id: -?\d+ rack: [^()\n]*\)|null", java_values.node, composite=True),
+    "node": HoleType(r"\S*? \(id: -?\d+ rack: [^()\n]*\)|null", java_values.node, composite=True),
     "tasks": HoleType(_COLLECTION, streams_values.tasks),
     "tasks_by_member": HoleType(r"\{[^\n]*?\}", streams_values.tasks_by_member),
     "participants": HoleType(ANY, streams_values.participants),

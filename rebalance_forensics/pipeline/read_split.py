@@ -69,7 +69,8 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
         try:
             match = known.match(record)
             component = profile.component_of(record.host)
-            match = match or exception_in(record, component)
+            if match is None or _names_no_exception(match):
+                match = exception_in(record, component) or match
             if match is None:
                 if not record.bare and record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
                     tally.unknown(record)
@@ -85,6 +86,11 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
             counts.recognize()
         if event is not None and not _is_between_brokers(event):
             yield event
+
+
+def _names_no_exception(match: Match) -> bool:
+    """Whether a line says that something failed, and only the trace behind it says what."""
+    return match.event == "ExceptionLogged" and match.fields.get("exception") is None
 
 
 def _is_between_brokers(event: Event) -> bool:

@@ -24,6 +24,7 @@ from rebalance_forensics.events.streams import StreamsStateChanged, StreamThread
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, streams_client_of
 from rebalance_forensics.timeline.identity.names import process_of_streams_client
 from rebalance_forensics.timeline.identity.processes_per_host import log_stem
+from rebalance_forensics.timeline.replay.lost_membership import is_late_commit
 
 SpeakerKey = tuple[str | None, str, str | None]
 """Host, log without its rotation's numbers, client id: whose lines belong together though none names a group."""
@@ -114,7 +115,7 @@ def _client_of(event: Event) -> _Client | None:
         return None
     java_without_a_group = client_id is not None and speaker.role != "other"
     kinds = (*_BY_MEMBERS, *_BY_OTHER_CLIENTS) if handle is not None else _BY_MEMBERS
-    if java_without_a_group or not isinstance(event, kinds):
+    if java_without_a_group or not (isinstance(event, kinds) or is_late_commit(event)):
         return None
     return _Client(host or "", log, handle[0] if handle is not None else client_id or "", "")
 

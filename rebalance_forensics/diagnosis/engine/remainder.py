@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
+from rebalance_forensics.diagnosis.episodes.members.lone_losses import Losses, coordinators_lost, memberships_over
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import Waiting, expired_sessions, waiting_members
 from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import unnumbered_rebalances
 from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
@@ -30,9 +31,10 @@ UNEXPLAINED = "unexplained"
 def left_over(
     timeline: Timeline, causes: Mapping[str, Cause], assigned: Assigned, drafts: Sequence[Draft]
 ) -> Iterator[Weighed]:
-    """The rebalances, the members kept out and the expired sessions that nothing explains."""
+    """The rebalances, the members kept out and the expired sessions that nothing explains; else the lone losses."""
     rebalances = (*_rebalances(timeline, assigned), *_unnumbered(timeline, drafts))
-    for one in (*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts)):
+    found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts)]
+    for one in found if found or drafts else _lone_losses(timeline):
         answers = answered(timeline, causes[UNEXPLAINED].signs, one.subject(), one)
         yield Weighed(cause=UNEXPLAINED, hypothesis=one, answers=answers, odds=0)
 
@@ -70,6 +72,8 @@ def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothe
 
 def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
     """The first rebalance needs no cause where the group formed; in logs that begin later it does."""
+    if timeline.coverage.is_excerpt:
+        return any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
     return rebalance is timeline.rebalances[0] and (rebalance.generation is None or rebalance.generation <= 1)
 
 
@@ -183,6 +187,33 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
                 f"{span(told)}: no heartbeat was answered in time, and the logs do not show whether the member, the "
                 "network or the coordinator was to blame."
             ),
+        )
+
+
+def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Losses by the clients' own word, where nothing else is known of the group."""
+    over = memberships_over(timeline)
+    if over:
+        says = (
+            "was told {often} that it is no longer in the group, and these lines do not show whether it was too slow, "
+        )
+        yield from _lone(over, "warning", f"{says}stood still or was cut off.")
+    else:
+        says = "lost its coordinator {often}, and these lines do not show whether the coordinator, the network or the "
+        yield from _lone(coordinators_lost(timeline), "info", f"{says}client stood still.")
+
+
+def _lone(losses: Losses, severity: Severity, says: str) -> Iterator[Hypothesis]:
+    for (participant, place), told in losses.items():
+        culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
+        often = "once" if len(told) == 1 else f"{len(told)} times"
+        who = culprit.name if participant is not None else f"A client on {culprit.name}"
+        yield Hypothesis(
+            because=tuple(told),
+            culprits=(culprit,),
+            severity=severity,
+            participants=(participant,) if participant is not None else (),
+            narrative=f"{who} {says.format(often=often)}",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.sources.blocks import whole_lines
@@ -9,12 +10,15 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.line_ends import line_feeds
 from rebalance_forensics.sources.pastes import characters, dates, marks, markup, tables, wraps
 from rebalance_forensics.sources.pastes.joined_records import parted
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_object, looks_like_record
 from rebalance_forensics.sources.text import text_of
 
 _PAGE_LINES = 5_000
 """So many lines are looked at together: what shows how they were wrapped or marked stands in all of them."""
 _GOES_ON = (" ", "\t", "at ", "Caused by: ", "... ")
+
+_MOVED = ("  ", " at ", " ...")
+_LEFT_BEHIND = frozenset("}]),;`'\" \t")
 
 Entry = tuple[int, int, Line]
 
@@ -53,7 +57,22 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
         if not piece.text.strip():
             after_blank = True
             continue
+        text = _object_in(piece.text)
+        if after_blank and text.startswith(" ") and not text.startswith(_MOVED):
+            text = text.strip()  # what was selected with a blank in front of it
+        piece = piece.reading(text)  # noqa: PLW2901
         begins = not piece.text.startswith(_GOES_ON) and (not timed or after_blank or looks_like_record(piece.text))
         done.append((piece.offset, piece.number, Line(text=piece.text, begins=begins)))
         after_blank = False
     return sorted(done, key=lambda entry: entry[1])
+
+
+def _object_in(text: str) -> str:
+    """A line without what was left behind a JSON object: a bracket too many, the end of a code mark."""
+    if not is_object(text):
+        return text
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return text
+    return text[:end] if _LEFT_BEHIND.issuperset(text[end:]) else text

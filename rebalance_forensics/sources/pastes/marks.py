@@ -11,7 +11,7 @@ from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
 _DEEPEST = 4
 _SURE_RUN = 4
 """So many lines one after another that all begin with a mark have it in front, whatever they hold."""
-_BORDER = re.compile(r"\s*(?:(?:`{3,}|~{3,})[\w .+-]{0,20}|/?\*{1,80}/?|[\u2500-\u257f]{2,400})\Z")
+_BORDER = re.compile(r"\s*(?:(?:`{3,}|~{3,})[\w .+-]{0,20}|`|/?\*{1,80}/?|[\u2500-\u257f]{2,400})\Z")
 """A fence of Markdown, the ends of a comment, the upper and lower side of a frame."""
 _NUMBER = re.compile(
     r"[ \t]*[LN]?(?P<number>\d{1,7})(?:[:|.)\u2502][ \t]?|[-\t]|[ ]{1,4}(?=\S)|\Z)(?P<text>.*)", re.DOTALL

@@ -13,6 +13,7 @@ from rebalance_forensics.sources.layouts.base import LEVEL
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
 
 _LOOKED_AT = 300
+_OBJECT = '{"'
 _LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
 
 
@@ -38,11 +39,21 @@ def has_time(text: str) -> bool:
     return _header(text[:_LOOKED_AT])[1]
 
 
+def is_object(text: str) -> bool:
+    """Whether the text begins as a JSON object does: some loggers write one a line."""
+    return text.startswith(_OBJECT)
+
+
 def looks_like_record(text: str) -> bool:
-    """Whether a record starts with this text: a header, a level, or the words with which Kafka's classes begin."""
+    """Whether a record starts with this text: a header, a level, an object, or the words with which Kafka begins."""
     if not text or text[0] in " \t":
         return False
-    return begins_as_kafka_does(text) or _LEVEL_FIRST.match(text) is not None or _header(text[:_LOOKED_AT])[0]
+    return (
+        is_object(text)
+        or begins_as_kafka_does(text)
+        or _LEVEL_FIRST.match(text) is not None
+        or _header(text[:_LOOKED_AT])[0]
+    )
 
 
 @lru_cache(maxsize=8192)

@@ -26,6 +26,7 @@ def is_broken(head: str, headers: Sequence[str]) -> bool:
     return (
         marks.has_fence(lines)
         or tables.has_rule(lines)
+        or tables.has_rows(lines)
         or characters.has_links(lines)
         or joined_records.is_glued(lines)
         or _is_cut(lines)

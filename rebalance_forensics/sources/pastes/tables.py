@@ -17,6 +17,7 @@ _RULE = re.compile(r"[\s:|+=]*+-[\s:|+=-]*+\Z")
 _BAR = re.compile(r"(?<!\\)\|")
 _KEY = re.compile(r"[\w.@-]{1,40}: (?=[{\[])")
 _HOST = re.compile(r"[A-Za-z][\w.:/-]{0,80}\Z")
+_LEAST_BARS = 2
 _LONGEST_TIME = 40
 _LONGEST_NAME = 40
 _SHORTEST_LINE = 12
@@ -41,6 +42,13 @@ class _Columns(Struct, frozen=True):
 def has_rule(lines: Sequence[str]) -> bool:
     """Whether the rule of a Markdown table is among the lines."""
     return any("|" in line and line.count("-") > 1 and _RULE.match(line) for line in lines)
+
+
+def has_rows(lines: Sequence[str]) -> bool:
+    """Whether most lines are rows of a table whose rule was not copied."""
+    said = [line for line in lines if line.strip()]
+    rows = [line for line in said if line.startswith("|") and line.endswith("|") and line.count("|") > _LEAST_BARS]
+    return 2 * len(rows) > len(said)
 
 
 def split(pieces: Sequence[Piece]) -> list[Piece | Row]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_object, looks_like_record
 
 _NARROWEST = 36
 _WIDEST = 400
@@ -117,8 +117,8 @@ def _may_go_on(before: str, after: str) -> bool:
 
 
 def _starts(text: str, *, timed: bool) -> bool:
-    """Whether a record starts with a line: in a paste with times only those do that have one."""
-    return has_time(text) if timed else looks_like_record(text)
+    """Whether a record starts with a line: in a paste with times only those do that have one, and JSON objects."""
+    return has_time(text) or is_object(text) if timed else looks_like_record(text)
 
 
 def _joint(whole: str, before: str, after: str, width: Width) -> str:

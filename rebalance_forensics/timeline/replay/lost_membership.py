@@ -6,6 +6,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
+from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalances import (
     GenerationReset,
     HeartbeatFailed,
@@ -53,6 +54,11 @@ def was_refused(event: Event) -> bool:
     if isinstance(event, JoinRequested):
         return event.error in NOT_KNOWN and event.speaker.role == "other"  # brod names no request in its lines
     return isinstance(event, OffsetCommitFailed | OwnershipGivenUp) and event.error in NOT_KNOWN
+
+
+def is_late_commit(event: Event) -> bool:
+    """Whether an application prints that its commit came after the group had gone on without it."""
+    return isinstance(event, ExceptionLogged) and (event.exception or "").endswith("CommitFailedException")
 
 
 def is_first_join(event: Event) -> bool:

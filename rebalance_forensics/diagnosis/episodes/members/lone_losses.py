@@ -1,0 +1,40 @@
+"""What a client says of a lost coordinator, or of a membership that is over, in lines that show nothing else."""
+
+from __future__ import annotations
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, JoinRequested, SyncFailed
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant, place_name
+from rebalance_forensics.timeline.replay.lost_membership import EXPELLED, is_late_commit
+
+_REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, OffsetCommitFailed, SyncFailed)
+_TOO_LATE = EXPELLED | {"CommitFailedException"}
+"""What a commit is answered, or said to be, once its member is in no generation any more (ConsumerCoordinator)."""
+
+Losses = dict[tuple[Participant | None, str], list[Event]]
+"""By member, or by where it runs if its lines do not name it."""
+
+
+def memberships_over(timeline: Timeline) -> Losses:
+    """Who was told that it is no longer a member, or that the group has gone on without it."""
+    told = timeline.own.telling(ExceptionLogged, *_REFUSED)
+    return _by_speaker(timeline, [e for e in told if getattr(e, "error", None) in _TOO_LATE or is_late_commit(e)])
+
+
+def coordinators_lost(timeline: Timeline) -> Losses:
+    """Who gave its coordinator up."""
+    return _by_speaker(timeline, list(timeline.own.telling(CoordinatorLost)))
+
+
+def _by_speaker(timeline: Timeline, events: list[Event]) -> Losses:
+    found: Losses = {}
+    for event in events:
+        if event.speaker.role != "broker" and event.at is not None:
+            participant = timeline.participants.of_speaker(event)
+            found.setdefault((participant, "" if participant is not None else place_name(event)), []).append(event)
+    return found
