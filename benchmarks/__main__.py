@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import growing, scanning, starting
+from benchmarks import group_lines, growing, scanning, starting
 from benchmarks.measuring import ROOT
 from rebalance_forensics.pipeline.java import find_java
 
@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=8_000, help="of logs that grow in one direction: this, 2x, 4x")
     parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir()) / "rebalance-forensics-bench")
     parser.add_argument(
-        "--only", nargs="*", default=["start", "scan", "scan-much", "compressed", "growth", "directions"]
+        "--only", nargs="*", default=["start", "scan", "scan-much", "compressed", "group-lines", "growth", "directions"]
     )
     arguments = parser.parse_args()
     arguments.directory.mkdir(parents=True, exist_ok=True)
@@ -63,6 +63,7 @@ def measures(arguments: argparse.Namespace) -> dict[str, Callable[[], str]]:
         "scan": lambda: scanning.measure(arguments.directory, share=0.001, **sizes),
         "scan-much": lambda: scanning.measure(arguments.directory, share=0.02, **sizes),
         "compressed": lambda: scanning.measure_compressed(arguments.directory, share=0.001, **sizes),
+        "group-lines": lambda: group_lines.measure(arguments.directory, runs=arguments.runs),
         "growth": lambda: growing.measure(arguments.directory, events=arguments.events),
         "directions": lambda: growing.measure_directions(arguments.directory, size=arguments.size),
     }

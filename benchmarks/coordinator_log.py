@@ -1,4 +1,4 @@
-"""The log of a coordinator and nothing else: many groups that rebalance every few minutes, from a seed."""
+"""The log of a coordinator: groups that rebalance every few minutes, alone or among a broker's start-up traffic."""
 
 from __future__ import annotations
 
@@ -8,12 +8,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
-from itertools import islice
 from pathlib import Path
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 _LOGGER = "kafka.coordinator.group.GroupCoordinator"
 _BETWEEN_REBALANCES_S = (120, 600)
+PARTITION_TRAFFIC = tuple(
+    """
+INFO [LogLoader partition={topic}-{p}, dir=/var/lib/kafka/b1] Loading producer state till offset {n}
+    (org.apache.kafka.storage.internals.log.UnifiedLog)
+INFO Created log for partition {topic}-{p} in /var/lib/kafka/b1/{topic}-{p} with properties {{}} (kafka.log.LogManager)
+INFO [Partition {topic}-{p} broker=1] No checkpointed highwatermark is found for partition {topic}-{p}
+    (kafka.cluster.Partition)
+INFO [Partition {topic}-{p} broker=1] Log loaded for partition {topic}-{p} with initial high watermark {n}
+    (kafka.cluster.Partition)
+INFO [Broker id=1] Follower {topic}-{p} starts at leader epoch 3 from offset {n} with partition epoch 4 and high
+    watermark {n}. Current leader is 3. Previous leader Some(2) and previous leader epoch was 2. (state.change.logger)
+INFO [Broker id=1] Transitioning {p} partition(s) to local followers. (state.change.logger)
+INFO [ReplicaFetcherManager on broker 1] Removed fetcher for partitions Set({topic}-{p})
+    (kafka.server.ReplicaFetcherManager)
+INFO [UnifiedLog partition={topic}-{p}, dir=/var/lib/kafka/b1] Truncating to {n} has no effect as the largest offset in
+    the log is {n} (kafka.log.UnifiedLog)
+INFO [GroupCoordinator id=1] Scheduling loading of metadata from {topic}-{p} with epoch 3
+    (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)
+""".replace("\n    ", " ")
+    .strip()
+    .splitlines()
+)
+"""What a broker logs by the thousand when it starts or takes partitions over."""
 Said = tuple[float, str]
 """Seconds since START, and what the coordinator says."""
 
@@ -107,11 +129,21 @@ def sayings(seed: int, groups: int, broker: int = 1) -> Iterator[tuple[datetime,
         heappush(pending, (at + chance.uniform(*_BETWEEN_REBALANCES_S), number, None))
 
 
-def write(path: Path, lines: int, *, groups: int = 200, seed: int = 7) -> Path:
-    """Write a log of so many lines."""
+def write(path: Path, lines: int, *, groups: int = 200, seed: int = 7, share: float = 1.0) -> Path:
+    """Write a log of so many lines, of which the coordinator says this share; a broker's partitions say the rest."""
+    chance, said = random.Random(seed), sayings(seed, groups)
+    at, owed = START, 0.0
     with path.open("w") as log:
-        for at, said in islice(sayings(seed, groups), lines):
-            log.write(f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d}] {said}\n")
+        for _ in range(lines):
+            owed += share
+            if owed >= 1:
+                owed -= 1
+                at, text = next(said)
+            else:
+                text = chance.choice(PARTITION_TRAFFIC).format(
+                    topic=f"orders.v{chance.randrange(40)}", p=chance.randrange(64), n=chance.randrange(10**8)
+                )
+            log.write(f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d}] {text}\n")
     return path
 
 
@@ -122,8 +154,9 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=30_000)
     parser.add_argument("--groups", type=int, default=200)
     parser.add_argument("--seed", type=int, default=7)
-    arguments = parser.parse_args()
-    write(arguments.path, arguments.lines, groups=arguments.groups, seed=arguments.seed)
+    parser.add_argument("--share", type=float, default=1.0, help="of lines that the coordinator says")
+    given = parser.parse_args()
+    write(given.path, given.lines, groups=given.groups, seed=given.seed, share=given.share)
 
 
 if __name__ == "__main__":
