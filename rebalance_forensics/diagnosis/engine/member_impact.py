@@ -42,7 +42,7 @@ def _stopped(
     timeline: Timeline, told: MemberTime, begun: set[str], spans: Sequence[MemberSpan], size: int | None
 ) -> tuple[int | None, int | None]:
     """For how long, at least and at most, nobody read anything: only eager members all stop for a rebalance."""
-    mine = [one for one in told.none_in_force if one.rebalance in begun]
+    mine = [told.none_in_force[one] for one in sorted(begun & told.none_in_force.keys())]
     if size is None or timeline.mode == "server-side":
         return None, None
     ends = [(one, _until(one.ended_at, told)) for one in spans]
@@ -62,8 +62,12 @@ def _stopped(
 
 def _all_gone(absences: Iterable[Stretch], told: MemberTime) -> list[Stretch]:
     """When every member that an assignment was for was gone at once; each is gone once at a time."""
-    marks = [(at, 1, size) for at, size in told.sizes]
-    for begin, end in absences:
+    known = list(absences)
+    if not known:
+        return []
+    sizes = told.sizes_between(min(begin for begin, _ in known), max(end for _, end in known))
+    marks = [(at, 1, size) for at, size in sizes]
+    for begin, end in known:
         marks += [(begin, 2, 1), (end, 0, -1)]
     found: list[Stretch] = []
     gone, since = 0, None

@@ -118,9 +118,10 @@ def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
 def _first_silent(timeline: Timeline, owners: Collection[Owner]) -> int | None:
     """When the first log of a member ends that nobody saw go, though the group goes on; None where all are heard."""
     ends = []
+    last = max((rebalance.started_at for rebalance in timeline.rebalances), default=0)
     for participant in {participant for participant, _ in owners}:
         over = timeline.coverage.ends(participant)
-        goes_on = over is not None and any(r.started_at > over for r in timeline.rebalances)
+        goes_on = over is not None and last > over
         if over is not None and goes_on and not timeline.departures.of(participant).since(over - AFTERMATH_MS):
             ends.append(over)
     return min(ends, default=None)

@@ -7,7 +7,7 @@ moment it could no longer read until a generation without it, or with it again, 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from operator import attrgetter
@@ -60,10 +60,13 @@ class NoneInForce:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberTime:
-    """Both, oldest first; `until` is when the logs end, `sizes` how many members each assignment was for, and when."""
+    """Both, the spans oldest first and the rebalances by their ids; `until` is when the logs end.
+
+    `sizes` says of each assignment when it came into force and how many members it was for, oldest first.
+    """
 
     spans: Lasting[MemberSpan]
-    none_in_force: tuple[NoneInForce, ...] = ()
+    none_in_force: Mapping[str, NoneInForce]
     until: int = 0
     sizes: tuple[tuple[int, int], ...] = ()
 
@@ -71,6 +74,11 @@ class MemberTime:
         """How many members the assignment in force at a time was for; None where no coordinator counted."""
         place = bisect_left(self.sizes, (at, 0))
         return self.sizes[place - 1][1] if place else None
+
+    def sizes_between(self, begin: int, end: int) -> Sequence[tuple[int, int]]:
+        """Of the assignments that were in force in a while."""
+        first = max(bisect_left(self.sizes, (begin, 0)) - 1, 0)
+        return self.sizes[first : bisect_left(self.sizes, (end + 1, 0))]
 
 
 def member_time_of(timeline: Timeline) -> MemberTime:
@@ -80,11 +88,11 @@ def member_time_of(timeline: Timeline) -> MemberTime:
 
 def _member_time_of(timeline: Timeline) -> MemberTime:
     if not timeline.has_coordinator_log:
-        return MemberTime(spans=_spans(()))
+        return MemberTime(spans=_spans(()), none_in_force={})
     classic = timeline.mode != "server-side"
     return MemberTime(
         spans=_spans(_absences(timeline)),
-        none_in_force=tuple(_without_assignment(timeline)) if classic else (),
+        none_in_force={one.rebalance: one for one in _without_assignment(timeline)} if classic else {},
         until=max(timeline.coverage.end, timeline.last),
         sizes=tuple(sorted(_sizes(timeline))),
     )
@@ -139,8 +147,9 @@ def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: InTim
 
 def _in_force(timeline: Timeline) -> Iterator[int]:
     """When assignments came into force: under KIP-848 the epoch at once, and each member in its own time."""
+    empty = _empty_generations(timeline)
     for rebalance, at in timeline.remembered(_assignments):
-        if timeline.mode == "server-side" and rebalance.generation not in _empty_generations(timeline):
+        if timeline.mode == "server-side" and rebalance.generation not in empty:
             yield rebalance.started_at
         elif at is not None:
             yield at
