@@ -17,7 +17,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.ownership.consumers import Consumers
 from rebalance_forensics.timeline.ownership.readings import Owner
-from rebalance_forensics.timeline.windows import AFTERMATH_MS
 
 
 class Knowledge(Struct, frozen=True):
@@ -66,9 +65,7 @@ def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
     owners = consumers.telling
     if timeline.mode == "server-side":
         all_tell = _all_tell(timeline, owners)
-        over = _first_silent(timeline, owners)
-        known = [(0, all_tell and timeline.has_coordinator_log), *([(over, False)] if over is not None else [])]
-        return Knowledge(tuple(known), nobody_else=all_tell and over is None)
+        return Knowledge(((0, all_tell and timeline.has_coordinator_log),), nobody_else=all_tell)
     printed = printed_generations(timeline)
     counted = members_counted(timeline)
     members = {g.generation: g for g in timeline.generations}
@@ -113,18 +110,6 @@ def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
         if event.member_count is not None:
             told[event.generation] = event.member_count
     return told
-
-
-def _first_silent(timeline: Timeline, owners: Collection[Owner]) -> int | None:
-    """When the first log of a member ends that nobody saw go, though the group goes on; None where all are heard."""
-    ends = []
-    last = max((rebalance.started_at for rebalance in timeline.rebalances), default=0)
-    for participant in {participant for participant, _ in owners}:
-        over = timeline.coverage.ends(participant)
-        goes_on = over is not None and last > over
-        if over is not None and goes_on and not timeline.departures.of(participant).since(over - AFTERMATH_MS):
-            ends.append(over)
-    return min(ends, default=None)
 
 
 def _all_tell(timeline: Timeline, owners: Collection[Owner]) -> bool:
