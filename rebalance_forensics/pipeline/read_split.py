@@ -26,6 +26,8 @@ REMEMBERED = 4096
 _PICKED_BY_HAND = 200
 """Nobody picks more lines than this one by one."""
 _NEARLY_ALL = 0.8
+_BY_HAND = frozenset({"ansi", "grep", "indented", "quoted"})
+"""What is put around lines when they are pasted; every other envelope is that of a collector."""
 _NO_TIME = EpochMs(0)
 _LEFT_OUT = "\u2026"
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
@@ -204,7 +206,7 @@ class _Tally:
         """
         if split.profile.document == PASTE:
             return True
-        if not 0 < counts.records <= _PICKED_BY_HAND or split.profile.envelopes:
+        if not 0 < counts.records <= _PICKED_BY_HAND or not _BY_HAND.issuperset(split.profile.envelopes):
             return False
         telling = self.roles.total()
         both = bool(self.roles["broker"]) and telling > self.roles["broker"]

@@ -48,6 +48,10 @@ def test_the_last_member_that_is_seen_to_close_need_not_be_the_last_of_the_group
     assert "shutdown" not in first_causes(CLOSED, tmp_path)
 
 
+def test_quoted_lines_are_picked_ones_too(tmp_path: Path) -> None:
+    assert "shutdown" not in first_causes([f"> {each}" for each in CLOSED], tmp_path)
+
+
 def test_a_line_that_says_so_shows_that_the_group_is_empty(tmp_path: Path) -> None:
     assert "shutdown" in first_causes([*CLOSED, EMPTY], tmp_path)
 
