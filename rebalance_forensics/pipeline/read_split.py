@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.coverage import LogSpan
 REMEMBERED = 4096
 _PICKED_BY_HAND = 200
 """Nobody picks more lines than this one by one."""
-_NEARLY_ALL = 0.8
+_NEARLY_ALL, _OF_EACH_SIDE = 0.8, 0.1
 _BY_HAND = frozenset({"ansi", "grep", "indented", "quoted"})
 """What is put around lines when they are pasted; every other envelope is that of a collector."""
 _NO_TIME = EpochMs(0)
@@ -200,17 +200,18 @@ class _Tally:
         )
 
     def _is_excerpt(self, split: Split, counts: SplitCounts) -> bool:
-        """Whether somebody picked the lines of this file: a paste, or too few lines that all speak of groups.
+        """Whether somebody picked the lines of this file: a paste, or few lines, of a coordinator and of its members.
 
-        A process logs more than what concerns groups; a coordinator and its members do not write into one file.
+        These do not write into one file. A client's own log may well speak of its group alone, and is whole, unless its
+        lines are marked as pasted ones are.
         """
         if split.profile.document == PASTE:
             return True
         if not 0 < counts.records <= _PICKED_BY_HAND or not _BY_HAND.issuperset(split.profile.envelopes):
             return False
-        telling = self.roles.total()
-        both = bool(self.roles["broker"]) and telling > self.roles["broker"]
-        return telling >= counts.records * (_NEARLY_ALL if both else 1)
+        telling, brokers = self.roles.total(), self.roles["broker"]
+        both = min(brokers, telling - brokers) >= counts.records * _OF_EACH_SIDE
+        return telling >= counts.records * _NEARLY_ALL and (both or bool(split.profile.envelopes))
 
     def _host(self, host: str | None) -> HostStats:
         assert host is not None
