@@ -20,14 +20,11 @@ from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.line_counts import Times
 from rebalance_forensics.sources.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
-from rebalance_forensics.timeline.coverage import LogSpan
+from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 
 REMEMBERED = 4096
-_PICKED_BY_HAND = 200
-"""Nobody picks more lines than this one by one."""
-_NEARLY_ALL, _OF_EACH_SIDE = 0.8, 0.1
-_BY_HAND = frozenset({"ansi", "grep", "indented", "quoted"})
-"""What is put around lines when they are pasted; every other envelope is that of a collector."""
+_MARKS = frozenset({"grep", "indented", "quoted"})
+"""What a person puts around lines; colours are nobody's, every other envelope is that of a collector."""
 _NO_TIME = EpochMs(0)
 _LEFT_OUT = "\u2026"
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
@@ -105,17 +102,34 @@ def _class_of(record: LogRecord) -> str:
     return record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
 
 
-def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], *, excerpt: bool) -> Iterator[LogSpan]:
+def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], roles: Counter[str]) -> Iterator[LogSpan]:
     """From when to when each host is heard, by its own lines; what names no host is as long as the whole log."""
     own, times = split.profile.host, counts.times
     named = ((one.host, one.opening, one.closing) for one in hosts if one.host != own)
     for host, opening, closing in ((own, times.opening, times.closing), *named):
-        if opening is not None and closing is not None:
-            yield LogSpan(
-                path=split.file.path, host=host, opening=opening, closing=closing, start=split.start, excerpt=excerpt
-            )
-        elif excerpt:
-            yield LogSpan(path=split.file.path, host=host, opening=_NO_TIME, closing=_NO_TIME, excerpt=True)
+        span = LogSpan(
+            path=split.file.path,
+            host=host,
+            opening=opening or _NO_TIME,
+            closing=closing or _NO_TIME,
+            start=split.start,
+            lines=_way_of(split),
+            records=counts.records,
+            telling=roles.total(),
+            brokers=roles["broker"],
+        )
+        if (opening is not None and closing is not None) or is_excerpt([span]):
+            yield span
+
+
+def _way_of(split: Split) -> WayIn:
+    """How the lines came into the file."""
+    around = {*split.profile.envelopes} - {"ansi"}
+    if split.profile.document == PASTE:
+        return "pasted"
+    if not around:
+        return "plain"
+    return "marked" if around <= _MARKS else "collected"
 
 
 class _Remembered:
@@ -194,24 +208,10 @@ class _Tally:
             closing=counts.times.closing,
             kafka_version=next(iter(self.version.values()), None),
             hosts=hosts,
-            heard=tuple(_spans(split, counts, hosts, excerpt=self._is_excerpt(split, counts))),
+            heard=tuple(_spans(split, counts, hosts, self.roles)),
             errors=counts.sentences(),
             try_again=counts.try_again,
         )
-
-    def _is_excerpt(self, split: Split, counts: SplitCounts) -> bool:
-        """Whether somebody picked the lines of this file: a paste, or few lines, of a coordinator and of its members.
-
-        These do not write into one file. A client's own log may well speak of its group alone, and is whole, unless its
-        lines are marked as pasted ones are.
-        """
-        if split.profile.document == PASTE:
-            return True
-        if not 0 < counts.records <= _PICKED_BY_HAND or not _BY_HAND.issuperset(split.profile.envelopes):
-            return False
-        telling, brokers = self.roles.total(), self.roles["broker"]
-        both = min(brokers, telling - brokers) >= counts.records * _OF_EACH_SIDE
-        return telling >= counts.records * _NEARLY_ALL and (both or bool(split.profile.envelopes))
 
     def _host(self, host: str | None) -> HostStats:
         assert host is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +16,10 @@ from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 
 _DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
+
+
+WayIn = Literal["collected", "plain", "marked", "pasted"]
+"""How lines came into a file: by a collector, as they were written, with marks of a person around them, as a paste."""
 
 
 class LogSpan(Struct, frozen=True, kw_only=True):
@@ -30,8 +34,12 @@ class LogSpan(Struct, frozen=True, kw_only=True):
     opening: EpochMs
     closing: EpochMs
     start: int = 0
-    excerpt: bool = False
-    """Whether somebody picked these lines: of what was not picked they say nothing, and their times may be unknown."""
+    lines: WayIn = "collected"
+    records: int = 0
+    telling: int = 0
+    """How many of its records tell of groups or their members."""
+    brokers: int = 0
+    """How many of these a broker wrote."""
 
 
 class LogRead(NamedTuple):
@@ -52,9 +60,31 @@ def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
         parts[span.path, span.host].append(span)
     found: dict[Place, LogRead] = {}
     for place, of_one in parts.items():
-        edges = min(of_one, key=lambda part: part.start).opening, max(of_one, key=lambda part: part.start).closing
-        found[place] = LogRead(min(edges), max(edges), all(part.excerpt for part in of_one))
+        timed = [part for part in of_one if part.closing] or of_one
+        edges = min(timed, key=lambda part: part.start).opening, max(timed, key=lambda part: part.start).closing
+        found[place] = LogRead(min(edges), max(edges), is_excerpt(of_one))
     return found
+
+
+_PICKED_BY_HAND = 200
+"""Nobody picks more lines than this one by one."""
+_NEARLY_ALL, _OF_EACH_SIDE = 0.8, 0.1
+
+
+def is_excerpt(parts: Sequence[LogSpan]) -> bool:
+    """Whether somebody picked the lines of this log: a paste, or few lines, of a coordinator and of its members.
+
+    These do not write into one file. A client's own log may well speak of its group alone, and is whole, unless its
+    lines are marked as pasted ones are. Of what was not picked an excerpt says nothing, and its times may be unknown.
+    """
+    ways = {part.lines for part in parts}
+    records, telling = sum(part.records for part in parts), sum(part.telling for part in parts)
+    if ways & {"pasted", "collected"}:
+        return ways == {"pasted"}
+    if not 0 < records <= _PICKED_BY_HAND or telling < records * _NEARLY_ALL:
+        return False
+    brokers = sum(part.brokers for part in parts)
+    return "marked" in ways or min(brokers, telling - brokers) >= records * _OF_EACH_SIDE
 
 
 class HeardLog(Struct, frozen=True, kw_only=True):

@@ -9,12 +9,11 @@ from itertools import accumulate, pairwise
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
-from rebalance_forensics.diagnosis.episodes.members.picked_lines import told_empty, told_to_be_all
+from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import session_told_ms, together_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberIdIssued
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
@@ -161,7 +160,7 @@ def _after_all_left(timeline: Timeline, first: Arrival) -> bool:
 
 def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
-    if _counted_in(timeline, run[0].at) or _joins_a_living_group(timeline, run[0].at):
+    if _counted_in(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
         return True
     came = {a.member for a in run}
     first = _first_generation(timeline, run[0].at)
@@ -171,19 +170,6 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
     return bool(unseen) or counts.get(first.generation, 0) > arrived or _led_by_another(timeline, first)
-
-
-def _joins_a_living_group(timeline: Timeline, at: int) -> bool:
-    """Whether the first newcomer is given an id while the group is in a state that only members bring about.
-
-    GroupCoordinator names the group's true state there (KIP-394).
-    """
-    issued = timeline.of(MemberIdIssued).first(at - STARTUP_SLACK_MS)
-    return issued is not None and time_of(issued) <= at and issued.state in _LIVING_STATES
-
-
-_LIVING_STATES = ("Stable", "PreparingRebalance", "CompletingRebalance", "AwaitingSync")
-"""What `Empty` and `Dead` are not; AwaitingSync is what releases before 1.1 call CompletingRebalance."""
 
 
 def _counted_in(timeline: Timeline, at: int) -> bool:

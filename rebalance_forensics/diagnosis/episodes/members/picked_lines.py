@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
 from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied, RebalanceStarted
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import STARTUP_SLACK_MS
 
@@ -28,3 +29,12 @@ def told_to_be_all(timeline: Timeline, begin: int, until: int, gone: int) -> boo
         return True
     counted = timeline.of(GenerationStabilized).last(begin)
     return counted is not None and (counted.member_count or gone + 1) <= gone
+
+
+def joins_stable_group(timeline: Timeline, at: int) -> bool:
+    """Whether the coordinator gives a newcomer an id while the group is in a state that only members bring about.
+
+    GroupCoordinator names the group's true state there (KIP-394).
+    """
+    issued = timeline.of(MemberIdIssued).first(at - STARTUP_SLACK_MS)
+    return issued is not None and time_of(issued) <= at and issued.state in ("Stable", "CompletingRebalance")
