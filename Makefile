@@ -27,7 +27,7 @@ test: $(READY) lint ## format, lint, types, import contracts and every test but 
 	$(RUN)/python -m pytest -m 'not long' --numprocesses auto --maxprocesses 4 --dist loadgroup
 
 test-long: $(READY) ## the tests that take minutes
-	$(RUN)/python -m pytest -m long
+	REBALANCE_FORENSICS_BUILD_SERVERS=1 $(RUN)/python -m pytest -m long
 
 test-patterns: $(READY) ## the catalog against its own samples
 	$(RUN)/python -m pytest tests/patterns

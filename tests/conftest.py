@@ -54,7 +54,7 @@ def _process_of(item: pytest.Item) -> str:
     fixtures = getattr(item, "fixturenames", ())
     if item.get_closest_marker("spark") or "spark" in fixtures:
         return "spark"
-    return "browser" if item.get_closest_marker("browser") else item.path.name
+    return "browser" if item.get_closest_marker("browser") or "chromium" in fixtures else str(item.path)
 
 
 @pytest.fixture

@@ -40,6 +40,7 @@ def on_executors(logs: Path, tmp_path: Path, *more: str) -> subprocess.Completed
     return submit(program, *given, *more, master=TWO_EXECUTORS, files=[package], source=None)
 
 
+@pytest.mark.long
 def test_two_executors_write_the_tables_of_one_process(run: Run, logs: Path, tmp_path: Path) -> None:
     done = on_executors(logs, tmp_path)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -71,7 +71,14 @@ def went_on(log: Path, minutes: int) -> None:
             stream.writelines(f"[{at},000] INFO Request handled (com.example.Http)\n" for at in times)
 
 
-@pytest.mark.parametrize("sample", all_samples(), ids=lambda sample: sample.folder.name)
+EACH = [
+    pytest.param(sample, id=sample.folder.name, marks=() if number % 5 == 0 else pytest.mark.long)
+    for number, sample in enumerate(all_samples())
+]
+"""One sample in five in `make test`, all of them in `make test-long`: each is two runs of the job."""
+
+
+@pytest.mark.parametrize("sample", EACH)
 def test_the_tables_tell_what_the_report_tells_though_one_host_came_later(sample: Sample, tmp_path: Path) -> None:
     logs, output = tmp_path / "logs", tmp_path / "tables"
     shutil.copytree(sample.folder, logs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from rebalance_forensics.diagnosis.model import MemberImpact
 from rebalance_forensics.timeline.facts import Rebalance
@@ -62,25 +63,13 @@ def _stopped(
 
 def _all_gone(absences: Iterable[Stretch], told: MemberTime) -> list[Stretch]:
     """When every member that an assignment was for was gone at once; each is gone once at a time."""
-    known = list(absences)
-    if not known:
-        return []
-    sizes = told.sizes_between(min(begin for begin, _ in known), max(end for _, end in known))
-    marks = [(at, 1, size) for at, size in sizes]
-    for begin, end in known:
-        marks += [(begin, 2, 1), (end, 0, -1)]
+    marks = sorted(mark for begin, end in absences for mark in ((begin, 1), (end, -1)))
     found: list[Stretch] = []
-    gone, since = 0, None
-    size: int | None = None
-    for at, kind, value in sorted(marks):
-        size = value if kind == 1 else size
-        gone += 0 if kind == 1 else value
-        everybody = size is not None and gone >= size
-        if everybody and since is None:
-            since = at
-        elif not everybody and since is not None:
-            found.append((since, at))
-            since = None
+    gone = 0
+    for (at, step), (until, _) in pairwise(marks):
+        gone += step
+        if gone > 0 and at < until:
+            found += told.with_at_most(gone, at, until)
     return found
 
 

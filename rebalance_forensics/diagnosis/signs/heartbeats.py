@@ -246,14 +246,15 @@ def _last_joined(timeline: Timeline, absence: Absence) -> int:
 )
 def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     """Whether more than one client's word stands behind a lost connection: a frozen broker looks the same to one."""
-    participants = set(subject.participants)
-    others = any(a.has_log for a in timeline.members() if a not in participants)
     told = [e for absence in subject.absences for e in troubled(timeline, absence)]
     if not told:
         return Unobservable()
     nodes = {e.node for e in told if isinstance(e, NodeDisconnected) and e.node is not None}
     nodes = {node for node in nodes if node < COORDINATOR_NODES}
-    if timeline.has_coordinator_log or others or len(nodes) > 1:
+    if timeline.has_coordinator_log or len(nodes) > 1:
+        return Present()
+    participants = set(subject.participants)
+    if any(a.has_log for a in timeline.members() if a not in participants):
         return Present()
     return Unobservable((coordinator_log(subject.begin, subject.end),))
 

@@ -26,10 +26,11 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     last = max(d.at for a in subject.absences for d in a.departures)
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else None
-    others = [p for p in timeline.members() if p not in {a.participant for a in subject.absences}]
     listed = any(d.why == "vanished" and d.at == last for a in subject.absences for d in a.departures)
     if listed or with_members(timeline).any_between(last, until or timeline.last):
         return Present()  # also where a list of those who were in afterwards is all that tells of it
+    leaving = {a.participant for a in subject.absences}
+    others = [p for p in timeline.members() if p not in leaving]
     if any(_stayed(timeline, other, last) for other in others):
         return Present()
     empty = timeline.of(GroupEmptied).between(last - CLOCK_SLACK_MS, until or timeline.last)

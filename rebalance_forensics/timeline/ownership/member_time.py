@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from operator import attrgetter
 
@@ -69,16 +69,33 @@ class MemberTime:
     none_in_force: Mapping[str, NoneInForce]
     until: int = 0
     sizes: tuple[tuple[int, int], ...] = ()
+    _small: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False, compare=False)
 
     def size_before(self, at: int) -> int | None:
         """How many members the assignment in force at a time was for; None where no coordinator counted."""
         place = bisect_left(self.sizes, (at, 0))
         return self.sizes[place - 1][1] if place else None
 
-    def sizes_between(self, begin: int, end: int) -> Sequence[tuple[int, int]]:
-        """Of the assignments that were in force in a while."""
-        first = max(bisect_left(self.sizes, (begin, 0)) - 1, 0)
-        return self.sizes[first : bisect_left(self.sizes, (end + 1, 0))]
+    def with_at_most(self, members: int, begin: int, end: int) -> Sequence[tuple[int, int]]:
+        """While assignments for no more members than that were in force: stretches between two times, oldest first.
+
+        Found once for each number of members, so that many incidents of one group cost no walk through it each.
+        """
+        if members not in self._small:
+            self._small[members] = self._stretches(members)
+        small = self._small[members]
+        first = max(bisect_left(small, (begin, 0)) - 1, 0)
+        found = ((max(a, begin), min(b, end)) for a, b in small[first : bisect_left(small, (end, 0))])
+        return [(a, b) for a, b in found if a < b]
+
+    def _stretches(self, members: int) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        ends = [at for at, _ in self.sizes[1:]]
+        for (at, size), until in zip(self.sizes, [*ends, max([self.until, *ends]) + 1], strict=True):
+            if size <= members:
+                since = found.pop()[0] if found and found[-1][1] == at else at
+                found.append((since, until))
+        return found
 
 
 def member_time_of(timeline: Timeline) -> MemberTime:
