@@ -49,7 +49,7 @@ def _cause(name: str, shown: Recorded) -> str:
     return page(
         f"# {name}",
         f"{cause.summary} {_usually(cause.usual).capitalize()}.",
-        "## How it comes about\n\n" + cause.mechanism,
+        "## How it happens\n\n" + cause.mechanism,
         "## How it shows\n\n" + cause.shows if cause.shows else "",
         "## What to do\n\n" + cause.remedy if cause.remedy else "",
         _example(name, shown),
@@ -77,7 +77,7 @@ def _follow_up(name: str) -> str:
     return page(
         f"# {name} (a follow-up)",
         told.summary,
-        "## How it comes about\n\n" + told.mechanism,
+        "## How it happens\n\n" + told.mechanism,
         "## What to do\n\n" + told.remedy,
         _settings(told.settings),
         _kips(told.kips),

@@ -13,7 +13,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("kubectl logs -l app=payments --timestamps | rebalance-forensics analyze -", "straight from a cluster"),
     ),
     "explain": (
-        ("explain rebalance-straggler", "how it comes about, how it shows, what to do"),
+        ("explain rebalance-straggler", "how it happens, how it shows, what to do"),
         ("explain logs/#4f1c9a20", "how this incident was judged, sign by sign (the id as analyze prints it)"),
         (
             "explain --line 'Member c-1-77aa in group payments has failed, removing it from the group'",

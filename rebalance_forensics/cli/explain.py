@@ -49,7 +49,7 @@ def explain(
 ) -> None:
     """Explain a cause, one log line, or how one incident was judged.
 
-    Of a cause: how it comes about, how it shows, what to do. Of a line: what it means, field by field.
+    Of a cause: how it happens, how it shows, what to do. Of a line: what it means, field by field.
     Of an incident: every cause that was considered, what speaks for and against it, with the lines.
     """
     if (not cause) == (line is None):

@@ -46,7 +46,7 @@ def counts_of(rows: pa.Table) -> tuple[SplitStats, ...]:
 
 
 def in_order_of_groups(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    """Each failure once: what is no group's is told by each shard."""
+    """Each failure once: every shard repeats those that belong to no group."""
     return tuple(sorted(set(failures), key=lambda f: (f.cluster, f.group or "", f.error)))
 
 

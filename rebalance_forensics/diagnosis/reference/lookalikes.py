@@ -8,7 +8,7 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     (
         "process-crash",
         "process-pause",
-        "after a pause the same process resumes and its log goes on; after a crash a new process starts, or none",
+        "after a pause the same process resumes, and so does its log; after a crash a new one starts, or none does",
     ),
     (
         "process-pause",

@@ -42,7 +42,7 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
-    """Whether its log goes on, or a coordinator that would have missed it does."""
+    """Whether its log continues, or that of a coordinator that would have missed it."""
     left = timeline.departures.of(other).last(timeline.last)
     came = timeline.arrivals.of(other).last(timeline.last)
     gone = left is not None and (came is None or came.at <= left.at)

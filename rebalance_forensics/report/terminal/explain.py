@@ -1,4 +1,4 @@
-"""What a cause is: how it comes about, how it shows, what to do, which settings and KIPs matter."""
+"""What a cause is: how it happens, how it shows, what to do, which settings and KIPs matter."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
     yield said(explanation.cause, "bold")
     yield said(f"{explanation.summary} {USUALLY.get(explanation.usual, '')}".rstrip())
     sections = (
-        ("How it comes about", explanation.mechanism),
+        ("How it happens", explanation.mechanism),
         ("How it shows", explanation.evidence),
         ("What to do", explanation.remedy),
     )
