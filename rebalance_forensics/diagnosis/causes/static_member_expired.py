@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_static_expiry
-from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs import heartbeats
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every static member that stopped heartbeating may have been down for longer than its session."""
-    for found in (about_static_expiry(timeline, absence) for absence in losses(timeline)):
-        if isinstance(heartbeats.static_member.answer(timeline, found.subject()), Present):
-            yield found
+    for absence in losses(timeline):
+        if is_static(timeline, absence):
+            yield about_static_expiry(timeline, absence)
 
 
 CAUSE = Cause(

@@ -21,7 +21,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 MOST_ASKED = 20
 """A storm repeats itself: what contradicts a cause in its first cases contradicts it in all."""
 MOST_LINES = 5
-Answers = tuple[tuple[Row, Answer], ...]
 
 
 class Rival(Struct, frozen=True):

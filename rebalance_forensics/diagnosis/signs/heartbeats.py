@@ -5,7 +5,12 @@ from __future__ import annotations
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, may_close_unheard
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
+    OWN_LINES,
+    is_static,
+    lines_after,
+    may_close_unheard,
+)
 from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import (
@@ -38,7 +43,6 @@ from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.replay.lost_membership import is_first_join, was_refused
 from rebalance_forensics.timeline.windows import BURST_MS, REQUEST_TIMEOUT_MS, SAME_REBALANCE_MS, WAKING_MS
 
-OWN_LINES = 4
 COORDINATOR_NODES = 2**30
 """A client counts the connections to its coordinators down from Integer.MAX_VALUE (AbstractCoordinator): such a node
 is one of the brokers under another number."""
@@ -80,11 +84,7 @@ def _log_continues(timeline: Timeline, absence: Absence) -> Answer:
     if absence.start is not None or absence.stop is not None:
         return Unobservable()
     participant, end = absence.participant, timeline.coverage.ends(absence.participant)
-    alive = (
-        tuple(islice(timeline.said_by(participant, Event).onwards(absence.at + 1), OWN_LINES))
-        if participant.has_log
-        else ()
-    )
+    alive = lines_after(timeline, absence)
     if alive and not covering(timeline.coverage.of(participant), absence.at - 1, time_of(alive[0])):
         # A log that begins later, or holds warnings only, does not show whether the process was started anew.
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
@@ -297,8 +297,6 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
         logs = covering(timeline.coverage.of(absence.participant), begin, until)
         if not logs:
             return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
-    if not subject.absences:
-        return Unobservable()
     return Absent(looked(timeline.coverage.of(subject.absences[0].participant), subject.begin, subject.end))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.members.departures import one_shutdown_ms, with_members
+from rebalance_forensics.diagnosis.episodes.members.departures import gone_for_good, one_shutdown_ms, with_members
 from rebalance_forensics.diagnosis.group_settings import patience_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
@@ -43,11 +43,9 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
 
 def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
     """Whether its log continues, or that of a coordinator that would have missed it."""
-    left = timeline.departures.of(other).last(timeline.last)
-    came = timeline.arrivals.of(other).last(timeline.last)
-    gone = left is not None and (came is None or came.at <= left.at)
+    left = gone_for_good(timeline, other)
     stop = timeline.stops.of(other).first(last - one_shutdown_ms(timeline))
-    went_at = min((fact.at for fact in (left if gone else None, stop) if fact is not None), default=None)
+    went_at = min((fact.at for fact in (left, stop) if fact is not None), default=None)
     if went_at is not None:
         return went_at > last + one_shutdown_ms(timeline)
     if (timeline.coverage.ends(other) or 0) > last + LAST_WORDS_MS:

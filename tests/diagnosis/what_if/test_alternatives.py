@@ -81,7 +81,7 @@ def a_straggler(*, tells_of_rebalances: bool = True, broker: str | None = None, 
 def offered(timeline: Timeline) -> dict[str, WhatIf]:
     mine = timeline.rebalances[1:]
     started, ended = mine[0].started_at, mine[-1].ended_at()
-    impact = impact_of(timeline, started, ended, mine, ownership_of(timeline).unread_between(started, ended), ())
+    impact = impact_of(timeline, started, ended, mine, ownership_of(timeline).spans.touching(started, ended), ())
     return {one.alternative: one for one in alternatives(timeline, started, ended, impact, mine)}
 
 

@@ -329,6 +329,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     end = until or timeline.last
     if timeline.coverage.is_excerpt and not told_to_be_all(timeline, group[0].at, end, len(gone)):
         return False
+    listed = _listed_at_the_end(timeline, last)
     for participant in timeline.members():
         if participant in gone:
             continue
@@ -340,7 +341,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
             continue
         if went is None and (
             came
-            or _listed_at_the_end(timeline, participant, last)
+            or not participant.member_ids.isdisjoint(listed)
             or timeline.said_by(participant, Event).first(last + LAST_WORDS_MS + 1)
         ):
             return False
@@ -349,12 +350,12 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     return bool(gone)
 
 
-def _listed_at_the_end(timeline: Timeline, participant: Participant, last: int) -> bool:
-    """Whether the last list of members before the end holds it, and no coordinator says that the group is empty."""
+def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
+    """The last list of members before the end; nobody where a coordinator says that the group is empty."""
     lists = [g for g in timeline.generations if g.members and 0 < _reached_at(g) <= last]
     if not lists or is_empty_after(timeline, last):
-        return False
-    return not participant.member_ids.isdisjoint(m.member_id for m in lists[-1].members)
+        return frozenset()
+    return frozenset(m.member_id for m in lists[-1].members if m.member_id)
 
 
 def is_empty_after(timeline: Timeline, last: int) -> bool:
@@ -382,11 +383,18 @@ def left_nobody(timeline: Timeline, away: Absence) -> bool:
     """Whether it was the last: everybody else had gone, too, and nobody came back."""
     if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(away.at, timeline.last):
         return False
-    for participant in timeline.members():
-        came, went = (
-            timeline.arrivals.of(participant).last(timeline.last),
-            timeline.departures.of(participant).last(timeline.last),
-        )
-        if went is None or (came is not None and came.at > went.at) or went.at > away.at + together_ms(timeline):
-            return False
-    return True
+    last = timeline.remembered(_all_gone_at)
+    return last is not None and last <= away.at + together_ms(timeline)
+
+
+def _all_gone_at(timeline: Timeline) -> int | None:
+    """When the last of all members left for good; None where somebody never did."""
+    gone = [gone_for_good(timeline, participant) for participant in timeline.members()]
+    return max((went.at for went in gone if went is not None), default=0) if all(gone) else None
+
+
+def gone_for_good(timeline: Timeline, participant: Participant) -> Departure | None:
+    """Its last departure, where it did not come back."""
+    went = timeline.departures.of(participant).last(timeline.last)
+    came = timeline.arrivals.of(participant).last(timeline.last)
+    return went if went is not None and (came is None or came.at <= went.at) else None

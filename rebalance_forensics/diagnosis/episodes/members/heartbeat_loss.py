@@ -14,6 +14,9 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
 
+OWN_LINES = 4
+"""So many lines of a member's own log are quoted at most."""
+
 
 def losses(timeline: Timeline) -> list[Absence]:
     """Every absence of a member that said nothing of leaving."""
@@ -39,7 +42,7 @@ def lines_after(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The first that its own log shows after the group lost it."""
     if not absence.participant.has_log or absence.start is not None:
         return ()
-    return tuple(islice(timeline.said_by(absence.participant, Event).onwards(absence.at + 1), 4))
+    return tuple(islice(timeline.said_by(absence.participant, Event).onwards(absence.at + 1), OWN_LINES))
 
 
 def is_static(timeline: Timeline, absence: Absence) -> bool:

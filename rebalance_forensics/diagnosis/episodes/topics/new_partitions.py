@@ -10,7 +10,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.topics.subscriptions import topics_changed_before, topics_told
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    asks_by_pattern,
+    topics_changed_before,
+    topics_told,
+)
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.membership import Subscribed
@@ -94,7 +98,7 @@ def _taker(timeline: Timeline, told: list[tuple[str, Event]]) -> Participant | N
 
 def _appeared(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
     """Whether a pattern asked for them, or a broker made them just before."""
-    if any(e.topic_pattern is not None for e in timeline.of(Subscribed)):
+    if asks_by_pattern(timeline):
         return True
     made = topics_changed_before(timeline, rebalance.started_at)
     return any(isinstance(e, TopicChanged) and e.topic in topics for e in made)

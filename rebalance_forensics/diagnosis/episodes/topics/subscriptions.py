@@ -60,19 +60,22 @@ def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_A
 def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """Those of the changed topics that the group reads, where its logs tell which it does."""
     known = topics_told(timeline) or given_topics(timeline).partitions
-    if known and not _asks_by_pattern(timeline) and all(a.has_log for a in timeline.members()):
+    if known and not asks_by_pattern(timeline) and all(a.has_log for a in timeline.members()):
         return read_by_the_group(timeline, changed)
     return changed
 
 
 def topics_told(timeline: Timeline) -> frozenset[str]:
     """The topics that members asked for in their logs; none where any of them asked for a pattern."""
-    if _asks_by_pattern(timeline):
-        return frozenset()
-    return _asked(timeline)
+    return frozenset() if asks_by_pattern(timeline) else timeline.remembered(_asked)
 
 
-def _asks_by_pattern(timeline: Timeline) -> bool:
+def asks_by_pattern(timeline: Timeline) -> bool:
+    """Whether any member asked for a pattern of topics."""
+    return timeline.remembered(_any_pattern)
+
+
+def _any_pattern(timeline: Timeline) -> bool:
     return any(e.topic_pattern is not None for e in timeline.of(Subscribed))
 
 
@@ -82,7 +85,7 @@ def _asked(timeline: Timeline) -> frozenset[str]:
 
 def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """Those of the changed topics that some member asked for or was ever given."""
-    known = _asked(timeline) | set(given_topics(timeline).partitions)
+    known = timeline.remembered(_asked) | set(given_topics(timeline).partitions)
     return [e for e in changed if isinstance(e, TopicChanged) and e.topic in known]
 
 
@@ -96,6 +99,10 @@ def wordless_rejoins(timeline: Timeline) -> list[Request]:
 
     Its topics or its subscription changed: a leader rejoins for both, any other member only for the latter.
     """
+    return timeline.remembered(_wordless_rejoins)
+
+
+def _wordless_rejoins(timeline: Timeline) -> list[Request]:
     found = [r for r in timeline.requests if _is_wordless(r)]
     return [r for r in found if not _hands_over(timeline, r) and not _follows_up(timeline, r)]
 
