@@ -8,12 +8,11 @@ from docs.site.markdown import code, page, table
 from docs.site.recorded import Recorded
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
 from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS
-from rebalance_forensics.diagnosis.reference.kips import KIPS
+from rebalance_forensics.diagnosis.reference.kips import KIPS, WHERE
 from rebalance_forensics.diagnosis.reference.lookalikes import neighbours_of
 from rebalance_forensics.diagnosis.reference.settings import SETTINGS
 
 USUALLY = {"fault": "usually a fault", "planned": "usually planned", "benign": "usually benign"}
-KIP_WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Improvement+Proposals"
 
 
 def pages(shown: Recorded) -> Iterator[tuple[str, str]]:
@@ -91,7 +90,7 @@ def _settings(names: tuple[str, ...]) -> str:
 
 def _kips(names: tuple[str, ...]) -> str:
     listed = "\n".join(f"- {name}: {KIPS[name]}" for name in names)
-    return f"## Read on\n\n{listed}\n\nEach of them is listed on [Kafka's wiki]({KIP_WIKI})." if listed else ""
+    return f"## Read on\n\n{listed}\n\nEach of them is listed on [Kafka's wiki]({WHERE})." if listed else ""
 
 
 def _usually(usual: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 from docs.site.markdown import block, code, page, slug, table
 from docs.site.recorded import Recorded
 from rebalance_forensics.catalog.loader import load_all, pattern_files, shipped_patterns
 from rebalance_forensics.catalog.pattern import Pattern, Sample, Template
 from rebalance_forensics.catalog.template import Hole, Maybe, Part, parse
+from rebalance_forensics.report.wording import count
 
 SPEAKERS = {
     "broker": "Brokers",
@@ -27,6 +29,7 @@ SPEAKERS = {
 MOST = 5
 
 
+@cache
 def patterns() -> tuple[Pattern, ...]:
     """Every message of the shipped catalog; fragments are parts of messages."""
     return tuple(one for one in load_all(pattern_files([shipped_patterns()])).patterns if one.fragment is None)
@@ -140,16 +143,13 @@ def _worry(pattern: Pattern, shown: Recorded) -> str:
     if not causes:
         return ""
     named = "\n".join(
-        f"- [{cause}](../../causes/{cause}.md) ({_samples(number)})" for cause, number in causes.most_common(MOST)
+        f"- [{cause}](../../causes/{cause}.md) ({count(number, 'incident')})"
+        for cause, number in causes.most_common(MOST)
     )
     return (
         "## When to worry\n\nIn the recorded incidents it stands in the proof of these faults. Alone it proves none of"
         f" them.\n\n{named}"
     )
-
-
-def _samples(number: int) -> str:
-    return "1 incident" if number == 1 else f"{number} incidents"
 
 
 def _around(pattern: Pattern, known: dict[str, Pattern], shown: Recorded) -> str:

@@ -7,15 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from rebalance_forensics.report.lanes import member_name
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client, streams_thread
 from rebalance_forensics.timeline.model import GroupHistory, Member
 
 UUID_SHOWN = 8
-
-
-def name_of(member: Member) -> str:
-    """Name a member as an operator would."""
-    return member.client_id or member.instance_id or member.member_id or "unnamed member"
 
 
 def short_names(history: GroupHistory) -> Mapping[str, str]:
@@ -24,12 +20,17 @@ def short_names(history: GroupHistory) -> Mapping[str, str]:
     places = _places(members)
     short: dict[str, str] = {}
     for one in members:
-        name = _short(name_of(one), places)
+        name = _short(member_name(one), places)
         short |= {key: name for key in (one.client_id, one.member_id) if key}
     for pause in history.pauses:
         if pause.client_id and pause.client_id not in short:
             short[pause.client_id] = _short(pause.client_id, places)
     return short
+
+
+def short_name(member: Member, short: Mapping[str, str]) -> str:
+    """Name a member by its short name, or as its lane is named."""
+    return short.get(member.client_id or "", member_name(member))
 
 
 def with_short_readings(history: GroupHistory) -> GroupHistory:
@@ -96,8 +97,8 @@ def hosts_of(members: Sequence[Member], short: Mapping[str, str]) -> Iterator[tu
     hosts: dict[str, set[str]] = defaultdict(set)
     for one in members:
         if one.host:
-            hosts[short.get(one.client_id or "", name_of(one))].add(one.host)
+            hosts[short_name(one, short)].add(one.host)
     alone = {name: next(iter(found)) for name, found in hosts.items() if len(found) == 1}
-    names = {short.get(one.client_id or "", name_of(one)) for one in members}
+    names = {short_name(one, short) for one in members}
     if len(set(alone.values())) == len(names) == len(alone):
         yield from alone.items()

@@ -8,6 +8,7 @@ from itertools import chain, groupby, islice
 
 from msgspec import Struct
 
+from rebalance_forensics.diagnosis.wording.durations import times
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.member_names import with_short_readings
 from rebalance_forensics.report.times import duration, is_timed, time_of_day
@@ -67,7 +68,10 @@ class Readings(Struct, frozen=True, kw_only=True):
 
 def readings_of(history: GroupHistory) -> Readings:
     """Read one group's rebalances."""
-    history = with_short_readings(history)
+    return _readings_of(with_short_readings(history))
+
+
+def _readings_of(history: GroupHistory) -> Readings:
     # Of lines without times only the order is known: nothing is close together or regular.
     bursts = [one for one in history.reading.close_together if is_timed(one.started_at)]
     return Readings(
@@ -82,7 +86,8 @@ def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
     """One line for each part about which there is something to say."""
     if len(history.reading.participants) < 2:
         return
-    readings, history = readings_of(history), with_short_readings(history)
+    history = with_short_readings(history)
+    readings = _readings_of(history)
     yield from (("Leader", plain(one.said)) for one in readings.led[:1])
     yield from (("Bursts", _first_of(readings.close_together, "burst")) for _ in readings.close_together[:1])
     yield from (("Spacing", _first_of(readings.spaced, "interval")) for _ in readings.spaced[:1])
@@ -112,7 +117,7 @@ def _members(rounds: Sequence[Participation]) -> Iterator[str]:
         ("new", new - back),
         ("back under a new id", Counter(chain.from_iterable(one.renewed for one in rounds))),
     ):
-        often = [name if times == 1 else f"{name} ({_times(times)})" for name, times in names.most_common()]
+        often = [name if number == 1 else f"{name} ({times(number)})" for name, number in names.most_common()]
         said += f"; {label}: {some(often)}" if often else ""
     yield f"{said}."
 
@@ -145,7 +150,7 @@ def _led(history: GroupHistory) -> Iterator[Passage]:
     if leadership.stable is not False:
         yield Passage(said=(f"{next(iter(terms))} led {of_all}.",))
         return
-    moved = f"Leadership moved {_times(len(leadership.changes))} in {of_all}{_kept_out(leadership.changes)}."
+    moved = f"Leadership moved {times(len(leadership.changes))} in {of_all}{_kept_out(leadership.changes)}."
     details = [_leader(name, mine) for name, mine in islice(terms.items(), LEADERS_TOLD)]
     details += [(f"and {len(terms) - LEADERS_TOLD} more leaders",)] if len(terms) > LEADERS_TOLD else []
     yield Passage(said=(moved,), details=tuple(details))
@@ -156,7 +161,7 @@ def _kept_out(changes: Sequence[LeaderChange]) -> str:
     kept_out = sum(change.former_took_part is True for change in changes)
     if not kept_out:
         return ""
-    each = "each time " if kept_out == len(changes) > 1 else f"{_times(kept_out)} " if len(changes) > 1 else ""
+    each = "each time " if kept_out == len(changes) > 1 else f"{times(kept_out)} " if len(changes) > 1 else ""
     return f", {each}while the former leader was still a member"
 
 
@@ -168,10 +173,6 @@ def _leader(name: str, mine: Sequence[Participation]) -> Sentence:
         told += [", " if number else " and at " if numbers else " at ", clock]
     rest = len(unnumbered) - TIMES_TOLD
     return (*told, f" and {rest} more") if rest > 0 else tuple(told)
-
-
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def _together(burst: Burst) -> Passage:

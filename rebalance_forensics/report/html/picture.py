@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.html.budget import Budget
-from rebalance_forensics.report.html.incident_links import Links
+from rebalance_forensics.report.html.incident_links import Links, over_at
 from rebalance_forensics.report.html.partition_rows import partition_bars, share_bars
 from rebalance_forensics.report.html.picture_choice import chosen_bars, chosen_lanes, chosen_marks
 from rebalance_forensics.report.html.prepared_history import ReadyHistory, ReadyLane
@@ -97,7 +97,7 @@ def draw(
         rows=tuple(replace(row, y=LANE * place) for place, row in enumerate(rows)),
         ticks=ticks(window.start, window.end),
         numbers=_numbers(history, window),
-        shade=None if incident is None else window.cut(incident.started_at, _end(incident)),
+        shade=None if incident is None else window.cut(incident.started_at, over_at(incident)),
         owners=_owners(history, window) if partitions else (),
         left_out=tuple(left_out),
     )
@@ -148,10 +148,6 @@ def _margin(start: int, end: int) -> int:
 
 def _at_least(start: int, end: int) -> Window:
     return Window(start=start, end=max(end, start + SHORTEST_MS))
-
-
-def _end(incident: Incident) -> int | None:
-    return None if incident.ongoing else incident.ended_at
 
 
 def _culprit_names(incident: Incident | None) -> frozenset[str]:

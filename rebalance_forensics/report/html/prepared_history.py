@@ -10,14 +10,12 @@ from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.shapes import Window
+from rebalance_forensics.report.html.unread_reasons import UNABLE
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, ReadSpan, Span, UnreadSpan
 from rebalance_forensics.timeline.time_index import InTime, Lasting
 
-DISTURBANCES = frozenset({
-    *("paused", "away", "broken", "unread", "unread-share", "stuck", "dead", "frozen", "cut-off", "silent"),
-    "holding-up",
-})  # fmt: skip
+DISTURBANCES = frozenset({"paused", "away", "broken", "unread", "unread-share", *UNABLE})
 COLORS = 10
 """Owners in colours of their own; more of them share."""
 Held = tuple[Generation, EpochMs | None]

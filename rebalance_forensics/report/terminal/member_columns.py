@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from msgspec import Struct
 from rich.console import RenderableType
 
-from rebalance_forensics.report.member_names import hosts_of, name_of, short_names
+from rebalance_forensics.report.member_names import hosts_of, short_name
 from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, said
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Member
 
@@ -88,14 +88,13 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
 
     def name(self, member: Member) -> str:
         """The short name of a member."""
-        return self.short.get(member.client_id or "", name_of(member))
+        return short_name(member, self.short)
 
 
-def columns_of(history: GroupHistory, room: int) -> MemberColumns | None:
+def columns_of(history: GroupHistory, short: Mapping[str, str], room: int) -> MemberColumns | None:
     """Columns for all members where they fit beside the words of a generation, by their names or by letters."""
-    short = short_names(history)
     members = [one for generation in history.generations for one in generation.members]
-    names = sorted({short.get(one.client_id or "", name_of(one)) for one in members}, key=_naturally)
+    names = sorted({short_name(one, short) for one in members}, key=_naturally)
     hosts = dict(hosts_of(members, short))
     by_letters = dict(zip(names, ascii_uppercase, strict=False))
     by_hosts = {name: min(hosts.get(name, name), name, key=len) for name in names}

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.member_names import name_of, short_names, with_short_names
+from rebalance_forensics.report.member_names import short_name, short_names, with_short_names
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.folds import Stretch, stretches
 from rebalance_forensics.report.terminal.member_columns import MemberColumns, columns_of
@@ -50,11 +50,11 @@ def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[Rende
     today: str | None = None
     before: tuple[Member, ...] = ()
     longest = max((len(str(one.generation)) for one in history.generations), default=1)
-    columns = columns_of(history, width - BESIDE - longest)
-    layout = _Layout(columns=columns, short=short_names(history), longest=longest, unfolded=verbosity > 0)
+    short, unfolded = short_names(history), verbosity > 0
+    columns = columns_of(history, short, width - BESIDE - longest)
+    layout = _Layout(columns=columns, short=short, longest=longest, unfolded=unfolded)
     if columns is not None:
         yield from columns.key()
-    unfolded = verbosity > 0
     for stretch in [Stretch(history.generations)] if unfolded else stretches(history.generations):
         for generation in stretch.shown:
             begun_at = _begin(generation)
@@ -142,7 +142,7 @@ class _Layout(Struct, frozen=True, kw_only=True):
             yield "-", f"{len(generation.left) - len(left):,} more left"
 
     def _described(self, generation: Generation, member: Member) -> str:
-        words = [self.short.get(member.client_id or "", name_of(member))]
+        words = [short_name(member, self.short)]
         if member.member_id is not None and member.member_id == generation.leader:
             words.append("(leader)")
         if member.host:
