@@ -81,7 +81,7 @@ class Framer:
         if past:
             return
         stream.gave_up = False
-        if self._peeler.knows(line):
+        if not line.begins or self._peeler.knows(line):  # a line that does not begin starts only as it is known
             self.counts.records += 1
         else:
             self.counts.unparsed += 1

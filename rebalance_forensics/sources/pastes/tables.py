@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -79,34 +80,38 @@ def _cells(text: str, delimiter: str) -> list[str]:
 def _runs(pieces: Sequence[Piece]) -> Iterator[tuple[list[Piece], str | None]]:
     """Rows of one table, or pieces that are of none."""
     at = 0
+    barren: _Barren = {}
     while at < len(pieces):
-        found = next((run for each in "|\t,;" if (run := _table_at(pieces, at, each))), 0)
-        if found:
-            delimiter = next(each for each in "|\t,;" if _table_at(pieces, at, each) == found)
-            yield list(pieces[at : at + found]), delimiter
-            at += found
-        else:
-            yield [pieces[at]], None
-            at += 1
+        tables = ((size, each) for each in "|\t,;" if (size := _table_at(pieces, at, each, barren)))
+        size, delimiter = next(tables, (1, None))
+        yield list(pieces[at : at + size]), delimiter
+        at += size
 
 
-def _table_at(pieces: Sequence[Piece], at: int, delimiter: str) -> int:
+_Barren = dict[tuple[str, int], int]
+"""By delimiter and number of cells, where rows without a log line end: what begins within them holds none either."""
+
+
+def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren) -> int:
     """How many rows of a table begin here; none where they do not agree in the number of their cells."""
     first = pieces[at].text
     if delimiter not in first or looks_like_record(first) or (delimiter == "|") != first.lstrip().startswith("|"):
         return 0
     count = len(_cells(first, delimiter))
-    if count < 2:
+    if count < 2 or at < barren.get((delimiter, count), 0):
         return 0
     size, held = 0, False
-    for piece in pieces[at:]:
-        if not piece.text.strip() or not (_RULE.match(piece.text) or len(_cells(piece.text, delimiter)) == count):
+    for piece in islice(pieces, at, None):
+        cells = _cells(piece.text, delimiter)
+        if not piece.text.strip() or not (_RULE.match(piece.text) or len(cells) == count):
             break
         # Commas also stand in records, and in what is left of one that was broken.
         if looks_like_record(piece.text):
             break
         size += 1
-        held = held or any(_is_line(cell) for cell in _cells(piece.text, delimiter))
+        held = held or any(map(_is_line, cells))
+    if not held:
+        barren[delimiter, count] = at + size
     return size if held and (size > 1 or delimiter == "|") else 0
 
 

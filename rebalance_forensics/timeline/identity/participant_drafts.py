@@ -87,7 +87,6 @@ class ParticipantDrafts:
         self.everybody: list[ParticipantDraft] = []
         self._by_key: dict[tuple[str, str], ParticipantDraft] = {}
         self._place_of: dict[ParticipantDraft, int] = {}
-        self._named_so: dict[str, ParticipantDraft] = {}
         self._first_of_client: dict[str, ParticipantDraft] = {}
         self._by_member: dict[str, ParticipantDraft] = {}
         self._by_client: dict[str, list[ParticipantDraft]] = defaultdict(list)
@@ -197,7 +196,6 @@ class ParticipantDrafts:
             self._by_key[key] = participant
             self._place_of[participant] = len(self.everybody)
             self.everybody.append(participant)
-            self._named_so.setdefault(name, participant)
             if place is not None:
                 self._by_place[place].append(participant)
         return participant
@@ -276,11 +274,6 @@ class ParticipantDrafts:
                     participant.name = (
                         next(iter(place)) if apart else min(participant.member_ids, default=participant.name)
                     )
-        self._name_anew()
-
-    def _name_anew(self) -> None:
-        """Find everybody by the name that they have now."""
-        self._named_so = {participant.name: participant for participant in reversed(self.everybody)}
 
     def link(self, event: Event) -> None:
         """Take in what the coordinator tells of a member: its client id, host and instance."""
@@ -299,15 +292,7 @@ class ParticipantDrafts:
                 if event.client_id and is_bare_member_id(told):
                     self._owns_client(participant, event.client_id)
                     if participant.name == told:
-                        self._rename(participant, event.client_id)
-
-    def _rename(self, participant: ParticipantDraft, name: str) -> None:
-        if self._named_so.get(participant.name) is participant:
-            del self._named_so[participant.name]
-        participant.name = name
-        first = self._named_so.setdefault(name, participant)
-        if self._place_of[participant] < self._place_of[first]:
-            self._named_so[name] = participant
+                        participant.name = event.client_id
 
     def _described(self, event: MemberDescribed) -> None:
         """The member ids of KIP-1071 name nobody; the coordinator says once whose stream thread is behind each."""
@@ -355,7 +340,7 @@ class ParticipantDrafts:
     def _by_name(self) -> dict[str, ParticipantDraft]:
         """By name or client id, whoever was met first."""
         found = dict(self._first_of_client)
-        for name, participant in self._named_so.items():
+        for name, participant in {one.name: one for one in reversed(self.everybody)}.items():
             first = found.setdefault(name, participant)
             if self._place_of[participant] < self._place_of[first]:
                 found[name] = participant

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec import Struct
 
 from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived, GenerationStabilized
-from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.ownership.consumers import Consumers
@@ -71,15 +70,16 @@ def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
     members = {g.generation: g for g in timeline.generations}
     known = []
     for rebalance in timeline.rebalances:
-        at = _in_force(rebalance)
+        at, number = rebalance.completed_at, rebalance.generation
         if at is None:
             continue
-        number = rebalance.generation
         size = counted.get(number)
+        if number in printed or size == 0:
+            known.append((at, True))
+            continue
         # A log that ended before does not tell what its member was given.
         heard = [owner for owner in owners if consumers.tells(owner, at)]
-        everybody = size is not None and _telling(timeline, members.get(number or 0), heard) >= size
-        known.append((at, number in printed or everybody or size == 0))
+        known.append((at, size is not None and _telling(timeline, members.get(number or 0), heard) >= size))
     return Knowledge(tuple(sorted(known)))
 
 
@@ -95,11 +95,6 @@ def printed_generations(timeline: Timeline) -> frozenset[int | None]:
     """Those whose assignment a leader printed."""
     told = timeline.own.telling(AssignmentComputed)
     return frozenset(e.generation for e in told if e.assignment)
-
-
-def _in_force(rebalance: Rebalance) -> int | None:
-    """When its members had their assignment; None where it was never given."""
-    return rebalance.completed_at
 
 
 def members_counted(timeline: Timeline) -> Mapping[int | None, int]:

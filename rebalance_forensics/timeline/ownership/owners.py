@@ -9,13 +9,14 @@ partitions are unread from then on.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import attrgetter
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import ReadSpan, UnreadSpan
@@ -26,7 +27,7 @@ from rebalance_forensics.timeline.ownership.readings import Owner, PartitionRead
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, unit_of
 from rebalance_forensics.timeline.ownership.spans import Gaps, UnknownSpan
 from rebalance_forensics.timeline.ownership.timeouts import timeouts_of
-from rebalance_forensics.timeline.time_index import Lasting
+from rebalance_forensics.timeline.time_index import InTime, Lasting
 from rebalance_forensics.timeline.windows import BARRIER_MS, CLOCK_SLACK_MS
 
 LateJoins = Mapping[Participant, tuple[tuple[int, int], ...]]
@@ -73,10 +74,6 @@ class Ownership(Struct, frozen=True, kw_only=True):
         first = self.while_read[0][0] if self.while_read else None
         return first is not None and first <= end and begin <= self.until
 
-    def unread_between(self, begin: int, end: int) -> list[UnreadSpan]:
-        """The spans that touch a while."""
-        return self.spans.touching(begin, end)
-
 
 def ownership_of(timeline: Timeline) -> Ownership:
     """Who read each partition of a group, worked out when it is first asked."""
@@ -91,7 +88,10 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     consumers = Consumers(timeline, timeline.own.telling(*unit))
     ledger = OwnershipReplay(timeline, LossJudge(timeline, timeouts_of(timeline)), unit, consumers).run()
     late = _late(timeline)
-    heard = {owner: until for owner in ledger.owned if (until := _heard_until(timeline, consumers, owner)) is not None}
+    telling, printed = frozenset(consumers.telling), printed_generations(timeline)
+    unprinted = InTime([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))
+    untold = ((owner, _heard_until(timeline, telling, unprinted, owner)) for owner in ledger.owned)
+    heard = {owner: until for owner, until in untold if until is not None}
     knowledge = knowledge_of(timeline, consumers)
     found = [part for one in (*ledger.readings, *ledger.still_read(heard, end)) for part in _awake(late, one)]
     readings = sorted(found, key=lambda r: (r.begin, r.partition, r.client or ""))
@@ -108,19 +108,16 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     )
 
 
-def _heard_until(timeline: Timeline, consumers: Consumers, owner: Owner) -> int | None:
+def _heard_until(
+    timeline: Timeline, telling: Collection[Owner], unprinted: InTime[Rebalance], owner: Owner
+) -> int | None:
     """Until when an owner that nobody saw go is known to have read on: the first rebalance after its log ended.
 
     None where nothing of the kind happened, where others tell what it has, and where members rebalance without a word
     (KIP-848). Any other member that lives logs that it rejoins.
     """
-    if owner not in consumers.telling or timeline.mode == "server-side":
-        return None
-    over = timeline.coverage.ends(owner[0])
-    if over is None:
-        return None
-    printed = printed_generations(timeline)
-    later = next((r for r in timeline.rebalances if r.started_at > over and r.generation not in printed), None)
+    over = timeline.coverage.ends(owner[0]) if owner in telling and timeline.mode != "server-side" else None
+    later = unprinted.first(over + 1) if over is not None else None
     return later.started_at if later is not None else None
 
 

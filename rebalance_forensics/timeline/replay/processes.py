@@ -130,7 +130,7 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
         case SettingsReported():
             settings = dict(event.settings)
             here = participants.at_place(event)
-            if participants.kind in ("streams", "connect", "schema-registry"):
+            if participants.kind in BY_PROCESS:
                 return here
             client = settings.get("client.id")
             named = [a for a in here if client and client in a.client_ids]
