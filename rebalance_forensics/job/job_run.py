@@ -143,7 +143,7 @@ def _interval(options: JobOptions, before: Coverage) -> Interval:
     since = options.since if options.since is not None else before.end
     until = options.until if options.until is not None else now_ms()
     if since is None:
-        raise InputError("--since is missing and the tables cover nothing yet; say from when on the logs count.")
+        raise InputError("--since is missing and the tables cover nothing yet; say from when to read.")
     _refuse_backwards(since, until)
     return Interval(since, until)
 

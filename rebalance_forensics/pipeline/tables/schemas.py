@@ -148,7 +148,7 @@ UNREAD = Table(
         ("group", pa.string(), "the group"),
         ("incident_id", pa.string(), "`id` of the one row of `incidents` that counts it; null where none does"),
         ("partition", pa.string(), "the partition, task or connector"),
-        ("started_at", TIME, "from when on nobody could read it; where not `certain`, the best estimate"),
+        ("started_at", TIME, "when it became unread; where not `certain`, the best estimate"),
         ("from_earliest", TIME, "the earliest that this may have been; null where nothing bounds it but `started_at`"),
         ("ended_at", TIME, "somebody reads it again; null when that is not seen"),
         ("ms", pa.int64(), "how long; null with `ended_at`"),

@@ -121,7 +121,7 @@ def _unread(gap: UnreadSpan, window: Window, links: Links) -> Iterator[Bar]:
             width=width,
             started_at=gap.from_earliest,
             ended_at=gap.started_at,
-            label="perhaps unread already: the logs do not tell from when on",
+            label="perhaps unread already: the logs do not show since when",
             incident=incident,
         )
 
