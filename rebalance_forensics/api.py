@@ -18,6 +18,7 @@ from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis, analyze_keeping
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
@@ -112,7 +113,7 @@ class AnalyzedLogs:
                 "member_id": one.member_id,
                 "from": one.started_at,
                 "to": one.ended_at,
-                "ms": None if one.ended_at is None else one.ended_at - one.started_at,
+                "ms": one.lasted_ms,
                 "partitions": list(one.partitions),
                 "kind": one.kind,
             }
@@ -132,7 +133,7 @@ class AnalyzedLogs:
                 "client_id": one.client_id,
                 "from": one.started_at,
                 "to": one.ended_at,
-                "ms": None if one.ended_at is None else one.ended_at - one.started_at,
+                "ms": one.lasted_ms,
                 "why": one.why,
                 "certain": one.certain,
                 "from_earliest": one.from_earliest,
@@ -192,5 +193,6 @@ def _frame(rows: Iterable[dict[str, Any]], *, times: Sequence[str]) -> pd.DataFr
     frame = pd.DataFrame(list(rows))
     for name in times:
         if name in frame:
-            frame[name] = pd.to_datetime(frame[name].astype("Int64"), unit="ms", utc=True)
+            known = [at if is_timed(at) else None for at in frame[name].astype(object).where(frame[name].notna(), None)]
+            frame[name] = pd.to_datetime(pd.array(known, dtype="Int64"), unit="ms", utc=True)
     return frame

@@ -11,6 +11,21 @@ BY_ORDER_MS = 10**15
 """From here on, beyond any calendar, a time only says which line came before which: the log printed none."""
 
 
+def is_timed(at: EpochMs | None) -> bool:
+    """Whether it is a time; of lines without one, only their order is known.
+
+    Nor is what lies some while before the first of them a time: no calendar reaches half as far.
+    """
+    return at is not None and at < BY_ORDER_MS // 2
+
+
+def elapsed(begin: EpochMs | None, end: EpochMs | None) -> int | None:
+    """From one time to another in ms; None where one of them is no time: places in an order have no distance."""
+    if begin is None or end is None or not (is_timed(begin) and is_timed(end)):
+        return None
+    return end - begin
+
+
 class Origin(Struct, frozen=True, kw_only=True, order=True):
     """Where a record starts: the file as the report names it, and the place in it.
 

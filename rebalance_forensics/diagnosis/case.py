@@ -19,7 +19,6 @@ from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group impor
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.patterns.group_patterns import tips
-from rebalance_forensics.diagnosis.without_times import is_untimed, untimed, untimed_gaps
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
@@ -60,9 +59,6 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     incidents = sorted((incident for incident, _ in found), key=lambda i: (i.started_at, i.id))
     history = history_of(timeline)
     generations = _triggered(timeline, assigned)
-    gaps = (*gaps_of(timeline, incidents), *broken_off(timeline, broken))
-    if is_untimed(timeline):
-        incidents, gaps = untimed(incidents), untimed_gaps(timeline, gaps)
     return GroupCase(
         history=replace(
             history,
@@ -72,7 +68,7 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
             offsets_partition=told_partition(timeline.own),
         ),
         incidents=tuple(incidents),
-        gaps=gaps,
+        gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),
         clocks=timeline.clocks,
         speakers=_speakers(timeline),
     )

@@ -8,8 +8,8 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.cluster.member_hosts import LOOPBACK
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import Gap, Incident
-from rebalance_forensics.diagnosis.wording.durations import seconds
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
+from rebalance_forensics.records import EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
@@ -29,11 +29,12 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         *_begins_late(timeline, incidents),
         *_ends_early(timeline, incidents),
         *_unknown_zones(timeline),
+        *_no_times(timeline),
     )
 
 
-def _shortly(ms: int) -> str:
-    return seconds(ms) if ms else "just"
+def _shortly(ms: int | None) -> str:
+    return f"{seconds(ms)} " if ms else "just " if ms == 0 else ""
 
 
 def _coordinator(timeline: Timeline) -> str:
@@ -48,8 +49,8 @@ def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
     return [
         Gap(
             what=f"Whether {in_words(timeline.group)} had a case of {cause} could not be evaluated: {error}",
-            started_at=timeline.first,
-            ended_at=timeline.last,
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
             consequence=f"{cause} is neither found nor ruled out; {defects.ASK}",
         )
         for cause, error in broken.items()
@@ -61,7 +62,7 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     episodes = (timeline.generations, timeline.rebalances, timeline.departures, timeline.arrivals, timeline.returns)
     if incidents or any(episodes) or timeline.last - timeline.first >= STEADY_MS:
         return []
-    heard = "" if timeline.last == timeline.first else f" within {seconds(timeline.last - timeline.first)}"
+    heard = lasting(elapsed(timeline.first, timeline.last) or None, " within {}")
     missing = _coordinator(timeline) if not timeline.has_coordinator_log else "the logs of its clients"
     return [
         Gap(
@@ -186,7 +187,7 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     if not lately and not going_on and not still_joining:
         return []
     why = (
-        f"{_shortly(end - lately[-1].at)} after {lately[-1].participant.name} left"
+        f"{_shortly(timeline.measured(end - lately[-1].at))}after {lately[-1].participant.name} left"
         if lately
         else "while an incident was going on"
         if going_on
@@ -227,7 +228,23 @@ def _named(participant: Participant) -> str:
 
 
 def _at(time: int) -> EpochMs | None:
-    return EpochMs(time) if time else None
+    return EpochMs(time) if time and is_timed(time) else None
+
+
+def _no_times(timeline: Timeline) -> list[Gap]:
+    """Lines that print no time: what came first is known, and nothing else."""
+    if is_timed(timeline.first):
+        return []
+    return [
+        Gap(
+            what=f"No line about {in_words(timeline.group)} has a time: the order of the lines is taken for their "
+            "order in time.",
+            started_at=None,
+            ended_at=None,
+            consequence="How long anything took, and whether two things happened at the same time, is unknown. "
+            "The same lines with their times would show it.",
+        )
+    ]
 
 
 def _unknown_zones(timeline: Timeline) -> list[Gap]:

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from rebalance_forensics.defects import ASK
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import EpochMs, elapsed
 from rebalance_forensics.timeline.model import Evidence
 
 Severity = Literal["critical", "warning", "info"]
@@ -209,6 +209,11 @@ class Incident(Struct, frozen=True, kw_only=True):
     what_if: tuple[WhatIf, ...] = ()
     occurrences: int = 1
     related: tuple[Relation, ...] = ()
+
+    @property
+    def lasted_ms(self) -> int | None:
+        """From its begin to its end; None where it has not ended, or no line has a time."""
+        return elapsed(self.started_at, self.ended_at)
 
 
 class Gap(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import ChainLink, RootCause
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.timeline.model import Evidence
 
@@ -25,7 +25,8 @@ class Step(Struct, frozen=True, kw_only=True):
     @property
     def repeated(self) -> str:
         """`, 9 times until 02:20:38.647`; empty for what happened once."""
-        return f", {self.times} times until {time_of_day(self.last_at)}" if self.times > 1 else ""
+        until = f" until {time_of_day(self.last_at)}" if is_timed(self.last_at) else ""
+        return f", {self.times} times{until}" if self.times > 1 else ""
 
 
 def steps_of(cause: RootCause) -> Iterator[Step]:

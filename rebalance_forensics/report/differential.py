@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, SearchedLog, SignRow, WouldDecide
-from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.times import day, is_timed, time_of_day, utc
+from rebalance_forensics.records import EpochMs, is_timed
+from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
 from rebalance_forensics.report.wording import place, share, sureness
 

@@ -16,7 +16,6 @@ from rebalance_forensics.diagnosis.model import (
     WhatIf,
     WouldDecide,
 )
-from rebalance_forensics.records import BY_ORDER_MS
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.json_rebalance_pattern import evidence_document, reading_document
 from rebalance_forensics.report.model import InputSummary, Report
@@ -124,7 +123,7 @@ def _pause(pause: Pause) -> Document:
         "member_id": pause.member_id,
         "from": iso(pause.started_at),
         "to": iso(pause.ended_at),
-        "ms": _duration(pause.started_at, pause.ended_at),
+        "ms": pause.lasted_ms,
         "partitions": list(pause.partitions),
         "kind": pause.kind,
     }
@@ -135,7 +134,7 @@ def _unread(span: UnreadSpan) -> Document:
         "partition": span.partition,
         "from": iso(span.started_at),
         "to": iso(span.ended_at),
-        "ms": _duration(span.started_at, span.ended_at),
+        "ms": span.lasted_ms,
         "client_id": span.client_id,
         "why": span.why,
         "certain": span.certain,
@@ -246,11 +245,6 @@ def _chain_link(link: ChainLink) -> Document:
         "what": link.what,
         "evidence": None if link.evidence is None else evidence_document(link.evidence),
     }
-
-
-def _duration(start: int, end: int | None) -> int | None:
-    """Milliseconds between two times; unknown while it lasts, or where only the order of lines is known."""
-    return None if end is None or start >= BY_ORDER_MS else end - start
 
 
 def _impact(impact: Impact) -> Document:

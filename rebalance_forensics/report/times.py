@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from rebalance_forensics.diagnosis.wording.durations import seconds
-from rebalance_forensics.records import BY_ORDER_MS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -18,11 +17,6 @@ def moment(ms: int) -> datetime | None:
         return EPOCH + timedelta(milliseconds=ms)
     except OverflowError:
         return None
-
-
-def is_timed(ms: int | None) -> bool:
-    """Whether it is a time; of lines without one, only their order is known."""
-    return ms is not None and ms < BY_ORDER_MS
 
 
 def iso(ms: int | None) -> str | None:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rebalance_forensics.diagnosis.model import Culprit, Impact, Incident, RootCause, Saving, WhatIf
-from rebalance_forensics.report.times import duration, is_timed, time_of_day, utc
+from rebalance_forensics.records import is_timed
+from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupHistory
 
 NEVER, UNTOLD = "never", "not in the logs"
@@ -230,7 +231,7 @@ def since(incident: Incident) -> str:
         return f"{start}, end not seen"
     if incident.ended_at == incident.started_at:
         return f"{start}, over"
-    length = duration(incident.ended_at - incident.started_at)
+    length = duration(incident.lasted_ms or 0)
     if utc(incident.ended_at) == utc(incident.started_at):
         return f"{start}, for {length}, over"
     same_day = utc(incident.ended_at)[:DAY_CHARACTERS] == start[:DAY_CHARACTERS]

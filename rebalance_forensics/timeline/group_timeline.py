@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import Told, merged, time_of
@@ -91,6 +92,10 @@ class Timeline:
     def first(self) -> int:
         """When the group's own lines begin."""
         return self.once("first", lambda: next((e.at for e in self.own if e.group is not None and e.at), 0))
+
+    def measured(self, ms: int) -> int | None:
+        """A length between two of its lines, as they tell it; None where they have no times, only an order."""
+        return ms if is_timed(self.first) else None
 
     @property
     def last(self) -> int:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import EpochMs, elapsed
 
 GroupKind = Literal["consumer", "streams", "connect", "schema-registry", "share", "unknown"]
 Protocol = Literal["classic", "consumer", "streams", "share", "unknown"]
@@ -57,6 +57,11 @@ class Generation(Struct, frozen=True, kw_only=True):
         """How many members it has: a static member counts once, whatever clients took its place."""
         return len({m.instance_id or m for m in self.members})
 
+    @property
+    def took_ms(self) -> int | None:
+        """From its begin to its completion; None where one of them is not known, or no line has a time."""
+        return elapsed(self.started_at, self.completed_at)
+
 
 class Pause(Struct, frozen=True, kw_only=True):
     """Partitions of one process without a reader: revoked or lost until some are assigned again."""
@@ -67,6 +72,11 @@ class Pause(Struct, frozen=True, kw_only=True):
     ended_at: EpochMs | None
     partitions: tuple[str, ...]
     kind: PauseKind
+
+    @property
+    def lasted_ms(self) -> int | None:
+        """For how long; None where it lasts, or no line has a time."""
+        return elapsed(self.started_at, self.ended_at)
 
 
 WhyUnread = Literal[
@@ -90,6 +100,11 @@ class UnreadSpan(Struct, frozen=True, kw_only=True):
     from_earliest: EpochMs | None = None
     incident: str | None = None
     """The id of the incident that it is counted in; None where it belongs to none."""
+
+    @property
+    def lasted_ms(self) -> int | None:
+        """For how long; None where it lasts, or no line has a time."""
+        return elapsed(self.started_at, self.ended_at)
 
 
 class ReadSpan(Struct, frozen=True, kw_only=True):

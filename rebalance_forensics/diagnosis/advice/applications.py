@@ -6,13 +6,15 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.replaced_threads import ReplacedThreads
 from rebalance_forensics.diagnosis.episodes.members.streams_shutdowns import ShutdownAsked
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import counted, seconds, span
+from rebalance_forensics.diagnosis.wording.durations import counted, lasting, span
+from rebalance_forensics.records import elapsed
 
 
 def handle_exception(away: Absence, exception: str) -> tuple[Advice, ...]:
     """A member that closed after an exception."""
     instance = away.participant.kind == "instance"
-    back = f"and was back after {seconds(max(away.back_at - away.at, 0))}" if away.back_at is not None else None
+    after = "" if away.back_at is None else lasting(elapsed(away.at, max(away.back_at, away.at)), " after {}")
+    back = f"and was back{after or ' later'}" if away.back_at is not None else None
     handle = Advice(
         action=(
             "Handle that exception in the topology, or skip the record with an exception handler: "
@@ -52,12 +54,12 @@ def start_again(asked: ShutdownAsked, instances: int) -> tuple[Advice, ...]:
     return (again,)
 
 
-def catch_up(rounds: int, interval_ms: int, lag: str | None) -> tuple[Advice, ...]:
-    """Warm-ups that never catch up."""
+def catch_up(rounds: int, interval_ms: int | None, lag: str | None) -> tuple[Advice, ...]:
+    """Warm-ups that never catch up; `interval_ms` is None where the lines have no times."""
     faster = Advice(
         action="Raise acceptable.recovery.lag or max.warmup.replicas, or find out why restoration is slow.",
         why=(
-            f"{rounds} probing rebalances so far, one every {seconds(interval_ms)}: they repeat until every "
+            f"{rounds} probing rebalances so far{lasting(interval_ms, ', one every {}')}: they repeat until every "
             f"warm-up task's lag is at most acceptable.recovery.lag{f' ({lag})' if lag else ''}."
         ),
         cost="A task that moves with more lag has more to restore before it can process.",

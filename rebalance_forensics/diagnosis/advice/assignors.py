@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import lasting, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -22,11 +22,11 @@ def fix_assignor(timeline: Timeline, why: str) -> tuple[Advice, ...]:
     return (fix,)
 
 
-def speed_up_assignor(took_ms: int) -> tuple[Advice, ...]:
-    """An assignor that takes longer than a session lasts."""
+def speed_up_assignor(took_ms: int | None) -> tuple[Advice, ...]:
+    """An assignor that takes longer than a session lasts; None where its lines have no times."""
     faster = Advice(
         action="Make the assignor faster: no calls to other systems, no waiting inside assign().",
-        why=f"One assignment took {seconds(took_ms)}, and the leader's session expired meanwhile.",
+        why=f"The leader's session expired during an assignment{lasting(took_ms, ' that took {}')}.",
         cost="A simpler assignor may distribute partitions less evenly.",
     )
     return (faster,)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import AuthorizationFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -62,9 +62,9 @@ def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
     return (allow,)
 
 
-def restart_brokers_cleanly(without_ms: int, *, fenced: bool) -> tuple[Advice, ...]:
+def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool) -> tuple[Advice, ...]:
     """A coordinator that moved; `fenced` where the controller stopped hearing from the broker."""
-    without = f"The group could not commit or send heartbeats for up to {seconds(without_ms)}"
+    without = f"The group could not commit or send heartbeats{lasting(without_ms, ' for up to {}')}"
     cleanly = Advice(
         action="Restart brokers by controlled shutdown, one at a time.",
         why="" if fenced else f"{without}, until another broker had loaded its metadata.",

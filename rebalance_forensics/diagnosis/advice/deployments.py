@@ -32,6 +32,8 @@ def static_membership(timeline: Timeline, walk: RestartWalk) -> tuple[Advice, ..
 
 def _enough(timeline: Timeline, down: int) -> str:
     session = session_in_words(timeline)
+    if timeline.measured(down) is None:
+        return f"A static member that is back within session.timeout.ms ({session}) causes no rebalance."
     if down <= session_timeout_ms(timeline):
         return (
             f"The longest restart took {seconds(down)}; a static member that is back within session.timeout.ms "

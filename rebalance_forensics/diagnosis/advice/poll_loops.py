@@ -5,7 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds
+from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.session_timeouts import number_of
 
@@ -16,12 +16,16 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
     """Do less between two calls of poll(), or allow it more time."""
     limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
     if not limit:  # what it is where nobody set it differs by client
-        longer = f" by about {seconds(slow.away_ms)}" if slow.away_ms else ""
+        longer = lasting(timeline.measured(slow.away_ms) or None, " by about {}")
         why = f"One poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
         return _shorten(why, "above the duration of the slowest loop")
     records = timeline.settings.get("max.poll.records", "")
-    slowest = limit + slow.away_ms
-    fit = (number_of(records) or 0) * limit // slowest if slow.away_ms else 0
+    away_ms = timeline.measured(slow.away_ms)
+    if away_ms is None:
+        why = f"One poll loop took longer than max.poll.interval.ms, which is {seconds(limit)}."
+        return _shorten(why, "above the duration of the slowest loop")
+    slowest = limit + away_ms
+    fit = (number_of(records) or 0) * limit // slowest if away_ms else 0
     at_most = f" At that pace only {fit} records fit; max.poll.records is {records}." if fit else ""
     why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}.{at_most}"
     return _shorten(why, f"to about {rounded_up(slowest)}")
@@ -42,21 +46,25 @@ def _shorten(why: str, enough: str) -> tuple[Advice, ...]:
     )
 
 
-def poll_during_rebalances(timeline: Timeline, open_ms: int) -> tuple[Advice, ...]:
-    """A member that joins late makes the whole group wait; max.poll.interval.ms bounds how long."""
-    long, limit = seconds(open_ms), setting(timeline, "max.poll.interval.ms", 0)
+def poll_during_rebalances(timeline: Timeline, open_ms: int | None) -> tuple[Advice, ...]:
+    """A member that joins late makes the whole group wait; max.poll.interval.ms bounds how long.
+
+    `open_ms` is how long it waited here; None where the lines have no times.
+    """
+    limit = setting(timeline, "max.poll.interval.ms", 0)
     known = f" ({limit} ms)" if limit else ""
     return (
-        Advice(action=_POLL, why=f"The whole group waited {long} for it."),
+        Advice(action=_POLL, why=f"The whole group waited{lasting(open_ms, ' {}')} for it."),
         Advice(
             action="Lower max.poll.interval.ms: it bounds how long a rebalance waits (rebalance timeout).",
-            why=f"The coordinator removes members that do not rejoin within it{known}; this rebalance waited {long}.",
+            why=f"The coordinator removes members that do not rejoin within it{known}"
+            f"{lasting(open_ms, '; this rebalance waited {}')}.",
             cost="Healthy members whose poll loop takes longer than the new value are then removed as well.",
         ),
     )
 
 
-def poll_at_last(open_ms: int) -> tuple[Advice, ...]:
+def poll_at_last(open_ms: int | None) -> tuple[Advice, ...]:
     """The same where the group still waits when the logs end."""
-    why = f"It kept heartbeating for {seconds(open_ms)} while the whole group waited for it."
+    why = f"It kept heartbeating{lasting(open_ms)} while the whole group waited for it."
     return (Advice(action=_POLL, why=why),)

@@ -40,19 +40,23 @@ def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
     session = session_timeout_ms(timeline)
-    silent = session + max((absence.back_at or 0) - absence.at, 0)
+    back_after = max((absence.back_at or 0) - absence.at, 0)
+    silent, measured = session + back_after, timeline.measured(back_after) is not None
     enough = rounded_up(silent)
-    about = "at least" if absence.back_at is None else "about"
+    about = "at least" if absence.back_at is None or not measured else "about"
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
-            why=f"The coordinator received no heartbeat from it for {about} {seconds(silent)}; "
-            f"the session timeout is {session_in_words(timeline)}.",
+            why=f"The coordinator received no heartbeat from it for {about} "
+            f"{seconds(silent if measured else session)}; the session timeout is {session_in_words(timeline)}.",
         ),
         Advice(
-            action=f"Raise {session_setting(timeline)} to about {enough} if such pauses are normal.",
+            action=f"Raise {session_setting(timeline)} {f'to about {enough}' if measured else 'above their length'} "
+            "if such pauses are normal.",
             why="A pause shorter than the session timeout causes no rebalance.",
-            cost=f"A dead member is then noticed after {seconds(enough)} rather than {session_in_words(timeline)}.",
+            cost=f"A dead member is then noticed after {seconds(enough)} rather than {session_in_words(timeline)}."
+            if measured
+            else f"A dead member is then noticed later than now ({session_in_words(timeline)}).",
         ),
     )
 
@@ -60,8 +64,9 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Check the network path, or let the session outlast the outage if it ended by itself."""
     session = session_timeout_ms(timeline)
-    cut_off = session + max((absence.back_at or 0) - absence.at, 0)
-    about = "at least" if absence.back_at is None else "about"
+    back_after = max((absence.back_at or 0) - absence.at, 0)
+    cut_off, measured = session + back_after, timeline.measured(back_after) is not None
+    about = "at least" if absence.back_at is None or not measured else "about"
     lost = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost).between(
         absence.at - session, absence.at + cut_off
     )
@@ -70,15 +75,18 @@ def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, 
         action=(
             "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
-        why=(f"The coordinator received no heartbeat from it for {about} {seconds(cut_off)}{logged}."),
+        why=f"The coordinator received no heartbeat from it for {about} "
+        f"{seconds(cut_off if measured else session)}{logged}.",
     )
     if absence.back_at is None:
         return (check,)
     enough = rounded_up(cut_off)
     patience = Advice(
-        action=f"Raise {session_setting(timeline)} to about {enough} to ride out such outages.",
+        action=f"Raise {session_setting(timeline)} {f'to about {enough}' if measured else 'above their length'} "
+        "to ride out such outages.",
         why=f"The session timeout is {session_in_words(timeline)}; a shorter outage causes no rebalance.",
-        cost=f"A dead member is then noticed after {seconds(enough)}, and its partitions stay unread that long.",
+        cost=f"A dead member is then noticed {f'after {seconds(enough)}' if measured else 'that much later'}, and its "
+        "partitions stay unread that long.",
     )
     return check, patience
 
@@ -87,8 +95,8 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
     """How long a static member was down counts from its own last words, else from its last heartbeat."""
     session = session_timeout_ms(timeline)
     down_at = away.stop.at if away.stop is not None else away.at - session
-    down = away.back_at - down_at if away.back_at is not None else None
-    late = f"it was down for {seconds(down)}" if down is not None else "it was not back when the logs end"
+    down = timeline.measured(away.back_at - down_at) if away.back_at is not None else None
+    late = f"it was down for {seconds(down)}" if down is not None else _late(away)
     wait = f"for {seconds(rounded_up(down))}" if down is not None else "longer"
     enough = f"to about {rounded_up(down)}" if down is not None else "above the duration of a restart"
     raised = Advice(
@@ -100,3 +108,8 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
         ),
     )
     return (raised,)
+
+
+def _late(away: Absence) -> str:
+    """Of a static member, where no length is known."""
+    return "it was not back when the logs end" if away.back_at is None else "it was back only after its session expired"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.topics.topic_changes import TopicChange
 from rebalance_forensics.diagnosis.episodes.topics.unready_topics import Unready
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import lasting, span, times
 
 
 def change_in_one_go(change: TopicChange) -> tuple[Advice, ...]:
@@ -33,11 +33,11 @@ def restore_topics(names: str) -> tuple[Advice, ...]:
     return (restore,)
 
 
-def restore_source_topics(names: str, told_for_ms: int) -> tuple[Advice, ...]:
+def restore_source_topics(names: str, told_for_ms: int | None) -> tuple[Advice, ...]:
     """Source topics that vanished under a KIP-1071 application."""
     restore = Advice(
         action=f"Create {names} again, or remove the topic from the topology and restart.",
-        why=f"The coordinator reported missing topics to the members for {seconds(told_for_ms)}.",
+        why=f"The coordinator reported missing topics to the members{lasting(told_for_ms)}.",
     )
     return (restore,)
 

@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes.rebalances.probing_rebalances import
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import lasting
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 STILL_PROBING = stated(
@@ -22,7 +22,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """At least three probing rebalances at the probing interval, the last of which still asks for another."""
     probing = endless_probing(timeline)
     if probing is not None:
-        rounds, interval = len(probing.rebalances), probing.interval_ms
+        rounds, interval = len(probing.rebalances), timeline.measured(probing.interval_ms)
         yield Hypothesis(
             because=probing.lines,
             culprits=(the_group(timeline),),
@@ -30,7 +30,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             explains=probing.rebalances,
             answers={STILL_PROBING: Present(probing.lines)},
             narrative=(
-                f"{rounds} probing rebalances, {seconds(interval)} apart, and the warm-ups still have not caught up."
+                f"{rounds} probing rebalances{lasting(interval, ', {} apart,')} and the warm-ups still have not caught "
+                "up."
             ),
             ongoing=True,
             advice=catch_up(rounds, interval, timeline.settings.get("acceptable.recovery.lag")),

@@ -14,6 +14,7 @@ from rebalance_forensics.diagnosis.cluster.member_hosts import Whereabouts, wher
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Incident, Relation, RelationKind
 from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.model import GroupHistory
 from rebalance_forensics.timeline.windows import ACROSS_GROUPS_MS, METADATA_AGE_MS
 
@@ -62,7 +63,9 @@ class _Together(Struct, frozen=True):
 
 def related(cases: Sequence[GroupCase]) -> tuple[GroupCase, ...]:
     """The same cases, each incident with its relations to those of other groups."""
-    seen = [_Seen(incident, case.history) for case in cases for incident in case.incidents]
+    # Lines without times of two groups have no order among each other: nothing shows that they fell together.
+    timed = ((case, one) for case in cases for one in case.incidents if is_timed(one.started_at))
+    seen = [_Seen(incident, case.history) for case, incident in timed]
     relations: dict[str, list[Relation]] = defaultdict(list)
     for together in _all_together([case.history for case in cases], seen):
         ids = [one.incident.id for one in together.seen]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from rebalance_forensics.diagnosis.engine.member_impact import member_impact_of
 from rebalance_forensics.diagnosis.model import Impact
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
@@ -22,10 +25,20 @@ def impact_of(
     unread: Sequence[UnreadSpan],
     members_gone: Sequence[MemberSpan],
 ) -> Impact:
-    """Pauses that overlap the incident, and the spans without a reader that are its own; each counts whole."""
+    """Pauses that overlap the incident, and the spans without a reader that are its own; each counts whole.
+
+    Of lines without times no length is known, only who paused and how many rebalances there were.
+    """
     until = ended + AFTERMATH_MS
     pauses = timeline.pauses.touching(started, until)
     told = bool(pauses) or _tells_of_pauses(timeline, started, until)
+    paused = Impact(
+        members=len({p.client_id or p.member_id for p in pauses}) if told else None,
+        partitions=len({x for p in pauses for x in p.partitions}) if told else None,
+        rebalances=len(rebalances),
+    )
+    if not is_timed(started):
+        return paused
     owners = ownership_of(timeline)
     by_partition: dict[str, int] = defaultdict(int)
     for span in unread:
@@ -33,7 +46,8 @@ def impact_of(
     known = _is_known(owners, started, until, by_partition)
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
     whole = owners.whole_between(started, until)
-    return Impact(
+    return replace(
+        paused,
         unread_partition_ms=sum(by_partition.values()) if known else None,
         unread_partitions=_concerned(by_partition) if known else None,
         known_partitions=len(owners.partitions) if known and whole else None,
@@ -42,9 +56,6 @@ def impact_of(
         longest_unread_partition=longest,
         stopped_ms=_stopped(owners, started, until, unread, by_partition) if known and whole else None,
         pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses) if told else None,
-        members=len({p.client_id or p.member_id for p in pauses}) if told else None,
-        partitions=len({x for p in pauses for x in p.partitions}) if told else None,
-        rebalances=len(rebalances),
         by_member=None if known else member_impact_of(timeline, started, rebalances, members_gone),
     )
 

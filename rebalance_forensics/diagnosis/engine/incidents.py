@@ -98,7 +98,7 @@ def _severity(
     guess is not critical.
     """
     worst = max((h.severity for h in told), key=lambda s: _WEIGHT[s])
-    if worst == "info" and stopped_by_rebalancing_ms(timeline, unread) >= LONG_STOP_MS:
+    if worst == "info" and (timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0) >= LONG_STOP_MS:
         worst = "warning"
     if worst == "warning" and stopped_for_good(timeline, unread):
         worst = "critical"

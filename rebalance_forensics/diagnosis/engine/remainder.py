@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
-from rebalance_forensics.diagnosis.wording.durations import seconds, span
+from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span
 from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -124,11 +124,11 @@ def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severi
     if last.stabilized_at is None and last.completed_at is None:
         logs = [log.end for log in timeline.coverage.brokers if log.begin <= last.started_at]
         later = any(r.started_at > last.started_at for r in timeline.rebalances)
-        waited = max(logs, default=last.started_at) - last.started_at
+        waited = timeline.measured(max(logs, default=last.started_at) - last.started_at) or 0
         if waited > LONG_STOP_MS and not later:
             return "warning", f" It was still unfinished {seconds(waited)} later, when the logs end."
         return "info", ""
-    longest = max(r.ended_at() - r.started_at for r in rebalances)
+    longest = timeline.measured(max(r.ended_at() - r.started_at for r in rebalances)) or 0
     if longest > LONG_STOP_MS:
         return "warning", f" It took {seconds(longest)}."
     return "info", ""
@@ -150,14 +150,14 @@ def _kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesi
         onset=min(w.begin for w in out),
         until=max(w.end for w in out),
         narrative=(
-            f"{who} subscribed but never joined: {_how_long(out, longest)} without a generation, and no logged error "
+            f"{who} subscribed but never joined{_how_long(out, timeline.measured(longest))}, and no logged error "
             "explains it."
         ),
     )
 
 
-def _how_long(out: Sequence[Waiting], longest: int) -> str:
-    return seconds(longest) if len(out) == 1 else f"up to {seconds(longest)}"
+def _how_long(out: Sequence[Waiting], longest: int | None) -> str:
+    return lasting(longest, ": {} without a generation" if len(out) == 1 else ": up to {} without a generation")
 
 
 def _amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:

@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import WouldDecide
 from rebalance_forensics.diagnosis.sign import Answer, Need, Unobservable
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log, earlier_logs, later_logs
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -100,8 +101,8 @@ def _decides(timeline: Timeline, needs: Sequence[Need], parted: set[str], order:
     return WouldDecide(
         needs=need.what,
         who=need.who,
-        started_at=begin,
-        ended_at=end,
+        started_at=begin if is_timed(begin) else None,
+        ended_at=end if is_timed(end) else None,
         between=tuple(name for name in order if name in parted),
     )
 

@@ -75,7 +75,7 @@ def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesi
 
 def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypothesis:
     """While the leader assigns, the coordinator's lock of the client is held and its heartbeat thread waits for it."""
-    took_ms = max(s.took_ms for s in late)
+    took_ms = timeline.measured(max(s.took_ms for s in late))
     culprits = culprits_of(timeline, [s.leader for s in late])
     shown = tuple(e for s in late for e in s.lines)
     return Hypothesis(
@@ -87,7 +87,8 @@ def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypoth
         explains=tuple(d for s in late for d in s.lost),
         brings=effects_of_slowness(timeline, late),
         narrative=(
-            f"{', '.join(c.name for c in culprits)} led the group and took up to {seconds(took_ms)} to assign: "
+            f"{', '.join(c.name for c in culprits)} led the group and took "
+            f"{'too long' if took_ms is None else f'up to {seconds(took_ms)}'} to assign: "
             "its session expired before it could deliver the assignment."
         ),
         advice=speed_up_assignor(took_ms),

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.episodes.rebalances.open_barriers import Open
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import each_culprit
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import lasting
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 LONG = stated(
@@ -21,6 +21,7 @@ HEARD = stated("heard-and-did-not-join", present="it was told of the rebalance a
 def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     """Who joined last, or was removed because it did not join, held up the others."""
     culprits, generation = each_culprit(barrier.last), barrier.rebalance.generation
+    open_ms = timeline.measured(barrier.open_ms)
     who = ", ".join(c.name for c in culprits) or "A member"
     return Hypothesis(
         because=barrier.lines,
@@ -31,15 +32,15 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
         onset=barrier.rebalance.started_at,
         explains=(barrier.rebalance,),
         brings=(*barrier.removed, *barrier.began_by),
-        narrative=f"{who} held up generation {generation} for {seconds(barrier.open_ms)}: the others had to "
-        f"wait for it to rejoin.",
-        advice=poll_during_rebalances(timeline, barrier.open_ms),
+        narrative=f"{who} held up generation {generation}{lasting(open_ms)}: the others had to wait for it to rejoin.",
+        advice=poll_during_rebalances(timeline, open_ms),
     )
 
 
 def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
     """The logs end before the last one joins: what the others wait for is in its own log."""
     culprits, rebalances = each_culprit(barrier.participants), barrier.rebalances(timeline)
+    open_ms = timeline.measured(barrier.open_ms)
     return Hypothesis(
         because=[*barrier.told[:4], *barrier.waiting[:4], *(e for r in rebalances for e in r.events)],
         culprits=culprits,
@@ -50,8 +51,8 @@ def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
         ongoing=True,
         brings=(*rebalances, *barrier.arrivals(timeline)),
         narrative=(
-            f"{', '.join(c.name for c in culprits)} has known of the rebalance for {seconds(barrier.open_ms)} "
+            f"{', '.join(c.name for c in culprits)} has known of the rebalance{lasting(open_ms)} "
             "and has not rejoined; the others are still waiting when the logs end."
         ),
-        advice=poll_at_last(barrier.open_ms),
+        advice=poll_at_last(open_ms),
     )

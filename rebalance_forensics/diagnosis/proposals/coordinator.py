@@ -38,7 +38,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         onset=chain[0].at,
         brings=facts,
         narrative=f"{' then '.join(names)} stopped coordinating the group; another broker took over{unharmed}.",
-        advice=restart_brokers_cleanly(without_coordinator_ms(chain), fenced=was_fenced(chain)),
+        advice=restart_brokers_cleanly(timeline.measured(without_coordinator_ms(chain)), fenced=was_fenced(chain)),
     )
 
 

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs.walks import shown_by
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import lasting
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 CYCLED = stated("left-and-came-back-repeatedly", present="the same members left and came back while the others stayed")
@@ -32,8 +32,8 @@ def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
         brings=[a for r in walk.restarts for a in r.arrivals],
         answers=shown_by(walk),
         narrative=(
-            f"{len(walk.participants)} members were restarted one after another{new_names} within "
-            f"{seconds(walk.took_ms)}."
+            f"{len(walk.participants)} members were restarted one after another{new_names}"
+            f"{lasting(timeline.measured(walk.took_ms), ' within {}')}."
         ),
         advice=static_membership(timeline, walk),
     )

@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.model import Severity
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import metadata
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import lasting
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
@@ -72,8 +72,8 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
         ongoing=vanished.still,
         brings=(*asked, *facts, *touched(timeline, [*asked, *facts])),
         narrative=(
-            f"{names} was deleted while members read it; {who} tried for {seconds(end - begin)} to commit its offsets "
-            "and did not rejoin meanwhile."
+            f"{names} was deleted while members read it; {who} tried{lasting(timeline.measured(end - begin))} to "
+            "commit its offsets and did not rejoin meanwhile."
         ),
         advice=restore_topics(names),
     )
@@ -110,7 +110,7 @@ def about_deleted_source_topics(timeline: Timeline, unready: Unready) -> Hypothe
             *timeline.moves(begin, end + ITS_REBALANCE_MS),
         ),
         narrative=f"{names} was deleted while the application read it, and the coordinator no longer assigns any task.",
-        advice=restore_source_topics(names, end - begin),
+        advice=restore_source_topics(names, timeline.measured(end - begin)),
     )
 
 
@@ -125,8 +125,8 @@ def about_unready_topics(timeline: Timeline, unready: Unready) -> Hypothesis:
         onset=unready.begin,
         brings=rebalances_without_topics(timeline, unready),
         narrative=(
-            f"The coordinator assigned no task for {seconds(unready.end - unready.begin)}: topics that the application "
-            f"reads {wrong} ({', '.join(unready.topics)})."
+            f"The coordinator assigned no task{lasting(timeline.measured(unready.end - unready.begin))}: topics that "
+            f"the application reads {wrong} ({', '.join(unready.topics)})."
         ),
         advice=make_topics_ready(unready),
     )

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import elapsed
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 
 
 def span(events: Iterable[Event]) -> str:
-    """` within 12.3 s`, from the first to the last; nothing for what happened once."""
+    """` within 12.3 s`, from the first to the last; nothing for what happened once, or without times."""
     known = [e.at for e in events if e.at is not None]
-    if len(known) < 2:
-        return ""
-    length = max(known) - min(known)
-    return f" within {seconds(length) if length >= 1_000 else 'a second'}"
+    length = elapsed(min(known), max(known)) if len(known) > 1 else None
+    return "" if length is None else f" within {seconds(length) if length >= 1_000 else 'a second'}"
+
+
+def lasting(ms: int | None, words: str = " for {}") -> str:
+    """` for 3.2 s`; nothing where nobody knows how long."""
+    return "" if ms is None else words.format(seconds(ms))
 
 
 def times(number: int) -> str:

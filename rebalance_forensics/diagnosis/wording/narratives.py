@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
 from rebalance_forensics.diagnosis.group_settings import session_told_ms, setting
-from rebalance_forensics.diagnosis.wording.durations import seconds, times
+from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -34,7 +34,8 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     """A process that stood still; `own` is what its own log shows of it."""
     told, back_at = session_told_ms(timeline), absence.back_at or 0
     session = f" ({told} ms)" if told else ""
-    back = f" and rejoined {seconds(back_at - absence.at)} later" if back_at >= absence.at else ""
+    later = lasting(timeline.measured(back_at - absence.at), " {} later") or " later"
+    back = f" and rejoined{later}" if back_at >= absence.at else ""
     known = "its log is silent meanwhile, then resumes" if own else f"{its_log(absence)} whether it was paused"
     return f"{{who}} was evicted after session.timeout.ms{session} without a heartbeat{back}; {known}."
 
@@ -54,7 +55,7 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
     """Members whose poll timeout expired, one or several."""
     members = len({a.participant for a in slow.absences})
     limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
-    away = f"; out of the group for up to {seconds(slow.away_ms)}" if slow.away_ms else ""
+    away = lasting(timeline.measured(slow.away_ms) or None, "; out of the group for up to {}")
     return (
         f"{f'{members} members' if members > 1 else '{who}'} did not call poll() for max.poll.interval.ms"
         f"{f' ({limit} ms)' if limit else ''} and left the group{away}."

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, WouldDecide
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.wording import narrative
 from rebalance_forensics.timeline.model import Evidence, Generation, GroupHistory, Pause, UnreadSpan
 
@@ -23,8 +23,8 @@ def hashed(*parts: object) -> str:
 
 
 def micros(at: int | None) -> int | None:
-    """Epoch ms as the tables hold times."""
-    return None if at is None else at * 1000
+    """Epoch ms as the tables hold times; None for what is none: of lines without times only the order is known."""
+    return at * 1000 if at is not None and is_timed(at) else None
 
 
 def moment(at: int | None) -> datetime | None:
@@ -66,7 +66,7 @@ def pause_row(history: GroupHistory, one: Pause) -> Cells:
         "member_id": one.member_id,
         "started_at": micros(one.started_at),
         "ended_at": micros(one.ended_at),
-        "ms": None if one.ended_at is None else one.ended_at - one.started_at,
+        "ms": one.lasted_ms,
         "partitions": list(one.partitions),
         "kind": one.kind,
     }
@@ -82,7 +82,7 @@ def unread_row(history: GroupHistory, one: UnreadSpan) -> Cells:
         "started_at": micros(one.started_at),
         "from_earliest": micros(one.from_earliest),
         "ended_at": micros(one.ended_at),
-        "ms": None if one.ended_at is None else one.ended_at - one.started_at,
+        "ms": one.lasted_ms,
         "why": one.why,
         "certain": one.certain,
         "client_id": one.client_id,

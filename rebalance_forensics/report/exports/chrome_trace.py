@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.lanes import lanes_of, period_of
 from rebalance_forensics.report.model import Report
@@ -44,10 +45,16 @@ def export(report: Report) -> str:
         incidents[one.cluster, one.group].append(one)
     events = [
         event
-        for number, history in enumerate(report.groups, 1)
+        for number, history in enumerate(filter(_has_times, report.groups), 1)
         for event in _group(number, history, incidents[history.cluster, history.group])
     ]
     return written({"displayTimeUnit": "ms", "traceEvents": events})
+
+
+def _has_times(history: GroupHistory) -> bool:
+    """Whether it can stand in a trace: of a group whose lines have no times only their order is known."""
+    period = period_of(history)
+    return period is None or is_timed(period[0])
 
 
 def _group(process: int, history: GroupHistory, incidents: Sequence[Incident]) -> Iterator[Document]:

@@ -18,8 +18,7 @@ def export(report: Report) -> str:
     rows = (
         (
             *(history.cluster, history.group, one.generation, iso(one.started_at), iso(one.completed_at)),
-            None if one.started_at is None or one.completed_at is None else one.completed_at - one.started_at,
-            *(one.trigger, one.followup, one.outcome, one.leader, one.size),
+            *(one.took_ms, one.trigger, one.followup, one.outcome, one.leader, one.size),
             *(" ".join(one.joined), " ".join(one.left), one.reason),
         )
         for history in report.groups

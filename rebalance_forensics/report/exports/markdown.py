@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.conclusions import conclusion
 from rebalance_forensics.report.differential import LEGEND, chance, deciding, likelihoods, ruled_out, sign_table
@@ -125,7 +126,7 @@ def _cause(cause: RootCause, title: str) -> Iterator[str]:
         yield from ("| time (UTC) | event | line |", "|---|---|---|")
         for one in steps_of(cause):
             line = f"`{_code(place(one.evidence))}`" if one.evidence else ""
-            yield f"| {time_of_day(one.at)} | {_safe(step(one.what))}{one.repeated} | {line} |"
+            yield f"| {time_of_day(one.at, 'unknown')} | {_safe(step(one.what))}{one.repeated} | {line} |"
         yield ""
     yield from ("## Proof", "")
     for evidence in cause.evidence:
@@ -147,7 +148,7 @@ def _quoted(line: Evidence) -> Iterator[str]:
     text = line_of(line.text, LINE_CHARACTERS)
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    when = f" {time_of_day(line.timestamp)}" if line.timestamp is not None else ""
+    when = f" {time_of_day(line.timestamp)}" if is_timed(line.timestamp) else ""
     yield from (f"`{_code(place(line))}`{when}", "", f"{fence}text", text, fence, "")
 
 

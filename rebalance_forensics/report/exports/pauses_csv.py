@@ -15,8 +15,7 @@ def export(report: Report) -> str:
     rows = (
         (
             *(history.cluster, history.group, one.client_id, one.member_id, iso(one.started_at), iso(one.ended_at)),
-            None if one.ended_at is None else one.ended_at - one.started_at,
-            *(one.kind, " ".join(one.partitions)),
+            *(one.lasted_ms, one.kind, " ".join(one.partitions)),
         )
         for history in report.groups
         for one in history.pauses

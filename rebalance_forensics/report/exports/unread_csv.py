@@ -27,8 +27,7 @@ def export(report: Report) -> str:
     rows = (
         (
             *(history.cluster, history.group, one.partition, one.client_id, iso(one.started_at), iso(one.ended_at)),
-            None if one.ended_at is None else one.ended_at - one.started_at,
-            *(one.why, str(one.certain).lower(), iso(one.from_earliest), one.incident),
+            *(one.lasted_ms, one.why, str(one.certain).lower(), iso(one.from_earliest), one.incident),
         )
         for history in report.groups
         for one in history.unread

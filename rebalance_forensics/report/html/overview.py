@@ -8,6 +8,7 @@ from itertools import chain
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident, Severity
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.html.axis import Tick, ticks
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import utc
@@ -53,7 +54,8 @@ class Overview(Struct, frozen=True, kw_only=True):
 
 
 def overview_of(numbered: Sequence[Incident], told: Collection[str], logs_end: int) -> Overview | None:
-    """Lay out the incidents, given the most urgent first; None where one picture shows them all anyway."""
+    """Lay out the incidents that have a time, the most urgent first; None where one picture shows them all anyway."""
+    numbered = [one for one in numbered if is_timed(one.started_at)]
     if len(numbered) <= 1:
         return None
     start = min(one.started_at for one in numbered)

@@ -10,6 +10,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import differential, times, wording
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.conclusions import caveat, conclusion
@@ -78,6 +79,7 @@ def _page() -> Template:
             "utc": times.utc,
             "clock": times.time_of_day,
             "duration": times.duration,
+            "length_or_unknown": _length_or_unknown,
             "unread_figure": wording.unread_figure,
             "stopped": wording.stopped,
             "besides": wording.besides,
@@ -112,8 +114,13 @@ def _page() -> Template:
             "names_besides": wording.names_besides,
         }
     )
+    environment.tests["timed"] = is_timed
     environment.globals.update({"sign_legend": differential.LEGEND, "OWNERS_SHOWN": COLORS})
     return environment.get_template("report.html.j2")
+
+
+def _length_or_unknown(ms: int | None) -> str:
+    return "unknown" if ms is None else times.duration(ms)
 
 
 def _unbroken(text: str) -> Markup:

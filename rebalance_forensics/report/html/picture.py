@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.html.incident_links import Links, over_at
@@ -31,8 +31,13 @@ OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", 
 
 
 def window_of(history: ReadyHistory, logs_end: int, incident: Incident | None = None) -> Window | None:
-    """Choose what a picture shows: the whole history, or an incident with some time before and after it."""
+    """Choose what a picture shows: the whole history, or an incident with some time before and after it.
+
+    None where nothing has a time: there is no axis to draw it on.
+    """
     known = history.period
+    if not is_timed(known[0] if known else None if incident is None else incident.started_at):
+        return None
     # What is still going on is drawn a little beyond the last event, but never beyond the logs.
     period = known and (known[0], max(known[1], min(logs_end, known[1] + _margin(*known))))
     if incident is None:
@@ -222,8 +227,8 @@ def _phases(
 def _told(generation: Generation, kind: str, *, reasons: bool) -> str:
     made = kind in ("rebalancing", FOLLOW_UP)
     words = [f"generation {generation.generation}", "rebalancing" if made else generation.outcome]
-    if generation.started_at is not None and generation.completed_at is not None:
-        words.append(f"took {duration(generation.completed_at - generation.started_at)}")
+    if generation.took_ms is not None:
+        words.append(f"took {duration(generation.took_ms)}")
     words += [generation.trigger] if generation.trigger and generation.trigger != generation.followup else []
     words += [f"{generation.followup} follow-up"] if generation.followup else []
     words += [line_of(generation.reason, REASON_CHARACTERS)] if generation.reason and reasons else []

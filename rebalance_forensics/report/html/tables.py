@@ -28,8 +28,9 @@ class PausedMember(Struct, frozen=True, kw_only=True):
 
     name: str
     pauses: tuple[Pause, ...]
-    total_ms: int
-    longest_ms: int
+    total_ms: int | None
+    """None where pauses ended, and no line has a time."""
+    longest_ms: int | None
     unfinished: int
 
 
@@ -93,15 +94,19 @@ def _paused(history: GroupHistory) -> tuple[PausedMember, ...]:
     by_member: dict[str, list[Pause]] = defaultdict(list)
     for pause in history.pauses:
         by_member[pause.client_id or pause.member_id or "unnamed member"].append(pause)
-    return tuple(sorted((_member(*item) for item in by_member.items()), key=lambda one: (-one.total_ms, one.name)))
+    return tuple(
+        sorted((_member(*item) for item in by_member.items()), key=lambda one: (-(one.total_ms or 0), one.name))
+    )
 
 
 def _member(name: str, pauses: list[Pause]) -> PausedMember:
-    lengths = [pause.ended_at - pause.started_at for pause in pauses if pause.ended_at is not None]
+    ended = [pause.lasted_ms for pause in pauses if pause.ended_at is not None]
+    lengths = [length for length in ended if length is not None]
+    told = bool(lengths) or not ended
     return PausedMember(
         name=name,
         pauses=tuple(pauses),
-        total_ms=sum(lengths),
-        longest_ms=max(lengths, default=0),
-        unfinished=len(pauses) - len(lengths),
+        total_ms=sum(lengths) if told else None,
+        longest_ms=max(lengths, default=0) if told else None,
+        unfinished=len(pauses) - len(ended),
     )

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from rebalance_forensics.records import elapsed
 from rebalance_forensics.report.html.budget import UNREAD_ROWS_A_TABLE, Budget
 from rebalance_forensics.report.html.unread_reasons import REASONS
 from rebalance_forensics.timeline.model import GroupHistory, UnreadSpan
@@ -25,8 +26,8 @@ class UnreadRow(Struct, frozen=True, kw_only=True):
 
     @property
     def lasted_ms(self) -> int | None:
-        """For how long; None where it lasts."""
-        return None if self.ended_at is None else self.ended_at - self.started_at
+        """For how long; None where it lasts, or no line has a time."""
+        return elapsed(self.started_at, self.ended_at)
 
 
 def unread_rows(history: GroupHistory, budget: Budget) -> tuple[tuple[UnreadRow, ...], int]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.rich_blocks import columns, heading, labelled, printed, said
 from rebalance_forensics.report.times import duration, utc
@@ -73,7 +74,6 @@ def _differences(title: str, before: Facts, after: Facts, names: tuple[str, str]
 def incident_facts(incident: Incident) -> Facts:
     """Tell an incident as short facts that can be set beside another's."""
     cause = incident.root_causes[0]
-    length = None if incident.ended_at is None else duration(incident.ended_at - incident.started_at)
     return {
         "group": incident.group,
         "severity": incident.severity,
@@ -81,8 +81,8 @@ def incident_facts(incident: Incident) -> Facts:
         "confidence": f"{int(cause.confidence * 100)} %",
         "culprit": culprits(cause),
         "what happened": incident.summary,
-        "began": f"{utc(incident.started_at)} UTC",
-        "length": "ongoing" if incident.ongoing else length or "end not seen",
+        "began": f"{utc(incident.started_at)} UTC" if is_timed(incident.started_at) else "the lines have no times",
+        "length": _length(incident),
         "occurrences": thousands(incident.occurrences),
         "partitions unread": unread(incident.impact),
         "unread partition time": _known(incident.impact.unread_partition_ms, duration),
@@ -94,6 +94,12 @@ def incident_facts(incident: Incident) -> Facts:
         "generations": ranges(incident.generations) or "none",
         "follow-ups": ", ".join(incident.followups) or "none",
     }
+
+
+def _length(incident: Incident) -> str:
+    if incident.ongoing:
+        return "ongoing"
+    return "end not seen" if incident.ended_at is None else _known(incident.lasted_ms, duration)
 
 
 def _known(number: int | None, told: Callable[[int], str]) -> str:
@@ -128,15 +134,16 @@ def _groups(side: Report | Incident) -> dict[str, Facts]:
 
 
 def _group_facts(history: GroupHistory) -> Facts:
-    pauses = [pause.ended_at - pause.started_at for pause in history.pauses if pause.ended_at is not None]
+    ended = [pause.lasted_ms for pause in history.pauses if pause.ended_at is not None]
+    in_all = _added_up(ended)
     last = history.generations[-1] if history.generations else None
     facts = {
         "protocol": history.protocol,
         "rebalance mode": history.rebalance_mode,
         "generations": thousands(len(history.generations)),
         "last members": "-" if last is None else thousands(last.size),
-        "pauses": f"{len(pauses)}, {duration(sum(pauses))}",
-        "longest pause": duration(max(pauses, default=0)),
+        "pauses": f"{len(ended)}, {'of unknown length' if in_all is None else duration(in_all)}",
+        "longest pause": _known(None if in_all is None else max(filter(None, ended), default=0), duration),
     }
     facts.update({f"setting {key}": value for key, value in history.settings})
     facts.update({f"version of {who}": version for who, version in history.versions})

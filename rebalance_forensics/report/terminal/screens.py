@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.conclusions import caveat, conclusion
 from rebalance_forensics.report.differential import deciding
 from rebalance_forensics.report.model import Report
@@ -16,7 +17,7 @@ from rebalance_forensics.report.terminal.incident import explained, in_brief, in
 from rebalance_forensics.report.terminal.rebalance_pattern import read_in_brief, read_in_full
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, printed, said
 from rebalance_forensics.report.terminal.signs import signs_of
-from rebalance_forensics.report.times import is_timed, utc
+from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.urgency_order import faults, most_urgent_first, planned, unexplained
 from rebalance_forensics.report.wording import count, culprits, group_of, since, some, sureness, thousands
 

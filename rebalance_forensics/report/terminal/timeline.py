@@ -9,14 +9,14 @@ from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.member_names import short_name, short_names, with_short_names
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.folds import Stretch, stretches
 from rebalance_forensics.report.terminal.member_columns import MemberColumns, columns_of
 from rebalance_forensics.report.terminal.rebalance_pattern import read_in_full
 from rebalance_forensics.report.terminal.rich_blocks import beside, heading, indented, labelled, printed, said
-from rebalance_forensics.report.times import day, duration, is_timed, time_of_day, utc
+from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.report.wording import count, group_of, ranges, some
 from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Member, Pause
 
@@ -84,8 +84,7 @@ def _repeated(stretch: Stretch) -> Iterator[RenderableType]:
     again = count(len(repeats) // length, "more time", "more times")
     what = f"the same, {again}" if length == 1 else f"the same {length} generations, {again}"
     yield said(f"{time_of_day(_begin(repeats[0]))}  generations {numbers}  {what}")
-    timed = [one for one in repeats if is_timed(one.started_at)]
-    took = [one.completed_at - one.started_at for one in timed if one.completed_at and one.started_at]
+    took = [one.took_ms for one in repeats if one.took_ms is not None]
     failures = Counter(failure for one in repeats for failure in one.failures)
     facts = [("last", f"at {time_of_day(_begin(repeats[-1]))}")]
     facts += [("took", " to ".join(dict.fromkeys(duration(each) for each in (min(took), max(took)))))] if took else []
@@ -158,8 +157,8 @@ def _because(generation: Generation) -> str:
     words = [f", {generation.trigger}"] if generation.trigger else []
     if generation.followup and generation.followup != generation.trigger:
         words.append(f", {generation.followup} follow-up")
-    if generation.started_at is not None and generation.completed_at is not None and is_timed(generation.started_at):
-        words.append(f", took {duration(generation.completed_at - generation.started_at)}")
+    if generation.took_ms is not None:
+        words.append(f", took {duration(generation.took_ms)}")
     return "".join(words)
 
 
@@ -170,8 +169,7 @@ def _sign(generation: Generation, member: Member) -> str:
 def _pauses(pauses: tuple[Pause, ...], short: Mapping[str, str], *, unfolded: bool) -> Iterator[RenderableType]:
     if not pauses:
         return
-    ended = [pause.ended_at - pause.started_at for pause in pauses if pause.ended_at is not None]
-    yield heading(f"{count(len(pauses), 'pause')}, {duration(sum(ended))} in all")
+    yield heading(f"{count(len(pauses), 'pause')}, {duration(sum(map(_length, pauses)))} in all")
     if unfolded or len(pauses) <= PAUSES_SHOWN:
         yield from (_pause(one, short) for one in pauses)
         return
@@ -193,7 +191,7 @@ def _summed(mine: Sequence[Pause], who: str) -> tuple[str, str]:
 
 
 def _length(pause: Pause) -> int:
-    return 0 if pause.ended_at is None else pause.ended_at - pause.started_at
+    return pause.lasted_ms or 0
 
 
 def _who(pause: Pause, short: Mapping[str, str]) -> str:

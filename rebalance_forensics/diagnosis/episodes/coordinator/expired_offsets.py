@@ -7,6 +7,7 @@ from msgspec import Struct
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.events.rebalances import GroupDied, GroupEmptied
+from rebalance_forensics.records import elapsed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -19,8 +20,8 @@ class ExpiredOffsets(Struct, frozen=True):
 
     @property
     def empty_for_ms(self) -> int | None:
-        """How long the group had been empty; None where no line shows when it became empty."""
-        return time_of(self.expired[0]) - time_of(self.emptied[0]) if self.emptied else None
+        """How long the group had been empty; None where no line shows when it became empty, or none has a time."""
+        return elapsed(self.emptied[0].at, self.expired[0].at) if self.emptied else None
 
 
 def expired_offsets(timeline: Timeline) -> ExpiredOffsets | None:
