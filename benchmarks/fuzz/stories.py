@@ -42,7 +42,7 @@ def short_stories() -> dict[str, dict[str, bytes]]:
 
 
 def shared_log() -> tuple[list[bytes], list[bytes]]:
-    """The lines of the untouched group, and those of its neighbour in the same log, a second later each."""
+    """The lines of the untouched group, and those of its neighbour in the same log, ten minutes later each."""
     own = SHORT_LOG.encode().splitlines()
     other = SHORT_LOG.replace(KEPT, "shipping").replace("c-1-77aa", "s-9-02de").replace(":0", ":1")
     return own, other.encode().splitlines()

@@ -75,13 +75,15 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
     """Whether somebody picked the lines of this log: a paste, or few lines, of a coordinator and of its members.
 
     These do not write into one file. A client's own log may well speak of its group alone, and is whole, unless its
-    lines are marked as pasted ones are. Of what was not picked an excerpt says nothing, and its times may be unknown.
+    lines are marked as pasted ones are; hundreds of lines with a fence around them, of which many tell of no group, are
+    a whole log as well. Of what was not picked an excerpt says nothing, and its times may be unknown.
     """
     ways = {part.lines for part in parts}
     records, telling = sum(part.records for part in parts), sum(part.telling for part in parts)
+    few, chosen = 0 < records <= _PICKED_BY_HAND, telling >= records * _NEARLY_ALL
     if ways & {"pasted", "collected"}:
-        return ways == {"pasted"}
-    if not 0 < records <= _PICKED_BY_HAND or telling < records * _NEARLY_ALL:
+        return ways == {"pasted"} and (few or chosen)
+    if not few or not chosen:
         return False
     brokers = sum(part.brokers for part in parts)
     return "marked" in ways or min(brokers, telling - brokers) >= records * _OF_EACH_SIDE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rebalance_forensics.sources.layouts.base import LEVEL
 from rebalance_forensics.sources.pastes.piece import Piece
@@ -14,9 +14,14 @@ _FIRST = re.compile(_HEADER)
 _NEXT = re.compile(rf"(?<=[\s)\].;,])(?={_HEADER})")
 
 
-def is_glued(lines: Iterable[str]) -> bool:
-    """Whether a line holds several records."""
-    return any(_FIRST.match(line) and _NEXT.search(line, 1) for line in lines)
+_FEW = 5
+"""One line in more than so many is no paste: two processes that write into one file tear a line now and then."""
+
+
+def is_glued(lines: Sequence[str]) -> bool:
+    """Whether many lines hold several records."""
+    first = [line for line in lines if _FIRST.match(line)]
+    return sum(_NEXT.search(line, 1) is not None for line in first) * _FEW > len(first)
 
 
 def parted(pieces: Iterable[Piece]) -> Iterator[Piece]:
