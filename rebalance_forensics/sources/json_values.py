@@ -21,6 +21,9 @@ _DECODER = json.JSONDecoder(strict=False)
 _SEPARATORS = " \t\r\n,;\x1e\x00\ufeff"
 _BETWEEN = re.compile(r"[ \t\r\n,;\x1e\x00\ufeff\[\]]*")
 _INSIDE = re.compile(r"[ \t\r\n,:]*")
+_KEPT = "surrogateescape"
+"""How bytes that are not UTF-8 are held: each as one character, so that what stands behind them keeps its place."""
+_NOT_UTF_8 = re.compile("[\udc80-\udcff]")
 _NEXT_OBJECT = re.compile(r"\n[ \t]*,?\{")
 
 Entry = tuple[int, int, str, Fields | None]
@@ -82,7 +85,7 @@ class _Document:
         value, text, offset, line = found
         entry = entry_of(value, context)
         if entry is not None:
-            yield offset, line, text, entry
+            yield offset, line, _readable(text), entry
         stream.take(len(text))
 
     def _at_once(self, found: tuple[object, str, int, int], context: Fields) -> Iterator[Entry]:
@@ -150,7 +153,7 @@ class _Text:
             with suppress(ValueError, RecursionError):
                 value, end = _DECODER.raw_decode(self.buffer, self.at)
                 text = self.buffer[self.at : end]
-                if (whole := whole_characters(text)) is not text:
+                if (whole := whole_characters(_readable(text))) is not text:
                     value = _DECODER.decode(whole)
                 found = value, text, self.offset, self.line
                 if take:
@@ -171,7 +174,7 @@ class _Text:
     def take(self, length: int) -> None:
         """Go on by so many characters."""
         passed = self.buffer[self.at : self.at + length]
-        self.offset += len(passed) if passed.isascii() else len(passed.encode("utf-8", "surrogatepass"))
+        self.offset += len(passed) if passed.isascii() else len(passed.encode("utf-8", _KEPT))
         self.line += passed.count("\n")
         self.at += length
 
@@ -199,4 +202,9 @@ def _decodable(data: bytes) -> tuple[str, bytes]:
             return data[: len(data) - cut].decode("utf-8"), data[len(data) - cut :]
         except UnicodeDecodeError:
             continue
-    return data.decode("utf-8", "replace"), b""
+    return data.decode("utf-8", _KEPT), b""
+
+
+def _readable(text: str) -> str:
+    """The text with U+FFFD for each byte that is not UTF-8."""
+    return text if text.isascii() else _NOT_UTF_8.sub("\ufffd", text)

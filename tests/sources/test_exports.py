@@ -174,3 +174,14 @@ def test_a_layout_that_no_sample_showed_is_known_by_the_records_of_its_host(tmp_
     said = [each.message for each in records if each.host == "node-1"]
     assert said[0] == "[Consumer clientId=c, groupId=g] Request joining group due to: closed"
     assert said[1].endswith("Metrics scheduler closed")
+
+
+def test_a_record_of_an_array_keeps_its_place_behind_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
+    told = [line for _, _, line in entries()][:2]
+    array = b'[{"log": "\x90\xa5 and \xbf"}, %s]' % b", ".join(json.dumps({"log": line}).encode() for line in told)
+    path = tmp_path / "export.json"
+    path.write_bytes(array)
+    records, _, _ = read(path)
+    assert [array[each.origin.byte_offset :].partition(b"}")[0] for each in records[-2:]] == [
+        json.dumps({"log": line}).encode().rstrip(b"}") for line in told
+    ]
