@@ -96,7 +96,10 @@ class Story:
     def broker(self, time: str, message: str, number: int | None = None, logger: str | None = None) -> Story:
         """A line of a broker's server.log, the coordinator's unless another is named."""
         return self.line(
-            f"broker-{number or self.coordinator}/server.log", time, message, logger=logger or self.words.logger
+            f"broker-{self.coordinator if number is None else number}/server.log",
+            time,
+            message,
+            logger=logger or self.words.logger,
         )
 
     def goes_on(self, until: str) -> Story:

@@ -94,6 +94,22 @@ def test_a_frozen_coordinator_that_wakes_up_expires_sessions_of_a_group_it_has_l
     assert story.the_incident().severity == "warning"
 
 
+def fenced(gone: int) -> Story:
+    """The controller, on another broker, fences the coordinator; a third one loads the group."""
+    story = Story(coordinator=gone, seen="brokers").formed("c-1", "c-2")
+    fencing = f"[QuorumController id=3] Fencing broker {gone} because its session has timed out."
+    story.broker("01:10:00.000", fencing, 3, "org.apache.kafka.controller.ReplicationControlManager")
+    loading = "[GroupCoordinator 1]: Loading group metadata for payments with generation 1"
+    return story.broker("01:10:05.000", loading, 1, GC)
+
+
+def test_a_broker_whose_id_is_0_is_fenced_like_any_other() -> None:
+    for gone in (2, 0):
+        story = fenced(gone)
+        assert story.blamed() == [f"broker-{gone}"]
+        assert any("Fencing broker" in line.text for line in story.the_incident().root_causes[0].evidence), gone
+
+
 def test_a_broker_that_names_the_members_it_loads_does_not_coordinate_them_yet() -> None:
     """Brokers of 2.x print a line a member, then the group's, which may take a while."""
     story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")

@@ -58,7 +58,7 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
 
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
     """Brokers that were restarted without coordinating this group: they show the pace of a walk over the cluster."""
-    stopped = ((time_of(e), e.broker if e.broker is not None else e.speaker.broker) for e in timeline.of(BrokerStopped))
+    stopped = ((time_of(e), _spoken_of(e)) for e in timeline.of(BrokerStopped))
     return [
         CoordinatorMove(at, f"broker-{broker}", (), certain=False, until=at)
         for at, broker in stopped
@@ -93,7 +93,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
             for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
                 max(settled, at - HAND_OVER_MS), at + 2 * CLOCK_SLACK_MS
             )
-            if (e.group == timeline.group or f"broker-{getattr(e, 'broker', None) or e.speaker.broker}" == before)
+            if e.group == timeline.group or f"broker-{_spoken_of(e)}" == before
         ]
         yield CoordinatorMove(
             at=min([at, *(time_of(e) for e in around if time_of(e) > at - STOP_TO_LOAD_MS)]),
@@ -102,6 +102,12 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
             certain=True,
             until=at,
         )
+
+
+def _spoken_of(event: BrokerStopped | BrokerStarted | GroupUnloaded) -> int | None:
+    """The broker that stopped, started or let go: the one that is named, a controller tells of others."""
+    named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
+    return named if named is not None else event.speaker.broker
 
 
 def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
