@@ -10,7 +10,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Span, SpanKind, UnreadSpan
 from rebalance_forensics.timeline.ownership import ownership_of
-from rebalance_forensics.timeline.session_timeouts import number_in, session_timeout_of
+from rebalance_forensics.timeline.ownership.readings import Owner
+from rebalance_forensics.timeline.ownership.timeouts import Timeouts, timeouts_of
 from rebalance_forensics.timeline.windows import ARRIVED_MS, BARRIER_MS
 
 LABELS: Mapping[str, str] = {
@@ -55,14 +56,25 @@ def _before(timeline: Timeline, participant: Participant, departure: Departure) 
         rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
         kind, began = "holding-up", departure.at if rebalance is None else rebalance.started_at
     elif departure.why == "poll-timeout":
-        kind, began = "stuck", departure.at - (number_in(timeline.settings, "max.poll.interval.ms") or 0)
+        kind, began = "stuck", departure.at - (_timeouts(timeline).poll_ms(_owner(timeline, departure)) or 0)
     else:
-        session = session_timeout_of(timeline.own, timeline.protocol, timeline.settings) or 0
+        session = _timeouts(timeline).session_ms(_owner(timeline, departure)) or 0
         kind, began = ("silent" if departure.why in _SILENT else None), departure.at - session
     if kind is not None and began < departure.at:
         label = LABELS.get(kind, "no heartbeat arrived until its session expired")
         label = "did not rejoin until the rebalance timeout was over" if kind == "holding-up" else label
         yield Span(started_at=began, ended_at=departure.at, kind=kind, label=label)
+
+
+def _timeouts(timeline: Timeline) -> Timeouts:
+    return timeline.remembered(timeouts_of)
+
+
+def _owner(timeline: Timeline, departure: Departure) -> Owner:
+    """Whose timeouts count: those of the client that went, of an instance with several the one that is named."""
+    participant = departure.participant
+    named = timeline.participants.client_of(departure.member or "")
+    return participant, named or min(participant.client_ids, default="")
 
 
 def _unread_by_client(timeline: Timeline) -> dict[str, list[UnreadSpan]]:

@@ -82,3 +82,17 @@ def test_a_member_is_unable_until_the_group_gives_it_up_and_away_from_then_on() 
 def test_from_brokers_alone_nobody_is_called_dead_or_frozen() -> None:
     lanes = evicted(seen="brokers").history().lanes
     assert not {span.kind for lane in lanes for span in lane.spans} & {"dead", "frozen", "cut-off"}
+
+
+@pytest.mark.parametrize("session_ms", [10_000, 45_000])
+def test_a_member_is_silent_for_as_long_as_its_own_session_lasts(session_ms: int) -> None:
+    """The client logs end before anybody is given a partition; each shows a session of its own."""
+    story = evicted(seen="brokers")
+    story.seen = "both"
+    for client, start, shown_ms in (("c-3", "00:59:58", session_ms), ("c-1", "00:59:59", 55_000 - session_ms)):
+        story.started(client, f"{start}.000", session_timeout_ms=shown_ms)
+        story.client(client, f"{start}.500", "(Re-)joining group")
+    lane = next(lane for lane in story.history().lanes if lane.name == "c-3")
+    silent = next(span for span in lane.spans if span.kind == "silent")
+    assert silent.ended_at is not None
+    assert silent.ended_at - silent.started_at == session_ms
