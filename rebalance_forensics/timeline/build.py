@@ -36,6 +36,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     history = replayed(who.participants, processes, lines.own)
     rebalances = with_follow_ups(history.rebalances, lines, who.mode)
     grouped = lines.of_the_group()
+    coordinators = coordinators_of(grouped)
     return Timeline(
         group=group,
         cluster=cluster,
@@ -57,8 +58,8 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         pauses=Lasting(
             pauses_of(who.participants, processes.starts, lines.own), attrgetter("started_at"), attrgetter("ended_at")
         ),
-        coordinators=coordinators_of(grouped),
+        coordinators=coordinators,
         clocks=tuple(lines.clocks[place] for place in sorted(lines.clocks, key=lambda p: (p[0], p[1] or ""))),
-        coverage=coverage_of(who.participants, lines.own, lines.around, around.logs, lines.clocks),
+        coverage=coverage_of(who.participants, lines.own, lines.around, around.logs, lines.clocks, coordinators),
         settings=settings_of(lines.own, lines.around),
     )

@@ -14,6 +14,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
 from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
+from rebalance_forensics.timeline.model import CoordinatorTerm
 
 _DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
 
@@ -111,12 +112,15 @@ class Coverage:
     """The logs of one group's members and coordinators."""
 
     def __init__(
-        self, by_participant: Mapping[Participant, tuple[HeardLog, ...]], brokers: tuple[HeardLog, ...]
+        self,
+        by_participant: Mapping[Participant, tuple[HeardLog, ...]],
+        brokers: tuple[HeardLog, ...],
+        coordinating: Iterable[HeardLog],
     ) -> None:
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
         self._by_participant = {one: tuple(g for g in own if not g.excerpt) for one, own in by_participant.items()}
-        self.brokers = tuple(log for log in brokers if not log.excerpt)
-        """The logs of brokers that speak of the group."""
+        self.brokers = tuple(log for log in coordinating if not log.excerpt)
+        """The logs of brokers that speak of the group, as far as no other broker is known to have coordinated it."""
         self.end = max((log.end for log in everything), default=0)
         """When the last of all lines stands that speak of the group, be they picked or not."""
         self.is_excerpt = bool(everything) and all(log.excerpt for log in everything)
@@ -146,8 +150,12 @@ def coverage_of(
     around: Told,
     logs: LogsRead,
     clocks: Mapping[Place, FileClock],
+    terms: Sequence[CoordinatorTerm] = (),
 ) -> Coverage:
-    """What is heard in the lines of a group, each log as long as it was read; `around` is what brokers say besides."""
+    """What is heard in the lines of a group, each log as long as it was read; `around` is what brokers say besides.
+
+    A broker says nothing of a group while another one coordinates it: `terms` tell which did, and when.
+    """
     by_participant: dict[Participant, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
     brokers: dict[Place, list[Event]] = defaultdict(list)
     for event in events:
@@ -162,18 +170,38 @@ def coverage_of(
     shared = Counter(place for told in by_participant.values() for place in told)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
     picked = frozenset(place for place in spoken_in if place in logs and logs[place].excerpt)
+    lasting = [
+        (_lasting(log, around.until.get(place_name(first))), first.speaker.broker)
+        for log, first in _with_a_line(brokers, whole, picked)
+    ]
     return Coverage(
         {participant: _heard(told, alone, picked) for participant, told in by_participant.items()},
-        tuple(_lasting(log, around.until.get(name)) for log, name in _named(brokers, whole, picked)),
+        tuple(log for log, _ in lasting),
+        (part for log, broker in lasting for part in _while_coordinating(log, broker, terms)),
     )
 
 
-def _named(
+def _with_a_line(
     told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
-) -> Iterator[tuple[HeardLog, str]]:
-    """Each log with the name of the process that wrote it."""
+) -> Iterator[tuple[HeardLog, Event]]:
+    """Each log with a line that says who wrote it."""
     for place, events in told.items():
-        yield from ((log, place_name(events[0])) for log in _heard({place: events}, whole, picked))
+        yield from ((log, events[0]) for log in _heard({place: events}, whole, picked))
+
+
+def _while_coordinating(log: HeardLog, broker: int | None, terms: Sequence[CoordinatorTerm]) -> Iterator[HeardLog]:
+    """The parts of a broker's log before, between and after the terms of other brokers."""
+    begin = log.begin
+    for term in terms if broker is not None else ():
+        if term.broker == f"broker-{broker}" or (term.ended_at is not None and term.ended_at <= begin):
+            continue
+        if term.started_at is not None and term.started_at > begin:
+            yield replace(log, begin=begin, end=min(term.started_at, log.end))
+        if term.ended_at is None or term.ended_at >= log.end:
+            return
+        begin = term.ended_at
+    if begin <= log.end:
+        yield replace(log, begin=begin)
 
 
 def _lasting(log: HeardLog, until: int | None) -> HeardLog:

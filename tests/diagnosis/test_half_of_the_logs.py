@@ -124,3 +124,18 @@ def test_a_member_without_a_log_changed_its_mind_where_the_others_ask_by_name_an
     )
     story.events = [e for e in story.events if not e.origin.path.startswith("c-2/")]
     assert "topic-metadata-change" not in told_by(story)
+
+
+def test_a_broker_that_coordinated_the_group_before_and_after_does_not_show_who_joined_in_between() -> None:
+    story = as_seen_by(taken_over((3, 9)), "c-2")
+    found = "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)"
+    story.client("c-2", "00:59:59.000", found)
+    former = "kafka.coordinator.group.GroupCoordinator"
+    unloads, loads = (f"[GroupCoordinator 3]: {verb} group metadata for payments" for verb in ("Unloading", "Loading"))
+    story.broker("00:59:58.000", f"{unloads} with generation 0", 3, former)
+    story.broker("01:20:00.000", f"{loads} with generation 3", 3, former)
+    unexplained = [i for i in story.incidents() if i.root_causes[0].cause == "unexplained"]
+    assert unexplained
+    for incident in unexplained:
+        assert "without the coordinator's log" in incident.summary
+        assert next(log.who for log in incident.would_decide) == "broker-2"

@@ -104,7 +104,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
         )
 
 
-def _spoken_of(event: BrokerStopped | BrokerStarted | GroupUnloaded) -> int | None:
+def _spoken_of(event: Event) -> int | None:
     """The broker that stopped, started or let go: the one that is named, a controller tells of others."""
     named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
     return named if named is not None else event.speaker.broker
