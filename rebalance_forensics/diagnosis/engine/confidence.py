@@ -23,7 +23,7 @@ LEAST_SHOWN = 0.05
 
 
 def confidences(odds: Sequence[int]) -> tuple[float, ...]:
-    """How sure the first of these rivals is, and the others; together at most 1.
+    """How sure the first of these rivals is, and the others, none of them surer than it; together at most 1.
 
     Odds are logarithms to base 2; beside the rivals there is always "something else" at odds 0.
     """
@@ -31,7 +31,7 @@ def confidences(odds: Sequence[int]) -> tuple[float, ...]:
     whole = 1 + sum(parts)
     first = confidence_at(parts[0] / whole)
     left, others = 1 - first, sum(parts[1:])
-    return (first, *(round(min(part / whole, left * part / others), 2) for part in parts[1:]))
+    return (first, *(round(min(part / whole, left * part / others, first), 2) for part in parts[1:]))
 
 
 def confidence_at(share: float) -> float:
