@@ -35,6 +35,13 @@ def test_one_line_without_its_end_does_not_make_a_whole_log_an_excerpt(tmp_path:
     assert _payments(tmp_path / "torn", [*lines, *torn]) == _payments(tmp_path, [*lines, *others])
 
 
+def test_a_dump_of_bytes_does_not_make_a_log_an_excerpt(tmp_path: Path) -> None:
+    """Its lines are all of one length, as those that a terminal broke; but no record was broken."""
+    lines = SHORT_LOG.splitlines(keepends=True)
+    dump = ["f3a9" * (max(map(len, lines)) // 3) + "\n"] * 12
+    assert _payments(tmp_path / "dump", [*lines, LATER, *dump, LATER]) == _payments(tmp_path, [*lines, LATER, LATER])
+
+
 def test_a_whole_log_between_fences_is_no_excerpt(tmp_path: Path) -> None:
     """Somebody who picks lines does not pick hundreds that tell of no group."""
     chatter = (

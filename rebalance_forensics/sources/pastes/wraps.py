@@ -62,12 +62,16 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
         for before, after in pairwise(told)
         if _may_go_on(before, after) and not _starts(after, timed=timed)
     ]
-    if not pairs:
+    begun = [(before, after) for before, after in pairs if _starts(before, timed=timed)]
+    if not begun:
         return None
     indent = min(len(after) - len(after.lstrip()) for _, after in pairs)
     indent = indent if indent > 1 else 0
     inside = Width(columns, inside_words=True, indent=indent)
     between = Width(columns, inside_words=False, indent=indent)
+    # A dump of bytes in a log has lines of one length as well, but no record reaches as far and goes on in it.
+    if not _full([pair for pair in begun if 2 * len(pair[0]) > columns], between):
+        return None
     # Where words were broken, no line ends before its last column; between words many do.
     if _holds(pairs, inside) and _full(pairs, inside) >= _SHARE * _full(pairs, between):
         return inside
