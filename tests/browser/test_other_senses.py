@@ -43,11 +43,11 @@ def test_what_is_under_the_keyboards_cursor_is_told_only_while_the_picture_is_in
 def test_a_screen_reader_hears_what_a_filter_leaves_and_everybody_when_it_leaves_nothing(opened: Opener) -> None:
     one = opened(many_groups(12))
     one.page.locator("#filter-group").select_option(index=2)
-    assert one.page.locator("#says").text_content() == "1 incident shown"
+    assert one.page.locator("#says").text_content() == "1 incident and 1 group shown"
     assert one.page.locator(".tally").is_hidden()
     one.page.locator("#filter-group").select_option(index=0)
     one.page.locator("#filter-member").fill("nobody")
-    assert one.page.locator("#none").inner_text() == "No lane of a member with nobody in its name."
+    assert one.page.locator("#none").inner_text() == "No incident matches member nobody. Clear filters"
     one.page.locator("#filter-member").fill("")
     assert one.page.locator("#none").is_hidden()
 

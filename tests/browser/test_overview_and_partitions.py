@@ -91,7 +91,7 @@ def test_filters_reach_the_overview(opened: Opener) -> None:
     one = opened(many_groups(30))
     shown = one.page.locator(".occurrences a:visible")
     before = shown.count()
-    one.page.get_by_label("Group", exact=True).select_option("payments-eu-003")
+    one.page.get_by_label("Group", exact=True).select_option("payments-eu-003 on prod")
     assert shown.count() == 1 < before
 
 

@@ -173,7 +173,7 @@ def test_times_switch_to_local_and_back(opened: Opener) -> None:
 
 def test_a_group_filter_leaves_that_group(opened: Opener) -> None:
     one = opened(many_groups(12))
-    one.page.get_by_label("Group", exact=True).select_option("payments-eu-003")
+    one.page.get_by_label("Group", exact=True).select_option("payments-eu-003 on prod")
     assert one.page.locator("tbody tr[data-group]:visible").count() == 1
     assert one.page.locator("details.group:visible").count() == 1
 

@@ -94,6 +94,17 @@ def test_verdict_impact_and_picture_stand_on_the_first_screen(opened: Opener, pa
             assert lanes["y"] + min(lanes["height"], 140) <= height, f"{sample} at {width} x {height}"
 
 
+def test_every_incident_of_a_sample_is_printed_by_itself_on_two_pages(opened: Opener, pages: dict[str, str]) -> None:
+    one = opened("<!DOCTYPE html><title>none</title>")
+    for sample in _fewest(pages):
+        _show(one.page, pages[sample])
+        one.page.evaluate("() => { window.print = () => {}; }")
+        one.page.evaluate("for (const folded of document.querySelectorAll('details.incident')) folded.open = true")
+        for button in one.page.get_by_role("button", name="Print").all():
+            button.click()
+            assert one.page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n") <= 2, sample
+
+
 def _show(page: Page, text: str) -> None:
     """Put another page into the window without a new one."""
     path = Path(page.url.removeprefix("file://"))

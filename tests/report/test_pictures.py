@@ -34,7 +34,7 @@ def row_of(picture: Picture, label: str) -> Row:
 
 
 def a_streams_report() -> Report:
-    member = Member(member_id=f"{THREAD}-consumer-1b4e28ba", client_id=f"{THREAD}-consumer")
+    member = Member(member_id=f"{THREAD}-consumer-1b4e28ba", client_id=f"{THREAD}-consumer", host="node-1")
     generation = Generation(
         generation=7,
         started_at=at(120),
@@ -99,9 +99,9 @@ def test_a_picture_ends_where_the_logs_of_its_cluster_end() -> None:
     assert beside.ended_at == alone.ended_at
 
 
-def test_a_thread_is_labelled_by_its_own_part_of_the_name() -> None:
+def test_a_thread_is_named_as_on_the_terminal() -> None:
     picture = first_picture(a_streams_report())
-    assert row_of(picture, "StreamThread-1").name == THREAD
+    assert row_of(picture, "node-1/T1").name == THREAD
 
 
 def test_a_long_name_keeps_its_end() -> None:
@@ -112,7 +112,7 @@ def test_a_long_name_keeps_its_end() -> None:
 def test_the_thread_that_leads_and_its_instance_are_drawn_leading() -> None:
     picture = first_picture(a_streams_report())
     leading = [row.label for row in picture.rows if any(bar.kind == "leading" for bar in row.bars)]
-    assert leading == ["node-1", "StreamThread-1"]
+    assert leading == ["node-1", "node-1/T1"]
 
 
 def with_generations(*generations: Generation, lanes: tuple[Lane, ...] = ()) -> Report:

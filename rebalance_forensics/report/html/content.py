@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,9 +12,11 @@ from rebalance_forensics.report.html.overview import Overview, overview_of
 from rebalance_forensics.report.html.scenes import Key, Scenes
 from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.html.tables import GroupTables, tables_of
+from rebalance_forensics.report.member_names import short_names, with_short_readings
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import Passage, readings_of
 from rebalance_forensics.report.urgency_order import is_unexplained, most_urgent_first
+from rebalance_forensics.report.wording import group_of
 from rebalance_forensics.timeline.model import GroupHistory
 
 
@@ -32,7 +34,11 @@ class GroupPage(Struct, frozen=True, kw_only=True):
     number: int
     history: GroupHistory
     incidents: tuple[Incident, ...]
+    causes: tuple[str, ...]
+    """The likeliest cause of each of its incidents."""
     picture: Picture | None
+    names: Mapping[str, str]
+    """What operators call a member whose client id is not its name."""
     tables: GroupTables
     readings: tuple[tuple[str, tuple[Passage, ...]], ...]
 
@@ -48,6 +54,8 @@ class Content(Struct, frozen=True, kw_only=True):
     unexplained: tuple[IncidentPage, ...]
     planned: tuple[IncidentPage, ...]
     groups: tuple[GroupPage, ...]
+    group_names: tuple[str, ...]
+    """All groups that have incidents or a section, with their cluster where it has a name."""
     pictures: tuple[Picture, ...]
     told: frozenset[str]
     targets: frozenset[str]
@@ -83,6 +91,9 @@ def content_of(report: Report) -> Content:
         unexplained=tuple(page for page in benign if is_unexplained(page.incident)),
         planned=tuple(page for page in benign if not is_unexplained(page.incident)),
         groups=tuple(groups),
+        group_names=tuple(
+            dict.fromkeys([*(group_of(page.history) for page in groups), *(group_of(one) for one in numbered)])
+        ),
         pictures=tuple(picture for picture in drawn if picture is not None),
         told=frozenset(page.incident.id for page in incidents),
         targets=frozenset(f"incident-{page.incident.id}" for page in incidents)
@@ -105,13 +116,19 @@ def _groups(report: Report, numbered: Sequence[Incident], scenes: Scenes) -> lis
 
 
 def _group(number: int, history: GroupHistory, scenes: Scenes) -> GroupPage:
+    incidents = scenes.incidents_of(history)
     return GroupPage(
         number=number,
         history=history,
-        incidents=scenes.incidents_of(history),
+        incidents=incidents,
+        causes=tuple(dict.fromkeys(one.root_causes[0].cause for one in incidents)),
         picture=scenes.of_group(number, history),
+        names=short_names(history),
         tables=tables_of(history, scenes.budget),
-        readings=tuple(_shown(title, passages, scenes.budget) for title, passages in readings_of(history).parts()),
+        readings=tuple(
+            _shown(title, passages, scenes.budget)
+            for title, passages in readings_of(with_short_readings(history)).parts()
+        ),
     )
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 RANDOM_ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])")
 STREAM_THREAD = re.compile(r"(…-StreamThread-\d+)-consumer(?![-\w])")
+
+
+def called(name: str, short: Mapping[str, str]) -> str:
+    """What operators call a member or its lane: `node-2/T1` for a thread of Streams, whose consumer is the member."""
+    return short.get(name) or short.get(f"{name}-consumer") or name
 
 
 def brief(text: str, group: str | None = None) -> str:

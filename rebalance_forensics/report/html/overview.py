@@ -35,6 +35,8 @@ class Occurrence(Struct, frozen=True, kw_only=True):
     number: int
     groups: tuple[str, ...]
     causes: tuple[str, ...]
+    incidents: tuple[str, ...]
+    """The ids of the elements that tell of each in full, where there is one."""
 
 
 class OverviewRow(Struct, frozen=True, kw_only=True):
@@ -111,8 +113,9 @@ class _Axis(Struct, frozen=True, kw_only=True):
             label=_label(run, worst),
             target=f"incident-{worst.id}" if worst.id in self.told else f"listed-{worst.id}",
             number=len(run),
-            groups=tuple(dict.fromkeys(one.group for one in run)),
+            groups=tuple(dict.fromkeys(group_of(one) for one in run)),
             causes=tuple(dict.fromkeys(one.root_causes[0].cause for one in run)),
+            incidents=tuple(f"incident-{one.id}" for one in run),
         )
 
 

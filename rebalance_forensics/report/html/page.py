@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import differential, times, wording
 from rebalance_forensics.report.chains import steps_of
@@ -18,22 +20,23 @@ from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.island import island
 from rebalance_forensics.report.html.legend import legend
-from rebalance_forensics.report.html.names import brief
+from rebalance_forensics.report.html.names import brief, called
 from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.prepared_history import COLORS
 from rebalance_forensics.report.html.sentences import sentence
 from rebalance_forensics.report.html.strokes import strokes
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
-from rebalance_forensics.report.urgency_order import is_unexplained
+from rebalance_forensics.report.urgency_order import RANKS, is_unexplained
 
 LONGEST_WHOLE = 30
+SCRIPT = ("page", "times", "panel", "picture", "filters", "sorting", "address", "copying", "start")
 
 
 def to_html(report: Report) -> str:
     """Write the whole report as one page; the same report gives the same bytes."""
     content = content_of(report)
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = _asset("report.css"), _script()
     return _page().render(
         content=content,
         report=report,
@@ -59,8 +62,14 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _asset(name: str) -> str:
-    return resources.files("rebalance_forensics.report").joinpath("templates", name).read_text(encoding="utf-8")
+def _script() -> str:
+    """The page's script, of several files, in one scope of its own."""
+    parts = "\n".join(_asset("script", f"{part}.js") for part in SCRIPT)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
+
+
+def _asset(*names: str) -> str:
+    return resources.files("rebalance_forensics.report").joinpath("templates", *names).read_text(encoding="utf-8")
 
 
 @cache
@@ -86,8 +95,12 @@ def _page() -> Template:
             "begun": wording.begun,
             "prose": prose,
             "brief": brief,
+            "called": called,
             "sentence": sentence,
             "unbroken": _unbroken,
+            "apart": _apart,
+            "blamed": _blamed,
+            "rank": RANKS.__getitem__,
             "caveat": caveat,
             "conclusion": conclusion,
             "chance": differential.chance,
@@ -130,6 +143,17 @@ def _unbroken(text: str) -> Markup:
         Markup('<span class="whole">{}</span>').format(word) if "-" in word and len(word) < LONGEST_WHOLE else word
         for word in words
     )
+
+
+def _apart(names: Iterable[str]) -> Markup:
+    """Several names in one attribute, a line each, as the filters of the page take them apart."""
+    return Markup("\n").join(line_of(name, LINE_CHARACTERS) for name in dict.fromkeys(names))
+
+
+def _blamed(incident: Incident) -> list[str]:
+    """Every name of whoever an incident is blamed on."""
+    everyone = (one for cause in incident.root_causes for one in cause.culprits)
+    return [name for one in everyone for name in (one.name, *one.names)]
 
 
 def _harmless(value: object) -> object:

@@ -1,4 +1,4 @@
-"""What the page's own script needs: the shapes of each picture, the lines behind them, the incidents."""
+"""What the page's own script needs: shapes of each picture, lines behind them, incidents, and what copies them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from rebalance_forensics.report.documents import Document, Json
 from rebalance_forensics.report.html.content import Content
 from rebalance_forensics.report.html.shapes import Bar, Dot, Picture, Row
+from rebalance_forensics.report.incident_markdown import incident_markdown
 from rebalance_forensics.report.plain_text import line_of
 
 SUMMARY_CHARACTERS = 160
@@ -36,6 +37,7 @@ def page_data(content: Content) -> Document:
             for number, one in enumerate(content.numbered)
             if number in drawn
         },
+        "markdown": {one.id: "\n".join(incident_markdown(one)) for one in content.numbered if one.id in content.told},
         "pictures": pictures,
         "words": list(words.numbers),
     }

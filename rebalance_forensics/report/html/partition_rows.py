@@ -76,7 +76,7 @@ def _by_partition(history: ReadyHistory, window: Window, links: Links) -> Mappin
         # What it has in common with the gaps of other partitions.
         common = replace(gap, partition="")
         if common not in made:
-            made[common] = tuple(_unread(gap, window, links))
+            made[common] = tuple(_unread(gap, history, window, links))
         found[gap.partition].extend(made[common])
     return {partition: found[partition] for partition in sorted(found, key=natural)}
 
@@ -84,7 +84,7 @@ def _by_partition(history: ReadyHistory, window: Window, links: Links) -> Mappin
 def _read(span: ReadSpan, history: ReadyHistory, window: Window) -> Bar:
     """Cut where the picture ends: partitions that only differ before or after it are alike in it."""
     x, width = window.cut(span.started_at, span.ended_at)
-    label = f"read by {line_of(span.member, NAME_CHARACTERS)}"
+    label = f"read by {line_of(history.names.get(span.member, span.member), NAME_CHARACTERS)}"
     beyond = span.ended_at is not None and span.ended_at > window.end
     label += ", since before this picture begins" if span.started_at < window.start else ""
     label += ", until after it ends" if beyond else ""
@@ -99,8 +99,9 @@ def _read(span: ReadSpan, history: ReadyHistory, window: Window) -> Bar:
     )
 
 
-def _unread(gap: UnreadSpan, window: Window, links: Links) -> Iterator[Bar]:
-    whose = f", was read by {line_of(gap.client_id, NAME_CHARACTERS)}" if gap.client_id else ""
+def _unread(gap: UnreadSpan, history: ReadyHistory, window: Window, links: Links) -> Iterator[Bar]:
+    reader = gap.client_id and history.names.get(gap.client_id, gap.client_id)
+    whose = f", was read by {line_of(reader, NAME_CHARACTERS)}" if reader else ""
     x, width = window.cut(gap.started_at, gap.ended_at)
     incident = links.of_gap(gap.started_at, gap.ended_at)
     yield Bar(

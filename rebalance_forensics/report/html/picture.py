@@ -12,6 +12,7 @@ from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.html.incident_links import Links, over_at
+from rebalance_forensics.report.html.names import called
 from rebalance_forensics.report.html.partition_rows import partition_bars, share_bars
 from rebalance_forensics.report.html.picture_choice import chosen_bars, chosen_lanes, chosen_marks
 from rebalance_forensics.report.html.prepared_history import ReadyHistory, ReadyLane
@@ -24,7 +25,7 @@ from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span, Unr
 MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
 LABEL_CHARACTERS, REASON_CHARACTERS = 160, 60
 NAME_BEGINS, NAME_ENDS = 14, 20
-STREAM_THREAD = re.compile(r"StreamThread-\d+$")
+STREAM_THREAD = re.compile(r"StreamThread-(\d+)$")
 NUMBERS_SHOWN, NUMBER_SPACE, LAST_NUMBER, REASONS_SHOWN = 40, 2.5, 98.5, 100
 FOLLOW_UP = "follow-up"
 OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
@@ -79,7 +80,7 @@ def draw(
         *(
             Row(
                 name=lane.name,
-                label=_beside(lane),
+                label=_beside(lane, history),
                 kind=lane.kind,
                 y=0,
                 bars=bars[number],
@@ -120,12 +121,17 @@ def _group_rows(made: tuple[Bar, ...], unread: tuple[Bar, ...]) -> Iterator[Row]
 
 def _owners(history: ReadyHistory, window: Window) -> tuple[Owner, ...]:
     seen = {span.member for span in history.read.touching(window.start, window.end)}
-    return tuple(Owner(name=name, label=_cut(name), color=history.owners[name]) for name in sorted(seen))
+    return tuple(
+        Owner(name=name, label=_cut(called(name, history.names)), color=history.owners[name]) for name in sorted(seen)
+    )
 
 
-def _beside(lane: Lane) -> str:
-    found = STREAM_THREAD.search(lane.name) if lane.owner is not None else None
-    return found.group() if found else _cut(lane.name)
+def _beside(lane: Lane, history: ReadyHistory) -> str:
+    """Name a thread as the terminal does, `node-2/T1`; also where no generation lists it, below its instance's lane."""
+    known = called(lane.name, history.names)
+    if known == lane.name and lane.owner is not None and (found := STREAM_THREAD.search(lane.name)):
+        known = f"{lane.owner}/T{found[1]}"
+    return _cut(known)
 
 
 def _cut(whole: str) -> str:

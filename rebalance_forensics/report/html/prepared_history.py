@@ -12,6 +12,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.shapes import Window
 from rebalance_forensics.report.html.unread_reasons import UNABLE
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
+from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, ReadSpan, Span, UnreadSpan
 from rebalance_forensics.timeline.time_index import InTime, Lasting
 
@@ -50,6 +51,8 @@ class ReadyHistory(Struct, frozen=True, kw_only=True, eq=False):
     read: Lasting[ReadSpan]
     unread: Lasting[UnreadSpan]
     partitions: frozenset[str]
+    names: Mapping[str, str]
+    """What operators call a thread of Streams: `node-2/T1`."""
     owners: Mapping[str, int]
     """The number of each owner's colour, in the order of names."""
 
@@ -68,6 +71,7 @@ def ready(history: GroupHistory) -> ReadyHistory:
         unread=Lasting(history.unread, attrgetter("started_at"), attrgetter("ended_at")),
         partitions=frozenset(name for span in history.read for name in span.partitions)
         | {gap.partition for gap in history.unread},
+        names=short_names(history),
         owners={name: place % COLORS for place, name in enumerate(sorted({span.member for span in history.read}))},
     )
 

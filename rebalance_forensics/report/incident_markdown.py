@@ -1,0 +1,117 @@
+"""One incident as Markdown: for a ticket, a chat or a post-mortem. No word of a log is markup in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rebalance_forensics.diagnosis.model import Incident, RootCause
+from rebalance_forensics.records import is_timed
+from rebalance_forensics.report.chains import steps_of
+from rebalance_forensics.report.differential import chance, deciding, likelihoods, ruled_out
+from rebalance_forensics.report.plain_text import line_of, prose
+from rebalance_forensics.report.times import day, time_of_day, utc
+from rebalance_forensics.report.wording import (
+    culprits,
+    group_of,
+    impact,
+    names_besides,
+    narrative,
+    place,
+    ranges,
+    since,
+    some,
+    step,
+)
+from rebalance_forensics.timeline.model import Evidence
+
+LINE_CHARACTERS = 1_000
+LINK = re.compile(r"@|:(?=//)|\bwww(?=\.)|\bmailto(?=:)", re.IGNORECASE)
+
+
+def incident_markdown(incident: Incident, to_fill_in: Sequence[str] = ()) -> Iterator[str]:
+    """Tell an incident: facts, each possible cause with its timeline, proof and advice, and what is ruled out.
+
+    `to_fill_in` are facts that only people know.
+    """
+    yield from (f"# {safe(incident.summary)}", "", "| | |", "|---|---|")
+    yield from (f"| {label} | {safe(value)} |" for label, value in _facts(incident))
+    yield from (f"| {label} | |" for label in to_fill_in)
+    yield ""
+    for rank, cause in enumerate(incident.root_causes):
+        yield f"## {safe(f'Or {chance(cause)}' if rank else f'What happened: {cause.cause}')}"
+        yield ""
+        if (told := narrative(cause)) != incident.summary:
+            yield from (safe(told), "")
+        yield from _cause(cause)
+    if incident.ruled_out:
+        yield from ("## Ruled out", "")
+        yield from (f"- **{safe(other.cause)}**: {safe(ruled_out(other, incident))}" for other in incident.ruled_out)
+        yield ""
+
+
+def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
+    cause = incident.root_causes[0]
+    yield "Incident", incident.id
+    yield "Group", group_of(incident)
+    yield "Severity", incident.severity
+    yield "Root cause", likelihoods(incident)
+    for one in incident.would_decide:
+        yield "Would decide", deciding(one, incident)
+    yield "Culprit", culprits(cause)
+    others = [name for one in cause.culprits for name in names_besides(one)]
+    if others:
+        yield "Also known as", some(others)
+    yield "When", since(incident)
+    yield "Impact", impact(incident.impact)
+    if incident.generations:
+        yield "Generations", ranges(incident.generations)
+    for relation in incident.related:
+        yield "Related", f"{relation.why} Incidents {some(relation.ids)}."
+
+
+def _cause(cause: RootCause) -> Iterator[str]:
+    steps = [*steps_of(cause)]
+    if steps:
+        one_day = len({day(one.at) for one in steps if is_timed(one.at)}) <= 1
+        shown = time_of_day if one_day else utc
+        yield from ("### Timeline", "", "| time (UTC) | event | line |", "|---|---|---|")
+        for one in steps:
+            line = f"`{code(place(one.evidence))}`" if one.evidence else ""
+            yield f"| {shown(one.at, 'unknown')} | {safe(step(one.what))}{one.repeated} | {line} |"
+        yield ""
+    yield from ("### Proof", "")
+    for evidence in cause.evidence:
+        yield from _quoted(evidence)
+    if cause.evidence_total > len(cause.evidence):
+        yield from (f"The {len(cause.evidence)} most telling of {cause.evidence_total} lines.", "")
+    if cause.advice:
+        yield from ("### What to do", "")
+        for number, advice in enumerate(cause.advice, 1):
+            cost = f" {safe(advice.cost)}" if advice.cost else ""
+            yield f"{number}. **{safe(advice.action)}** {safe(advice.why)}{cost}"
+        yield ""
+    for bug in cause.known_bugs:
+        fixed = f"fixed in {bug.fixed_in}" if bug.fixed_in else "no fixed release known"
+        yield from (f"Known bug {safe(bug.jira)}: {safe(bug.title)}; {fixed}.", "")
+
+
+def _quoted(line: Evidence) -> Iterator[str]:
+    text = line_of(line.text, LINE_CHARACTERS)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    when = f" {time_of_day(line.timestamp)}" if is_timed(line.timestamp) else ""
+    yield from (f"`{code(place(line))}`{when}", "", f"{fence}text", text, fence, "")
+
+
+def safe(text: str) -> str:
+    """Escape what Markdown or the HTML inside it would act on."""
+    escaped = re.sub(r"([\\`*_{}\[\]#!|~])", r"\\\1", line_of(prose(text), LINE_CHARACTERS))
+    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # Mentions would ping people of the ticket system, and a stranger's address would become a link.
+    return LINK.sub(lambda found: f"{found.group()}&#8203;", escaped)
+
+
+def code(text: str) -> str:
+    """Take out of a text what would end a span of code or a cell."""
+    return line_of(text, LINE_CHARACTERS).replace("`", "'").replace("|", "\\|")
