@@ -78,6 +78,14 @@ AnonymizeOption = Annotated[
         show_default=False,
     ),
 ]
+LinkOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Where the file of --html will be opened in a browser: Slack and PagerDuty messages link to it.",
+        show_default=False,
+    ),
+]
 OutputModeOption = Annotated[
     str | None,
     typer.Option(
@@ -120,6 +128,7 @@ def analyze(
     events: EventsOption = None,
     tables: TablesOption = None,
     export: ExportOption = [],  # noqa: B006
+    link: LinkOption = None,
     output_mode: OutputModeOption = None,
     group: GroupOption = None,
     since: SinceOption = None,
@@ -148,8 +157,9 @@ def analyze(
     from rebalance_forensics.cli.output_files import Outputs, shown, write_outputs  # noqa: PLC0415 - renderers load slowly
 
     outputs = Outputs.checked(
-        json=json, html=html, events=events, tables=tables, export=export, anonymize=anonymize, mode=output_mode
-    )
+        json=json, html=html, events=events, tables=tables, export=export,
+        anonymize=anonymize, link=link, mode=output_mode,
+    )  # fmt: skip
     options = options_of(
         engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
         java_home=java_home, keep_warm=keep_warm, unpack_ratio=unpack_ratio, group=group, since=since, until=until,

@@ -14,7 +14,7 @@ from rebalance_forensics.cli.outcomes import say, warn
 from rebalance_forensics.defects import ASK, DefectError, told
 from rebalance_forensics.diagnosis.model import Gap
 from rebalance_forensics.pipeline.permissions import mode_of
-from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.refusals import InputError, address_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.report.exports import Format, formats
 from rebalance_forensics.report.json_report import to_json
@@ -34,6 +34,8 @@ class Outputs:
     tables: Path | None = None
     exports: tuple[tuple[Format, Path], ...] = ()
     anonymize: bool = False
+    link: str | None = None
+    """Where the page will be opened in a browser."""
     mode: int | None = None
     """Permissions; None keeps those of a file that is replaced, and makes a new one its owner's alone."""
 
@@ -47,14 +49,16 @@ class Outputs:
         tables: Path | None,
         export: Sequence[str],
         anonymize: bool = False,
+        link: str | None = None,
         mode: str | None = None,
     ) -> Outputs:
         """The outputs that were asked for; refuses unknown formats and directories that are not there."""
         exports = tuple(map(_export, export))
         permissions = None if mode is None else mode_of("--output-mode", mode)
         chosen = cls(
-            json=json, html=html, events=events, tables=tables, exports=exports, anonymize=anonymize, mode=permissions
-        )
+            json=json, html=html, events=events, tables=tables, exports=exports,
+            anonymize=anonymize, link=link and address_of("--link", link), mode=permissions,
+        )  # fmt: skip
         places = [target if target == STDOUT else Path(os.path.realpath(target)) for target in chosen.files()]
         for target, place in zip(chosen.files(), places, strict=True):
             _check(target)
@@ -88,6 +92,10 @@ class Outputs:
 
 def shown(analysis: Analysis, outputs: Outputs) -> Report:
     """The report as it goes out."""
+    return replace(_named(analysis, outputs), page=outputs.link)
+
+
+def _named(analysis: Analysis, outputs: Outputs) -> Report:
     if not outputs.anonymize:
         return analysis.report
     from rebalance_forensics.pipeline.names_in_events import names_in_events  # noqa: PLC0415 - few ask for it

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
@@ -73,13 +75,18 @@ def state_of(incident: Incident) -> str:
     return hashed(incident.severity, incident.ongoing, causes)
 
 
-def outbox_text(cases: Sequence[GroupCase], severities: Sequence[str]) -> tuple[str, list[str]]:
-    """The messages about all incidents of these severities; a sentence for each that a defect of ours spoiled."""
+def outbox_text(
+    cases: Sequence[GroupCase], severities: Sequence[str], page_of: Callable[[Incident], str | None]
+) -> tuple[str, list[str]]:
+    """The messages about all incidents of these severities; a sentence for each that a defect of ours spoiled.
+
+    `page_of` gives the address of an incident's page.
+    """
     messages: list[dict[str, Any]] = []
     spoiled: list[str] = []
     for case, one in ((each, one) for each in cases for one in each.incidents if one.severity in severities):
         try:
-            messages.append(_message(case, one))
+            messages.append(_message(case, one, page_of(one)))
         except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are told
             spoiled.append(defects.sentence(f"the message about incident {one.id} could not be written", error))
     return json.dumps(messages, sort_keys=True), spoiled
@@ -92,8 +99,8 @@ def report_of(case: GroupCase, incident: Incident) -> Report:
     )
 
 
-def _message(case: GroupCase, incident: Incident) -> dict[str, Any]:
-    report = report_of(case, incident)
+def _message(case: GroupCase, incident: Incident, page: str | None) -> dict[str, Any]:
+    report = replace(report_of(case, incident), page=page)
     state = state_of(incident)
     told = json.loads(to_json(report))["incidents"][0]
     return {

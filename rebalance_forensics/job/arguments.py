@@ -16,7 +16,7 @@ from rebalance_forensics.job.settings_file import Told, from_file
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
 from rebalance_forensics.pipeline.permissions import mode_of
-from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.refusals import InputError, address_of
 from rebalance_forensics.pipeline.tables.log_tables import columns_of
 from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
 
@@ -137,6 +137,7 @@ def _invocation(told: _Settings) -> Invocation:
         tasks=told.get("tasks"),
         fail_on=told.get("fail-on"),
         reports_from=told.get("reports"),
+        link=told.read("link", lambda text: text and address_of("--link", text)),
         webhooks=told.read("webhook", _webhooks, ()),
         alert_from=told.get("alert-from", "critical"),
         metrics=told.get("metrics"),

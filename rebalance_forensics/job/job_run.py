@@ -14,7 +14,7 @@ from rebalance_forensics.job.alerts import OUTBOX, outbox_text
 from rebalance_forensics.job.lake_tables import note_replaced
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
-from rebalance_forensics.job.publications import REPORTS, add_reports
+from rebalance_forensics.job.publications import REPORTS, add_reports, addresses_of_pages
 from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
 from rebalance_forensics.job.scan import scan_files
 from rebalance_forensics.job.table_scan import scan_tables
@@ -250,7 +250,9 @@ def _add_publications(run: Run, outcome: Outcome, days: Days) -> None:
         outcome.defects += add_reports(store, run.journal, run.work, outcome.cases, severities)
     if options.webhooks and outcome.incidents:
         path = f"{run.work}/{FILES}/{OUTBOX}/{run.id}/messages.json"
-        text, untold = outbox_text(outcome.cases, severities_from(options.alert_from))
+        with_pages = severities_from(options.reports_from) if options.reports_from and options.link else ()
+        page_of = addresses_of_pages(options.link or "", run.work, with_pages)
+        text, untold = outbox_text(outcome.cases, severities_from(options.alert_from), page_of)
         outcome.defects += untold
         store.write(path, text.encode())
         run.journal.put(f"{OUTBOX}/{run.id}", path)

@@ -37,6 +37,8 @@ class JobOptions:
     fail_on: str | None = None
     reports_from: str | None = None
     """The severity from which on incidents get a report of their own."""
+    link: str | None = None
+    """Where the directory of these reports is opened in a browser."""
     webhooks: tuple[str, ...] = ()
     alert_from: str = "critical"
     metrics: str | None = None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from jinja2 import Environment
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.alerts import report_of
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
 from rebalance_forensics.pipeline.tables.journal import Journal, staged, target_of
@@ -44,7 +45,7 @@ def add_reports(
     spoiled: list[str] = []
     for case in cases:
         for incident in (one for one in case.incidents if one.severity in severities):
-            path = staged(work, REPORTS, incident.started_at // DAY_MS, incident.cluster, f"{incident.id}.html")
+            path = _staged(work, incident)
             try:
                 page = to_html(report_of(case, incident))
             except Exception as error:  # noqa: BLE001 - whatever it was, the other pages are written
@@ -53,6 +54,22 @@ def add_reports(
             store.write(path, page.encode("utf-8", "backslashreplace"))
             journal.put(target_of(work, path).rpartition("/")[0], path)
     return spoiled
+
+
+def addresses_of_pages(base: str, work: str, severities: Sequence[str]) -> Callable[[Incident], str | None]:
+    """Where the page of an incident is opened, if it has one: below the address under which the reports are served."""
+
+    def address(incident: Incident) -> str | None:
+        if incident.severity not in severities:
+            return None
+        path = target_of(work, _staged(work, incident)).removeprefix(f"{REPORTS}/")
+        return f"{base.rstrip('/')}/{quote(path, safe='/=')}"
+
+    return address
+
+
+def _staged(work: str, incident: Incident) -> str:
+    return staged(work, REPORTS, incident.started_at // DAY_MS, incident.cluster, f"{incident.id}.html")
 
 
 def write_index(store: Store) -> None:

@@ -69,6 +69,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(name="java-home", metavar="DIR", help="the Java of a session of our own"),
     Setting(name="fail-on", choices=SEVERITIES, help="exit with 1 when an incident is as bad as this"),
     Setting(name="reports", choices=SEVERITIES, help="write an HTML report of each incident as bad as this"),
+    Setting(name="link", metavar="URL", help="where OUTPUT/reports is opened in a browser: messages link to the pages"),
     Setting(name="webhook", metavar="KIND=URL", repeated=True, help="slack=…, pagerduty=KEY or generic=…"),
     Setting(name="alert-from", choices=SEVERITIES, help="severity from which on webhooks are called (critical)"),
     Setting(name="metrics", metavar="FILE", help="write metrics of the run as Prometheus text"),

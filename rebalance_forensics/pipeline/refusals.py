@@ -20,3 +20,10 @@ def refuse_unknown_name(name: str, known: Iterable[str]) -> NoReturn:
 def refuse_unknown_group(group: str, known: Iterable[str]) -> NoReturn:
     """No group of that name: a report on nothing would read as if all were well."""
     raise InputError(f"no line mentions group {group!r}; {did_you_mean(group, known, 'groups in these logs')}")
+
+
+def address_of(option: str, text: str) -> str:
+    """The address of a page, without what a link to a part of it would be put behind."""
+    if not text.startswith(("http://", "https://")) or any(not one.isprintable() or one in ' "<>|#' for one in text):
+        raise InputError(f"{option} {text}: write the address of a page, such as https://reports.example/today.html.")
+    return text

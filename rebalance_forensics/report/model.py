@@ -43,3 +43,9 @@ class Report(Struct, frozen=True, kw_only=True):
     groups: tuple[GroupHistory, ...]
     incidents: tuple[Incident, ...]
     gaps: tuple[Gap, ...]
+    page: str | None = None
+    """The address at which its page is opened in a browser; messages link to it."""
+
+    def link_to(self, incident: Incident) -> str | None:
+        """The address that opens the page at an incident; None where nobody said where the page is."""
+        return f"{self.page}#incident={incident.id}" if self.page else None

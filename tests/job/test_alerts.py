@@ -89,6 +89,25 @@ def test_slack_and_pagerduty_get_what_they_understand(
     assert not any("R0UT1NGKEY" in path.name for path in tables.rglob("*"))
 
 
+def test_a_message_links_to_the_page_that_the_same_run_wrote(run: Run, receiver: Receiver, tmp_path: Path) -> None:
+    base, tables = "https://reports.example/kafka", tmp_path / "tables"
+    run(SINCE, UNTIL, "--webhook", f"slack={receiver.url}", "--alert-from", "info", "--reports", "info", "--link", base)
+    assert told(tables, f"slack={receiver.url}") == []
+    first_lines = [message["blocks"][0] for message in receiver.accepted]
+    linked = [
+        element["url"].partition("#incident=")
+        for line in first_lines
+        if line["type"] == "rich_text"
+        for element in line["elements"][0]["elements"]
+        if element["type"] == "link"
+    ]
+    faults = {row["id"] for row in rows(tables)["incidents"] if row["severity"] != "info"}
+    assert faults == {incident for _, _, incident in linked}
+    for address, _, incident in linked:
+        page = tables / "reports" / address.removeprefix(f"{base}/")
+        assert f'id="incident-{incident}"' in page.read_text()
+
+
 def killed_before_noting(tables: Path, webhook: str) -> None:
     """A run that tells one incident and dies before it can note that it did."""
     done = subprocess.run(

@@ -87,12 +87,15 @@ def obeys_timesketch(text: str) -> None:
 
 
 def obeys_slack(text: str) -> None:
-    """Block Kit's limits: 50 blocks; 150 characters a header, 3000 a text, 2000 a field; 10 fields or elements."""
+    """Block Kit's limits: 50 blocks; 3000 characters a text, 2000 a field; 10 fields or elements."""
     message = json.loads(text)
     assert len(message["blocks"]) <= 50
     assert 0 < len(message["text"]) <= 40_000
     for block in message["blocks"]:
-        limits = {"header": 150, "section": 3_000, "context": 3_000}
+        if block["type"] == "rich_text":
+            _obeys_rich_text(block)
+            continue
+        limits = {"section": 3_000, "context": 3_000}
         assert block["type"] in limits
         several = block.get("fields", block.get("elements", []))
         assert len(several) <= 10
@@ -101,6 +104,21 @@ def obeys_slack(text: str) -> None:
         if "text" in block:
             assert 0 < len(block["text"]["text"]) <= limits[block["type"]]
         assert {one["type"] for one in _texts(block)} == {"plain_text"}
+
+
+def _obeys_rich_text(block: dict[str, Any]) -> None:
+    """Block Kit's elements of a section of rich text that are written here, each with all that it must have."""
+    (section,) = block["elements"]
+    assert section["type"] == "rich_text_section"
+    needed = {"text": {"text"}, "date": {"timestamp", "format", "fallback"}, "link": {"url", "text"}}
+    assert section["elements"]
+    for one in section["elements"]:
+        assert one.keys() - {"type", "style"} == needed[one["type"]]
+        assert all(one[key] for key in needed[one["type"]])
+        assert len(one.get("text", "")) <= 3_000
+    for date in (one for one in section["elements"] if one["type"] == "date"):
+        assert isinstance(date["timestamp"], int)
+        assert set(re.findall(r"\{\w+\}", date["format"])) <= {"{date_short_pretty}", "{time}"}
 
 
 def _texts(block: dict[str, Any]) -> Iterator[dict[str, Any]]:

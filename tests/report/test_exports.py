@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from rebalance_forensics.records import BY_ORDER_MS
 from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.model import Report
 from tests.report.building import a_crash, crash_report, empty_report, healthy_report
@@ -108,8 +109,41 @@ def test_log_lines_cannot_leave_their_fence_in_markdown() -> None:
     assert "<" not in outside.replace("\\<", "")
 
 
-def test_nothing_in_the_text_of_a_slack_message_is_markup() -> None:
-    assert "<" not in json.loads(exported("slack", hostile_report()))["text"]
+def test_nothing_of_a_log_is_markup_in_a_slack_message() -> None:
+    message = json.loads(exported("slack", hostile_report()))
+    assert re.findall(r"<[^>]*", message["text"]) == re.findall(
+        r"<!date\^\d+\^\{date_short_pretty\} \{time\}\|[^>]*", message["text"]
+    )
+    assert "mrkdwn" not in json.dumps(message)
+
+
+def test_the_first_line_of_a_slack_message_tells_verdict_impact_culprit_and_when_in_the_readers_zone() -> None:
+    message = json.loads(exported("slack", crash_report()))
+    line = message["blocks"][0]["elements"][0]["elements"]
+    assert "".join(one.get("text", one.get("fallback")) for one in line) == (
+        "Warning: process-crash, 97 % sure, in payments on prod. 4 of 12 partitions unread for up to 4 s; whole group "
+        "stopped for 3.2 s; 6.4 s of pauses, 3 members, 1 rebalance. Culprit: client payments-2. "
+        "Began 2026-03-01 10:02:11 UTC."
+    )
+    (date,) = (one for one in line if one["type"] == "date")
+    assert date["timestamp"] == a_crash().started_at // 1_000
+    assert f"<!date^{date['timestamp']}^{{date_short_pretty}} {{time}}|2026-03-01 10:02:11 UTC>" in message["text"]
+
+
+def test_messages_link_to_the_incident_on_the_page_where_its_address_is_known() -> None:
+    report = replace(crash_report(), page="https://reports.example/today.html")
+    link = f"https://reports.example/today.html#incident={a_crash().id}"
+    for text, without in ((exported(name, report), exported(name, crash_report())) for name in ("slack", "pagerduty")):
+        assert link in text
+        assert "https://" not in without
+    event = lines_of_json(exported("pagerduty", report))[0]
+    assert event["links"] == [{"href": link, "text": "Report"}]
+    RULES["slack"](exported("slack", report))
+
+
+def test_a_slack_message_gives_lines_without_times_no_time() -> None:
+    report = replace(crash_report(), incidents=(replace(a_crash(), started_at=BY_ORDER_MS, ended_at=None),))
+    assert "date" not in exported("slack", report)
 
 
 def test_pagerduty_events_share_the_incident_id_and_resolve_what_is_over() -> None:

@@ -22,13 +22,17 @@ PROOF_SHOWN = 5
 
 def export(report: Report) -> str:
     """Write the events of every fault; an incident that is over is triggered, then resolved."""
-    return "".join(written_on_one_line(event) + "\n" for one in faults(report) for event in _events(one))
+    return "".join(
+        written_on_one_line(event) + "\n" for one in faults(report) for event in _events(one, report.link_to(one))
+    )
 
 
-def _events(incident: Incident) -> Iterator[Document]:
+def _events(incident: Incident, link: str | None) -> Iterator[Document]:
     # The routing key is a secret of the sender, who fills it in.
     base: Document = {"routing_key": "", "dedup_key": incident.id}
-    yield base | {"event_action": "trigger", "client": "rebalance-forensics", "payload": _payload(incident)}
+    links: Document = {"links": [{"href": link, "text": "Report"}]} if link else {}
+    trigger: Document = {"event_action": "trigger", "client": "rebalance-forensics", "payload": _payload(incident)}
+    yield base | trigger | links
     if not incident.ongoing and incident.ended_at is not None:
         yield base | {"event_action": "resolve"}
 

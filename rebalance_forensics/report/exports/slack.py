@@ -1,50 +1,53 @@
-"""A Slack message payload: verdict, culprit, impact and advice; post it to a webhook as it is."""
+"""A Slack message payload: verdict, impact, culprit, time and link in one line, then the rest; post it to a webhook."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.conclusions import conclusion
 from rebalance_forensics.report.differential import chance, deciding, serious_rivals
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose, shortened
-from rebalance_forensics.report.urgency_order import faults
-from rebalance_forensics.report.wording import cluster_of, count, culprits, impact, place, since, sureness
+from rebalance_forensics.report.times import utc
+from rebalance_forensics.report.urgency_order import faults, is_unexplained
+from rebalance_forensics.report.wording import cluster_of, count, culprits, group_of, impact, place, since, sureness
 
 SUFFIX = ".slack.json"
-HEADER, SECTION, FIELD, LINE = 140, 2_800, 1_900, 300
+SECTION, FIELD, LINE, PART = 2_800, 1_900, 300, 600
 INCIDENTS_SHOWN = 5
 PROOF_SHOWN = 3
+READERS_TIME = "{date_short_pretty} {time}"
+"""Slack writes it in the zone of whoever reads."""
 
 
 def export(report: Report) -> str:
     """Write one message about the most urgent incidents."""
     found = faults(report)
-    title = found[0].summary if found else str(conclusion(report))
-    blocks: list[Json] = [block for incident in found[:INCIDENTS_SHOWN] for block in _incident(incident)]
-    if not found:
-        blocks = [_section(title)]
+    blocks: list[Json] = [
+        block for incident in found[:INCIDENTS_SHOWN] for block in _incident(incident, report.link_to(incident))
+    ]
     if len(found) > INCIDENTS_SHOWN:
         blocks.append(_section(f"And {count(len(found) - INCIDENTS_SHOWN, 'more incident')}."))
-    # The fallback text is read as markup, so nothing of it may start a mention.
-    return written({"text": _unmarked(line_of(prose(title), SECTION)), "blocks": blocks})
+    if not found:
+        concluded = str(conclusion(report))
+        return written({"text": _unmarked(line_of(prose(concluded), SECTION)), "blocks": [_section(concluded)]})
+    # Shown where blocks are not, as in a notification. It is read as markup, so nothing of it may start a mention.
+    first = found[0]
+    text = _unmarked(line_of(prose(f"{_verdict(first)} {_told(first)}"), SECTION))
+    return written({"text": f"{text}{_marked_time(first.started_at)}", "blocks": blocks})
 
 
-def _incident(incident: Incident) -> Iterator[Document]:
+def _incident(incident: Incident, link: str | None) -> Iterator[Document]:
     cause, rivals = incident.root_causes[0], serious_rivals(incident)
     yield {
-        "type": "header",
-        "text": _plain(f"{incident.severity.capitalize()}: {cause.cause} in {incident.group}", HEADER),
+        "type": "rich_text",
+        "elements": [{"type": "rich_text_section", "elements": list(_in_one_line(incident, link))}],
     }
     yield _section(incident.summary)
-    facts = (
-        f"Culprit: {culprits(cause)}",
-        "; or ".join([f"Cause: {cause.cause}, {sureness(cause.confidence)}", *map(chance, rivals)]),
-        f"Impact: {impact(incident.impact)}",
-        f"When: {since(incident)}",
-    )
+    facts = [f"When: {since(incident)}", *(f"Or {chance(one)}" for one in rivals)]
     yield {"type": "section", "fields": [_plain(fact, FIELD) for fact in facts]}
     if rivals and incident.would_decide:
         yield _section("Would decide: " + "; ".join(deciding(one, incident) for one in incident.would_decide))
@@ -57,6 +60,39 @@ def _incident(incident: Incident) -> Iterator[Document]:
         "type": "context",
         "elements": [_plain(f"Incident {incident.id}, cluster {cluster_of(incident) or 'unnamed'}", FIELD)],
     }
+
+
+def _in_one_line(incident: Incident, link: str | None) -> Iterator[Document]:
+    """Rich text, in which no character of a log is markup, a mention or an emoji."""
+    yield {"type": "text", "text": line_of(prose(_verdict(incident)), PART), "style": {"bold": True}}
+    yield {"type": "text", "text": f" {line_of(prose(_told(incident)), SECTION)}"}
+    if is_timed(incident.started_at):
+        yield {"type": "text", "text": " Began "}
+        yield {
+            "type": "date",
+            "timestamp": incident.started_at // 1_000,
+            "format": READERS_TIME,
+            "fallback": f"{utc(incident.started_at)} UTC",
+        }
+        yield {"type": "text", "text": ", still going on." if incident.ongoing else "."}
+    if link:
+        yield {"type": "text", "text": " "}
+        yield {"type": "link", "url": link, "text": "Report"}
+
+
+def _verdict(incident: Incident) -> str:
+    cause = incident.root_causes[0]
+    found = "unexplained" if is_unexplained(incident) else f"{cause.cause}, {sureness(cause.confidence)}"
+    return f"{incident.severity.capitalize()}: {found}, in {group_of(incident)}."
+
+
+def _told(incident: Incident) -> str:
+    cost = impact(incident.impact)
+    return f"{cost[:1].upper()}{cost[1:]}. Culprit: {culprits(incident.root_causes[0])}."
+
+
+def _marked_time(at: EpochMs) -> str:
+    return f" <!date^{at // 1_000}^{READERS_TIME}|{utc(at)} UTC>" if is_timed(at) else ""
 
 
 def _section(text: str) -> Document:
