@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
 from tests.diagnosis.static_epochs import AGAIN, FORMED, OTHER, two_pods
-from tests.diagnosis.statics import replaced, static_group
+from tests.diagnosis.statics import replaced, said_by_static, static_group
 from tests.story import Story
 
 
@@ -44,3 +45,14 @@ def test_a_kip_848_member_that_leaves_with_epoch_minus_one_leaves_for_good() -> 
     story = two_pods().closes("pod-1", FORMED, "01:10:00.000", 2, leaves_with=-1)
     story.given("pod-2", OTHER, "01:10:00.500", 3, "orders-0, orders-1")
     assert story.causes() == ["scale-in"]
+
+
+def test_the_word_of_the_coordinator_and_that_of_the_member_are_of_one_return_across_a_full_minute() -> None:
+    story = static_group("pod-1", "pod-2")
+    story.started("c-2", "00:59:58.000", group_instance_id="pod-2")
+    for time in ("01:00:03.000", "01:11:00.100"):
+        said_by_static(story, "c-2", "pod-2", time, story.of("c-2").joined(1, story.id_of("pod-2")).split("] ", 1)[1])
+        if time < "01:10":
+            story.started("c-2", "01:10:57.000", group_instance_id="pod-2")
+            replaced(story, "pod-2", "01:10:59.900")
+    assert [[one.participant.name for one in walk] for walk in static_returns(story.timeline())] == [["c-2"]]

@@ -13,7 +13,8 @@ from rebalance_forensics.events.rebalances import JoinSucceeded
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import ADDED_MS, LAST_JOINED_MS, ONE_RETURN_MS
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import ADDED_MS, ITS_ARRIVAL_MS, LAST_JOINED_MS, ONE_RETURN_MS
 
 
 class Return(Struct, frozen=True):
@@ -34,10 +35,19 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
     }
     returns = [Return(r.participant, r.at, tuple(r.events), r) for r in timeline.returns]
     found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids)]
-    told = {(r.participant, r.at // ONE_RETURN_MS) for r in found}
+    told = InTime(found, lambda r: r.at)
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
-    found += [r for r in again if (r.participant, r.at // ONE_RETURN_MS) not in told]
+    found += [r for r in again if not any(_is_the_same(r, other) for other in _around(told, r))]
     return walks(found, lambda r: r.at, lambda r: r.participant)
+
+
+def _around(told: InTime[Return], one: Return) -> Sequence[Return]:
+    return told.between(one.at - ONE_RETURN_MS + 1, one.at + ONE_RETURN_MS - 1)
+
+
+def _is_the_same(one: Return, other: Return) -> bool:
+    """The coordinator's word and the member's own are of one return: it cannot come back twice so soon."""
+    return one.participant is other.participant
 
 
 def around_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, ...]:
@@ -60,7 +70,6 @@ def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
         first = reached.setdefault(event.generation, event.at)
         restarted = timeline.starts.of(participant).any_between(first + 1, event.at - 1)
         if participant.instance_ids and restarted and event.at - first > ADDED_MS:
-            reach = ONE_RETURN_MS // 2 - 1
-            near = timeline.arrivals.of(participant).between(event.at - reach, event.at + reach)
+            near = timeline.arrivals.of(participant).between(event.at - ITS_ARRIVAL_MS, event.at + ITS_ARRIVAL_MS)
             arrival = near[0] if near else None
             yield Return(participant, event.at, (event,), arrival)
