@@ -14,9 +14,9 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.lane_events import mark_of
 from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span
 from rebalance_forensics.timeline.unable_members import unable
+from rebalance_forensics.timeline.windows import DRAWN_AROUND_MS
 
 Marks = dict[str, list[Mark]]
-AROUND_MS = 60_000
 FEWEST_AROUND = 100
 
 
@@ -45,7 +45,7 @@ def _around(timeline: Timeline) -> list[Event]:
         return sorted(chain.from_iterable(said), key=by_time_then_origin)
     found: dict[int, Event] = {}
     for rebalance in timeline.rebalances:
-        begin, end = rebalance.started_at - AROUND_MS, rebalance.ended_at() + AROUND_MS
+        begin, end = rebalance.started_at - DRAWN_AROUND_MS, rebalance.ended_at() + DRAWN_AROUND_MS
         found |= {id(event): event for told in said for event in told.between(begin, end)}
         if len(found) > most:
             break

@@ -267,6 +267,87 @@ TOPICS_LATE_MS = 10_000
 ONE_WAIT_MS = 60_000
 """Members are told of missing topics at every heartbeat; a longer silence ends the wait."""
 
+# What lines of one thing have in common
+NEXT_HEARTBEAT_MS = 5_000
+"""A member is told of a rebalance at its next heartbeat: heartbeat.interval.ms, 3 s unless set, and a request."""
+ID_GIVEN_BEFORE_MS = 150
+"""A member id is given at once to who asks for one (KIP-394): JoinGroup was sent this shortly before."""
+ID_GIVEN_AFTER_MS = 20
+"""What clocks of one host, or clocks that were set by each other, still differ by."""
+SUCCESSORS_OVERLAP_MS = 5_000
+"""An instance that closes may still write while the next one starts: Streams closes its state stores for seconds."""
+ONE_EPOCH_MS = 60_000
+"""Classic members of a consumer group reach an epoch within a rebalance of its beginning (KIP-848); the same number a
+minute apart is of another life of the group."""
+ONE_LIFE_MS = 60_000
+"""Lines about one generation lie within a rebalance; the same number a minute later is of a group that was born again,
+for a group that empties begins to count anew when its offsets are gone."""
+WITHIN_A_REJOIN_MS = 50
+"""A rebalance begins a request after the member went that comes back at once."""
+SAME_MOMENT_MS = 50
+"""Lines of one request that two threads of a process write."""
+FOLLOW_UP_TOLD_MS = 100
+"""A follow-up is told by who asks for it: its line may stand a request behind the beginning of the rebalance."""
+FOLLOW_UP_MS = 60_000
+"""Who asks for a follow-up, and what announces it, is of the rebalance before: no older than a long join barrier."""
+DELAY_ENDS_MS = 3_000
+"""scheduled.rebalance.max.delay.ms is over for a worker at its next tick or heartbeat, 3 s unless set."""
+HANDED_OVER_AT_ONCE_MS = 1_000
+"""A cooperative member that gave partitions up rejoins in the poll() that told it so."""
+STOPS_WORK_MS = 15_000
+"""task.shutdown.graceful.timeout.ms is 5 s; connectors are stopped before the tasks."""
+LATE_LINE_MS = 500
+"""A client writes that it joined after a moment of garbage collection, or of a busy disk."""
+WAITED_IN_VAIN_MS = 10_000
+"""A member that never rejoins holds the join barrier open for the rebalance timeout; silently before 2.7."""
+GIVEN_UP_LATE_MS = 15_000
+"""Clients' clocks differ, and a member may give up in the middle of its successor's start."""
+STATIC_CLOSE_MS = 2_000
+"""A static member that closes gives its partitions up in the same close(), before or after its last heartbeat."""
+ONE_START_MS = 45_000
+"""Lines of one start come within this: a slow machine takes seconds between config dump and subscription."""
+SILENT_START_MS = 10_000
+"""A process that starts is not silent for as long."""
+START_LINES_MS = 1_500
+"""A consumer prints its configuration and its version in its constructor: on a slow machine a second apart."""
+STOP_LINES_MS = 5_000
+"""Lines of one close(): a consumer waits up to its timeout for LeaveGroup and the last commit."""
+STARTED_LATELY_MS = 60_000
+"""A static member that joins within this of its configuration was restarted: its join answers no line of before."""
+CLOSES_AFTER_MS = 30_000
+"""A consumer that unsubscribed in order to close says so within the time that close() gives itself, 30 s unless set
+(ConsumerUtils.DEFAULT_CLOSE_TIMEOUT_MS)."""
+TOLD_BY_BOTH_MS = 20_000
+"""Client and coordinator tell the same departure within this: clocks differ, and a stopped client writes late."""
+TAKEN_BACK_MS = 1_000
+"""A stream thread whose commit carries a stale epoch is back with its next heartbeat, which it sends at once."""
+RETURN_TOLD_MS = 1_000
+"""A coordinator tells the return of a static member in several lines of one request."""
+ITS_ARRIVAL_MS = 29_999
+"""A static member joined within half a return of the line by which it is back: two of them do not share an arrival."""
+LOGS_END_MS = 2_000
+"""Logs that end this shortly after an eviction show nothing of what came of it: no JVM is back within two seconds."""
+LOST_AT_THE_END_MS = 2_000
+"""A member that is evicted may have lost its coordinator this long before: half of what it takes to find it again."""
+LAST_ONE_OUT_MS = 101
+"""A generation with members that stands later than this after the last departure was formed without those who left."""
+BUG_LINES_MS = 60_000
+"""Lines of one known bug follow each other within this unless its signature says otherwise."""
+DRAWN_AROUND_MS = 60_000
+"""What brokers say this long around a rebalance is drawn where they say more than can be shown."""
+
+# Clocks
+QUARTER_HOUR_MS = 15 * 60 * 1000
+"""Time zones lie quarters of an hour apart."""
+SMALLEST_SKEW_MS = 400
+"""Below this a difference may as well be the network or a busy process; it is shown, not applied."""
+LARGEST_SKEW_MS = 10 * 60 * 1000
+"""Beyond this a difference is a zone, not a clock that is off."""
+RESTART_NOT_SKEW_MS = 5_000
+"""A difference beyond this that only restarts of static members tell is the time between them, not of clocks."""
+A_LINE_MS = 1_000
+"""What one line counts for where only their order is known: close enough for cause and effect to meet."""
+
 # What if
 WORTH_A_CHANGE_MS = 1_000
 """A gain under a second is not worth a change of protocol."""

@@ -82,16 +82,26 @@ def test_every_cause_has_a_sample_incident(cause: str) -> None:
 
 
 DIAGNOSIS = sorted((PACKAGE / "diagnosis").rglob("*.py"))
+TIMELINE = sorted(path for path in (PACKAGE / "timeline").rglob("*.py") if path.name != "windows.py")
 LEAST_SPAN = 50
 """No span of time that the project judges by is shorter; counts of lines and names are smaller."""
 
 
-@pytest.mark.parametrize("path", DIAGNOSIS, ids=name_of)
+@pytest.mark.parametrize("path", [*TIMELINE, *DIAGNOSIS], ids=name_of)
 def test_a_span_of_time_stands_among_the_windows(path: Path) -> None:
     assigned = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Assign | ast.AnnAssign))
     targets = ((t, n.value) for n in assigned for t in (n.targets if isinstance(n, ast.Assign) else [n.target]))
     spans = [t.id for t, value in targets if isinstance(t, ast.Name) and t.id.endswith("_MS") and _is_number(value)]
     assert spans == []
+
+
+@pytest.mark.parametrize("path", [*TIMELINE, *DIAGNOSIS], ids=name_of)
+def test_no_window_is_cut_into_parts_where_it_is_used(path: Path) -> None:
+    """A part of a span is another span, with a reason of its own."""
+    divided = (
+        n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.FloorDiv)
+    )
+    assert [n.left.id for n in divided if isinstance(n.left, ast.Name) and n.left.id.endswith("_MS")] == []
 
 
 def _is_number(value: ast.expr | None) -> bool:

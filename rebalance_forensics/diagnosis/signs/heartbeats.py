@@ -41,7 +41,13 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.replay.lost_membership import is_first_join, was_refused
-from rebalance_forensics.timeline.windows import BURST_MS, REQUEST_TIMEOUT_MS, SAME_REBALANCE_MS, WAKING_MS
+from rebalance_forensics.timeline.windows import (
+    BURST_MS,
+    LOST_AT_THE_END_MS,
+    REQUEST_TIMEOUT_MS,
+    SAME_REBALANCE_MS,
+    WAKING_MS,
+)
 
 COORDINATOR_NODES = 2**30
 """A client counts the connections to its coordinators down from Integer.MAX_VALUE (AbstractCoordinator): such a node
@@ -223,7 +229,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     if absence.start is not None or absence.stop is not None:
         return []
     until = absence.back_at if absence.back_at is not None else timeline.last
-    begin = absence.at - session_timeout_ms(timeline) - WAKING_MS // 2
+    begin = absence.at - session_timeout_ms(timeline) - LOST_AT_THE_END_MS
     said = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost)
     found = said.between(begin, until + SAME_REBALANCE_MS)
     if found and until - time_of(found[0]) > WAKING_MS and time_of(found[-1]) - time_of(found[0]) > BURST_MS:
@@ -290,7 +296,7 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
         ):
             return Unobservable()
         until = absence.back_at if absence.back_at is not None else absence.at
-        begin = absence.at - WAKING_MS // 2
+        begin = absence.at - LOST_AT_THE_END_MS
         told = timeline.said_by(absence.participant, CoordinatorLost).between(begin, until + SAME_REBALANCE_MS)
         if told:
             return Present(tuple(told[:2]))

@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, SAME_REBALANCE_MS, WAKING_MS
+from rebalance_forensics.timeline.windows import LOGS_END_MS, SAME_REBALANCE_MS, WAKING_MS
 
 
 @sign(present="it came back", absent="it did not come back before the logs end")
@@ -103,5 +103,5 @@ def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
 def logs_end_at_once(timeline: Timeline, subject: Subject) -> Answer:
     """Nothing that happened afterwards could have been seen."""
     unseen = [a for a in subject.absences if a.back_at is None and a.start is None]
-    ended = any(timeline.coverage.end - a.at < AT_ONCE_MS // 5 for a in unseen)
+    ended = any(timeline.coverage.end - a.at < LOGS_END_MS for a in unseen)
     return Present() if ended else Absent()

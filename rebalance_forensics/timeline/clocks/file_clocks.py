@@ -27,15 +27,13 @@ from rebalance_forensics.events.rebalances import (
     SyncSucceeded,
 )
 from rebalance_forensics.records import EpochMs
-
-QUARTER_HOUR_MS = 15 * 60 * 1000
-SMALLEST_SKEW_MS = 400
-"""Below this a difference may as well be the network or a busy process; it is shown, not applied."""
-LARGEST_SKEW_MS = 10 * 60 * 1000
-"""Beyond this a difference is a zone, not a clock that is off."""
-START_MS = 60_000
-RESTART_MS = 5_000
-"""A difference beyond this that only restarts of static members tell is the time between them, not of clocks."""
+from rebalance_forensics.timeline.windows import (
+    LARGEST_SKEW_MS,
+    QUARTER_HOUR_MS,
+    RESTART_NOT_SKEW_MS,
+    SMALLEST_SKEW_MS,
+    STARTED_LATELY_MS,
+)
 
 E = TypeVar("E", bound=Event)
 
@@ -237,7 +235,7 @@ def _difference(reference: _Facts, events: Sequence[Event]) -> int | None:
             began = event.at
         key = _client_key(event) if event.at is not None else None
         if event.at is not None and key is not None and key in reference.told:
-            started = began is not None and event.at - began < START_MS
+            started = began is not None and event.at - began < STARTED_LATELY_MS
             (again if event.speaker.instance_id and started else after).append(event.at - reference.told[key])
     if after or again:
         return min([*after, *again]) if after else _unless_restarted(min(again))
@@ -251,7 +249,7 @@ def _difference(reference: _Facts, events: Sequence[Event]) -> int | None:
 
 def _unless_restarted(difference: int) -> int | None:
     """A static member that comes back is answered with the generation the group already had, at any time later."""
-    return difference if abs(difference - _nearest_zone(difference)) <= RESTART_MS else None
+    return difference if abs(difference - _nearest_zone(difference)) <= RESTART_NOT_SKEW_MS else None
 
 
 def _client_reference(by_place: Spoken, logs: list[_Log], zones: dict[Place, int | None]) -> tuple[_Facts, list[Place]]:

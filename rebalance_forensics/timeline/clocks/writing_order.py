@@ -11,9 +11,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import BY_ORDER_MS, EpochMs
-
-A_LINE_MS = 1_000
-"""What one line counts for where only their order is known: close enough for cause and effect to meet."""
+from rebalance_forensics.timeline.windows import A_LINE_MS
 
 
 def as_written(events: Iterable[Event]) -> Iterator[Event]:

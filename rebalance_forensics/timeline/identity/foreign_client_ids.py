@@ -21,9 +21,8 @@ from rebalance_forensics.events.rebalances import (
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.namesakes import moves
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDraft, ParticipantDrafts
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
-HEARTBEAT_MS = 5_000
-"""The next heartbeat is answered with REBALANCE_IN_PROGRESS within this (heartbeat.interval.ms is 3 s by default)."""
 _HEARD = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
 
 Word = tuple[int, bool]
@@ -76,4 +75,4 @@ def _when(word: Word) -> int:
 def _is_still_in(words: list[Word], at: int) -> bool:
     """Whether the first it hears after that time is that the group rebalances."""
     place = bisect_right(words, at, key=_when)
-    return place < len(words) and words[place][1] and words[place][0] - at <= HEARTBEAT_MS
+    return place < len(words) and words[place][1] and words[place][0] - at <= NEXT_HEARTBEAT_MS

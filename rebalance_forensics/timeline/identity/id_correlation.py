@@ -21,10 +21,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on
 from rebalance_forensics.timeline.identity.nameless import is_nameless, named
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name
-
-BEFORE_MS = 150
-AFTER_MS = 20
-"""An id is given at once to who asks for one; two that ask at the same time cannot be told apart."""
+from rebalance_forensics.timeline.windows import ID_GIVEN_AFTER_MS, ID_GIVEN_BEFORE_MS
 
 
 def with_introduced_names(
@@ -36,7 +33,11 @@ def with_introduced_names(
         return events, shared
     told: dict[str, set[str]] = defaultdict(set)
     for at, name in _ids_given(events, clocks):
-        near = [place for place, times in asked.items() if any(at - BEFORE_MS <= t <= at + AFTER_MS for t in times)]
+        near = [
+            place
+            for place, times in asked.items()
+            if any(at - ID_GIVEN_BEFORE_MS <= t <= at + ID_GIVEN_AFTER_MS for t in times)
+        ]
         if len(near) == 1:
             told[near[0]].add(name)
     places: dict[str, set[str]] = defaultdict(set)

@@ -28,11 +28,10 @@ from rebalance_forensics.events.rebalances import (
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
+from rebalance_forensics.timeline.windows import LEAST_SESSION_MS
 
 GONE = ("member-left", "heartbeat-expired", "sync-expired")
 CAME = ("member-added", "member-rejoined", "leader-rejoined")
-SHORTEST_SESSION_MS = 6_000
-"""group.min.session.timeout.ms: a barrier that opens sooner has lost nobody without a word."""
 _HEARD = frozenset({
     MemberIdIssued, MemberLoaded, MemberJoined, MemberLeft, MemberFailed, PendingMemberRemoved, RebalanceStarted,
     AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
@@ -104,7 +103,7 @@ class _Table:
         """All that have a seat are in: before 2.7 no line counts, but the barrier waits for the dead."""
         if event.member_count == self.present:
             self.at_once()
-        soon = self.opened_at is not None and (event.at or 0) - self.opened_at < SHORTEST_SESSION_MS
+        soon = self.opened_at is not None and (event.at or 0) - self.opened_at < LEAST_SESSION_MS
         if event.member_count is None and soon:
             for client in self._doubled:
                 self.by_client[client].uncounted = True

@@ -15,12 +15,15 @@ from rebalance_forensics.timeline.event_index import merged, time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.model import RebalanceMode
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import (
+    DELAY_ENDS_MS,
+    FOLLOW_UP_MS,
+    FOLLOW_UP_TOLD_MS,
+    HANDED_OVER_AT_ONCE_MS,
+    SAME_MOMENT_MS,
+    STOPS_WORK_MS,
+)
 
-NEAR_MS = 3_000
-RECENT_MS = 60_000
-AT_ONCE_MS = 1_000
-STOPS_WORK_MS = 15_000
-"""task.shutdown.graceful.timeout.ms is 5 s; connectors are stopped before the tasks."""
 REJOINS = ("member-rejoined", "leader-rejoined")
 
 
@@ -46,8 +49,10 @@ def _followup(
 ) -> str | None:
     if rebalance.followup is not None or (previous is None and _opened_before(told, rebalance)):
         return rebalance.followup
-    since = previous.ended_at() if previous else rebalance.started_at - NEAR_MS
-    kind = _kind(told, assigned, min(since, rebalance.started_at - 50), rebalance.started_at + 100)
+    since = previous.ended_at() if previous else rebalance.started_at - DELAY_ENDS_MS
+    kind = _kind(
+        told, assigned, min(since, rebalance.started_at - SAME_MOMENT_MS), rebalance.started_at + FOLLOW_UP_TOLD_MS
+    )
     if kind is None and previous is not None and mode != "eager":
         return _hand_over(assigned, previous, rebalance)
     return kind
@@ -57,13 +62,13 @@ def _opened_before(told: InTime[Event], rebalance: Rebalance) -> bool:
     """Whether the coordinator's log begins after it was opened, so that what is told near it asks for the next."""
     if any(isinstance(e, RebalanceStarted) for e in rebalance.events):
         return False
-    later = told.between(rebalance.started_at, rebalance.started_at + RECENT_MS)
+    later = told.between(rebalance.started_at, rebalance.started_at + FOLLOW_UP_MS)
     return any(isinstance(e, RebalanceStarted) for e in later)
 
 
 def _hand_over(assigned: InTime[WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
     """What was revoked is handed over; of Connect, workers' logs show whether anything was."""
-    given = assigned.between(rebalance.started_at - STOPS_WORK_MS, rebalance.started_at + AT_ONCE_MS)
+    given = assigned.between(rebalance.started_at - STOPS_WORK_MS, rebalance.started_at + HANDED_OVER_AT_ONCE_MS)
     given = [e for e in given if e.generation == previous.generation]
     return _after_revocation(given, rebalance) if given else _wordless_hand_over(previous, rebalance)
 
@@ -75,7 +80,10 @@ def _wordless_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None
         e.trigger in REJOINS and e.client_reason in (None, "", "not provided") and e.state in (None, "Stable")
         for e in opened
     )
-    at_once = previous.completed_at is not None and 0 <= rebalance.started_at - previous.completed_at <= AT_ONCE_MS
+    at_once = (
+        previous.completed_at is not None
+        and 0 <= rebalance.started_at - previous.completed_at <= HANDED_OVER_AT_ONCE_MS
+    )
     return "cooperative" if wordless and at_once else None
 
 
@@ -102,8 +110,8 @@ TELLING = (
 
 def _kind(told: InTime[Event], assigned: InTime[WorkerAssigned], since: int, until: int) -> str | None:
     """The follow-up that began between `since` and `until`."""
-    now = told.between(since - 50, until + 50)
-    before = told.between(since - RECENT_MS, until)
+    now = told.between(since - SAME_MOMENT_MS, until + SAME_MOMENT_MS)
+    before = told.between(since - FOLLOW_UP_MS, until)
     for event in now:
         match event:
             case FollowUpTriggered(scheduled_at=at):
@@ -120,7 +128,7 @@ def _kind(told: InTime[Event], assigned: InTime[WorkerAssigned], since: int, unt
                     return kind
             case DelayedRebalance(phase="reached" | "expired"):
                 return "connect-delayed"
-    return _connect_delay(assigned.between(since - RECENT_MS, until), until)
+    return _connect_delay(assigned.between(since - FOLLOW_UP_MS, until), until)
 
 
 def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
@@ -151,6 +159,6 @@ def _connect_delay(before: Sequence[WorkerAssigned], until: int) -> str | None:
     for event in before:
         if not event.delay_ms or event.at is None:
             continue
-        if abs(event.at + event.delay_ms - until) <= NEAR_MS:
+        if abs(event.at + event.delay_ms - until) <= DELAY_ENDS_MS:
             return "connect-delayed"
     return None

@@ -25,6 +25,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
+from rebalance_forensics.timeline.windows import ONE_LIFE_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -165,7 +166,7 @@ class Generations:
 
     def _same_birth(self, event: RebalanceStarted) -> bool:
         first = self._by_number.get(1)
-        return first is not None and abs(first.first_at() - (event.at or 0)) < 60_000 and self._highest == 1
+        return first is not None and abs(first.first_at() - (event.at or 0)) < ONE_LIFE_MS and self._highest == 1
 
     def _reached(self, slot: Slot) -> None:
         mine = [p for p in self.unfinished if p.generation is None or p.generation < slot.number]
@@ -176,7 +177,7 @@ class Generations:
 
     def _slot(self, number: int, event: Event) -> Slot:
         slot = self._by_number.get(number)
-        if slot is None or (number == 1 and self._highest > 1 and (event.at or 0) - slot.first_at() > 60_000):
+        if slot is None or (number == 1 and self._highest > 1 and (event.at or 0) - slot.first_at() > ONE_LIFE_MS):
             if slot is not None:
                 self._by_number.clear()
                 self._highest = 0

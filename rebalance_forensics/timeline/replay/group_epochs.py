@@ -17,8 +17,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.model import Generation, Member
 from rebalance_forensics.timeline.replay.generations import Slot
 from rebalance_forensics.timeline.replay.members import Members
-
-ONE_EPOCH_MS = 60_000
+from rebalance_forensics.timeline.windows import ONE_EPOCH_MS
 
 
 @dataclass(slots=True, eq=False)

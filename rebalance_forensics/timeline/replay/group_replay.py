@@ -22,8 +22,7 @@ from rebalance_forensics.timeline.replay.membership_replay import Lives
 from rebalance_forensics.timeline.replay.missed_rebalances import missed
 from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
 from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
-
-NEAR_MS = 50
+from rebalance_forensics.timeline.windows import WITHIN_A_REJOIN_MS
 
 
 class Replayed(Struct, frozen=True):
@@ -80,7 +79,7 @@ def _rebalances(
     found = [rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
     found += [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in classic.unfinished]
     found += rebalances_of(bumps)
-    again = [(out - NEAR_MS, back + NEAR_MS) for out, back in rejoins]
+    again = [(out - WITHIN_A_REJOIN_MS, back + WITHIN_A_REJOIN_MS) for out, back in rejoins]
     found = [replace(r, followup="rejoin") if _is_within(again, r.started_at) else r for r in found]
     return numbered("rebalance", sorted(found, key=lambda r: (r.started_at, r.generation or 0)))
 

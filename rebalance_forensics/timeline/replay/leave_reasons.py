@@ -11,8 +11,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, Stop
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
-
-CLOSES_MS = 30_000
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, CLOSES_AFTER_MS
 
 
 def why_left(reason: str | None, why: str | None) -> DepartureWhy:
@@ -52,8 +51,8 @@ def close_for_good(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) 
         ended[stop.participant].append(stop.at)
     for departure in wished:
         back = departure.returned
-        until = departure.at + CLOSES_MS if back is None else min(back.at, departure.at + CLOSES_MS)
-        stopped = any(departure.at - 1_000 <= at <= until for at in ended[departure.participant])
+        until = departure.at + CLOSES_AFTER_MS if back is None else min(back.at, departure.at + CLOSES_AFTER_MS)
+        stopped = any(departure.at - CLOCK_SLACK_MS <= at <= until for at in ended[departure.participant])
         restarted = back is not None and back.start is not None and _is_process(back.start)
         # A Streams thread unsubscribes whenever it shuts down; the application has no such wish.
         thread = departure.participant.kind == "instance"

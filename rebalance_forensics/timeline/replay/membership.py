@@ -15,11 +15,7 @@ from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDr
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.time_index import InTime
-
-FUSE_MS = 20_000
-"""Client and coordinator tell the same departure within this time: clocks differ, and a stopped client writes late."""
-
-AT_ONCE_MS = 1_000
+from rebalance_forensics.timeline.windows import TAKEN_BACK_MS, TOLD_BY_BOTH_MS
 
 LEFT = ("closed", "left", "unsubscribed", "poll-timeout")
 _RANK: tuple[DepartureWhy, ...] = (
@@ -150,7 +146,7 @@ class Register:
         if participant is None or event.at is None:
             return
         gone = self._gone.get(member)
-        if member not in self.live and gone is not None and (late or event.at - gone.at < 10 * FUSE_MS):
+        if member not in self.live and gone is not None and (late or event.at - gone.at < 10 * TOLD_BY_BOTH_MS):
             self._add(gone, event, why)
             return
         if member not in self.live and late:
@@ -206,7 +202,7 @@ class Register:
         """A stream thread whose commit carries a stale epoch unsubscribes and subscribes again at once (KIP-1071)."""
         by_itself = gone.returned is None and gone.why in ("unsubscribed", "closed", "left")
         same_id = is_bare_member_id(gone.member or "")
-        return self.participants.kind == "streams" and by_itself and same_id and back_at - gone.at <= AT_ONCE_MS
+        return self.participants.kind == "streams" and by_itself and same_id and back_at - gone.at <= TAKEN_BACK_MS
 
     def _take_back(self, gone: DepartureDraft, back_at: int) -> None:
         """A departure that was none: the group only bumped its epoch."""

@@ -51,10 +51,10 @@ from rebalance_forensics.timeline.replay.lost_membership import (
     was_a_member,
     was_refused,
 )
-from rebalance_forensics.timeline.replay.membership import FUSE_MS, Register
+from rebalance_forensics.timeline.replay.membership import Register
 from rebalance_forensics.timeline.replay.missed_rebalances import Missed
+from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS, RETURN_TOLD_MS, TOLD_BY_BOTH_MS
 
-HINT_MS = 2_000
 BACK_SOON = -2
 """The epoch with which a static member of a KIP-848 group leaves: it keeps its partitions till its session expires."""
 
@@ -91,7 +91,7 @@ class Lives(Register):
         """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
         for departure in islice(reversed(self.departures), 10):
             known = departure.participant.has_log or missed.client_id not in departure.participant.client_ids
-            if not known and missed.at - FUSE_MS <= departure.at <= missed.joined_at:
+            if not known and missed.at - TOLD_BY_BOTH_MS <= departure.at <= missed.joined_at:
                 return departure
         return None
 
@@ -182,7 +182,7 @@ class Lives(Register):
             self.live[event.member] = participant
         self._seen.add(participant)
         last = self.returns[-1] if self.returns else None
-        if last is not None and last.participant is participant and (event.at or 0) - last.at < 1000:
+        if last is not None and last.participant is participant and (event.at or 0) - last.at < RETURN_TOLD_MS:
             self.returns[-1] = replace(last, events=(*last.events, event))
         else:
             self.returns.append(StaticReturn(participant, event.at or 0, (event,)))
@@ -266,7 +266,7 @@ class Lives(Register):
         why = why_left(event.reason, event.why)
         if why != "left":
             return why
-        hints = self._hints_before(participant, event, HINT_MS)
+        hints = self._hints_before(participant, event, LEAVE_LOGGED_MS)
         if any(isinstance(h, PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (event.speaker.thread or ""):
             return "poll-timeout"
         return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
@@ -277,11 +277,11 @@ class Lives(Register):
     def _explain_leave(self, participant: Participant, event: Unsubscribed) -> None:
         """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
         away = self._away.get(participant)
-        if away is not None and (event.at or 0) - (away[1].at or 0) < HINT_MS:
+        if away is not None and (event.at or 0) - (away[1].at or 0) < LEAVE_LOGGED_MS:
             del self._away[participant]
             self._departed(away[0], away[1], "unsubscribed")
         last = self._last_departure.get(participant)
-        if last is None or last.returned is not None or (event.at or 0) - last.at >= HINT_MS:
+        if last is None or last.returned is not None or (event.at or 0) - last.at >= LEAVE_LOGGED_MS:
             return
         if last.why == "left" or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
@@ -317,7 +317,7 @@ class Lives(Register):
             return False
         match event.after:
             case "PREPARE_LEAVING":
-                return member in self.live and not self._hints_before(participant, event, FUSE_MS)
+                return member in self.live and not self._hints_before(participant, event, TOLD_BY_BOTH_MS)
             case "LEAVING" if member in self.live:
                 if event.epoch == BACK_SOON:
                     self._away[participant] = member, event
@@ -348,7 +348,7 @@ class Lives(Register):
         if event.after == "JOINING" and member not in self.live:
             self._arrived(member, event)
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
-            hints = self._hints_before(participant, event, FUSE_MS)
+            hints = self._hints_before(participant, event, TOLD_BY_BOTH_MS)
             why: DepartureWhy = "closed"
             if any(isinstance(h, PollTimeoutExpired) for h in hints):
                 why = "poll-timeout"
@@ -390,7 +390,7 @@ class Lives(Register):
         known = member or self._member_of(participant, event.speaker.client_id)
         if known is None:
             last = self._last_departure.get(participant)
-            if last is not None and last.returned is None and abs((event.at or 0) - last.at) < FUSE_MS:
+            if last is not None and last.returned is None and abs((event.at or 0) - last.at) < TOLD_BY_BOTH_MS:
                 self._add(last, event, why)
             elif participant not in self._seen:
                 self._depart_unseen(participant, None, event, why)

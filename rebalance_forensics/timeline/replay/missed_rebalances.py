@@ -25,11 +25,7 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.timeline.facts import DepartureWhy
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
-
-LATE_LINE_MS = 500
-LONG_BARRIER_MS = 10_000
-"""A member that never rejoins holds the join barrier open for the rebalance timeout; silently before 2.7."""
-REBIRTH_MS = 60_000
+from rebalance_forensics.timeline.windows import LATE_LINE_MS, ONE_LIFE_MS, WAITED_IN_VAIN_MS
 
 _Client = tuple[Participant, str | None]
 
@@ -98,9 +94,9 @@ def _rounds(participants: Participants, events: Sequence[Event]) -> list[_Round]
 def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
     """The round of this generation; the same number long after a later one is a group that was born again."""
     for known in reversed(rounds):
-        if known.number == number and (known is rounds[-1] or (event.at or 0) - known.last_at() < REBIRTH_MS):
+        if known.number == number and (known is rounds[-1] or (event.at or 0) - known.last_at() < ONE_LIFE_MS):
             return known
-        if (event.at or 0) - known.last_at() > REBIRTH_MS:
+        if (event.at or 0) - known.last_at() > ONE_LIFE_MS:
             break
     rounds.append(_Round(number))
     return rounds[-1]
@@ -130,4 +126,4 @@ def _why(after: _Round) -> DepartureWhy:
     if after.stabilized is None:
         return "vanished"
     open_ms = (after.stabilized.at or 0) - (after.began if after.began is not None else after.stabilized.at or 0)
-    return "rebalance-timeout" if open_ms > LONG_BARRIER_MS else "left"
+    return "rebalance-timeout" if open_ms > WAITED_IN_VAIN_MS else "left"

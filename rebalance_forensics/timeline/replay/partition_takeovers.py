@@ -25,18 +25,16 @@ from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.replay.missed_rebalances import Missed
+from rebalance_forensics.timeline.windows import GIVEN_UP_LATE_MS, STATIC_CLOSE_MS
 
 GIVING_UP = (
     PartitionsRevoked, PartitionsLost, OwnershipGivenUp, TasksAssigned, TasksRevoked, TasksLost, LeaveSent,
     ConsumerClosed, StreamsStateChanged,
 )  # fmt: skip
 EMPTY_HANDED = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
-GIVEN_UP_LATE_MS = 15_000
-"""Clients' clocks differ, and a member may give up in the middle of its successor's start."""
 
 BACK_SOON = -2
 """The epoch with which a static member leaves that may come back."""
-CLOSING_MS = 2_000
 
 _Client = tuple[Participant, str | None]
 
@@ -75,7 +73,7 @@ def _keep_while_away(participants: Participants, events: Sequence[Event], given_
         participant = participants.of_speaker(event) if away else None
         if participant is None or event.at is None:
             continue
-        begin, end = event.at - CLOSING_MS, event.at + CLOSING_MS
+        begin, end = event.at - STATIC_CLOSE_MS, event.at + STATIC_CLOSE_MS
         for key in [k for k in given_up if k[0] is participant]:
             given_up[key] = [at for at in given_up[key] if not begin <= at <= end]
 

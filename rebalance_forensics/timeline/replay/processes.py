@@ -25,13 +25,13 @@ from rebalance_forensics.records import Origin
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
 from rebalance_forensics.timeline.identity.names import connector_of
 from rebalance_forensics.timeline.identity.participants import BY_PROCESS, Participant, Participants, place_name
-from rebalance_forensics.timeline.windows import RESTART_PAIR_MS
-
-ONE_START_MS = 45_000
-"""Lines of one start come within this time: a slow machine takes seconds between config dump and subscription."""
-
-QUIET_MS = 10_000
-"""A process that starts is not silent for as long."""
+from rebalance_forensics.timeline.windows import (
+    ONE_START_MS,
+    RESTART_PAIR_MS,
+    SILENT_START_MS,
+    START_LINES_MS,
+    STOP_LINES_MS,
+)
 
 _START_KINDS = {
     "consumer": ("ConsumerConfig",),
@@ -116,7 +116,7 @@ def _began(participants: Participants, participant: Participant, before: Sequenc
             if event.group is not None
             else participant in _starting(participants, event)
         )
-        if speaks and since - event.at > QUIET_MS:
+        if speaks and since - event.at > SILENT_START_MS:
             break
         if speaks:
             since = min(since, event.at)
@@ -164,7 +164,7 @@ def _starts(kind: str, participant: Participant, told: list[Event], began: dict[
         assert sign.at is not None
         last = starts[-1] if starts else None
         since = began.get(sign, sign.at)  # a worker says that it has started when it may have joined long since
-        if last is not None and since - (last.events[-1].at or 0) < 1500:
+        if last is not None and since - (last.events[-1].at or 0) < START_LINES_MS:
             starts[-1] = replace(last, events=(*last.events, sign))
         else:
             starts.append(Start(participant, since, (sign,)))
@@ -180,7 +180,7 @@ def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
             continue
         for participant in _stopping(participants, event):
             last = latest.get(participant)
-            if last is not None and event.at - (last[-1].at or 0) < 5000:
+            if last is not None and event.at - (last[-1].at or 0) < STOP_LINES_MS:
                 last.append(event)
             else:
                 latest[participant] = [event]

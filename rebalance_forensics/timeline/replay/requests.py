@@ -10,6 +10,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.facts import Request, RequestWhy, numbered
 from rebalance_forensics.timeline.identity.participants import Participants
+from rebalance_forensics.timeline.windows import SAME_REJOIN_MS
 
 _OWN_WISH: dict[str, RequestWhy] = {
     "metadata-changed": "metadata-changed",
@@ -29,7 +30,6 @@ _COORDINATOR: dict[str, RequestWhy] = {
     "downgrade": "downgrade",
     "other": "other",
 }
-_SAME_MS = 5_000
 
 
 def requests_of(participants: Participants, events: Sequence[Event]) -> tuple[Request, ...]:
@@ -53,7 +53,7 @@ def _answered(found: list[Request], participants: Participants, event: Rebalance
     assert event.at is not None
     for place in range(len(found) - 1, -1, -1):
         request = found[place]
-        if abs(event.at - request.at) > _SAME_MS:
+        if abs(event.at - request.at) > SAME_REJOIN_MS:
             break
         if (
             participant is not None

@@ -32,10 +32,10 @@ from rebalance_forensics.timeline.windows import (
     ADDED_MS,
     CLOCK_SLACK_MS,
     LAST_JOINED_MS,
+    LAST_ONE_OUT_MS,
     LAST_WORDS_MS,
     LONG_BEFORE_MS,
     ONE_SHUTDOWN_MS,
-    SAME_STEP_MS,
     STARTUP_GAP_MS,
     STARTUP_SLACK_MS,
 )
@@ -323,7 +323,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         return False
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else None
-    if with_members(timeline).any_between(last + SAME_STEP_MS // 2 + 1, until or timeline.last):
+    if with_members(timeline).any_between(last + LAST_ONE_OUT_MS, until or timeline.last):
         return False
     gone = {a.participant for a in group}
     end = until or timeline.last
