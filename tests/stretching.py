@@ -78,7 +78,8 @@ class Told:
 
         def span_moved(s: LogSpan) -> LogSpan:
             place = (s.path, s.host)
-            return structs.replace(s, opening=moved(s.opening, place), closing=moved(s.closing, place))
+            opening, closing = (None if at is None else moved(at, place) for at in (s.opening, s.closing))
+            return structs.replace(s, opening=opening, closing=closing)
 
         return replace(self, events=tuple(map(event_moved, self.events)), spans=tuple(map(span_moved, self.spans)))
 

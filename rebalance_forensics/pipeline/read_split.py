@@ -15,7 +15,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
-from rebalance_forensics.records import EpochMs, LogRecord
+from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.line_counts import Times
 from rebalance_forensics.sources.record_reader import SplitCounts, read_records
@@ -25,7 +25,6 @@ from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 REMEMBERED = 4096
 _MARKS = frozenset({"grep", "indented", "quoted"})
 """What a person puts around lines; colours are nobody's, every other envelope is that of a collector."""
-_NO_TIME = EpochMs(0)
 _LEFT_OUT = "\u2026"
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 """Kafka says far more at these levels than any catalog can know; not knowing it is no gap."""
@@ -110,8 +109,8 @@ def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], roles:
         span = LogSpan(
             path=split.file.path,
             host=host,
-            opening=opening or _NO_TIME,
-            closing=closing or _NO_TIME,
+            opening=opening,
+            closing=closing,
             start=split.start,
             lines=_way_of(split),
             records=counts.records,

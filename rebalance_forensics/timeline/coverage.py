@@ -27,13 +27,14 @@ class LogSpan(Struct, frozen=True, kw_only=True):
     """How far one log was read, or a part of it: the times of its first and last record, Kafka's or not.
 
     A single line with a wild time would make the log seem to last for years, so the order in the file decides; `start`,
-    the place of a part in the file, tells which of several comes first. Times are by the log's own clock.
+    the place of a part in the file, tells which of several comes first. Times are by the log's own clock, None where no
+    record has one.
     """
 
     path: str
     host: str | None
-    opening: EpochMs
-    closing: EpochMs
+    opening: EpochMs | None
+    closing: EpochMs | None
     start: int = 0
     lines: WayIn = "collected"
     records: int = 0
@@ -44,10 +45,13 @@ class LogSpan(Struct, frozen=True, kw_only=True):
 
 
 class LogRead(NamedTuple):
-    """From when to when a log was read, on its own clock; of an `excerpt` only the lines that somebody picked."""
+    """From when to when a log was read, on its own clock; of an `excerpt` only the lines that somebody picked.
 
-    first: EpochMs
-    last: EpochMs
+    Both times are None where no line of it has one.
+    """
+
+    first: EpochMs | None
+    last: EpochMs | None
     excerpt: bool = False
 
 
@@ -61,9 +65,10 @@ def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
         parts[span.path, span.host].append(span)
     found: dict[Place, LogRead] = {}
     for place, of_one in parts.items():
-        timed = [part for part in of_one if part.closing] or of_one
-        edges = min(timed, key=lambda part: part.start).opening, max(timed, key=lambda part: part.start).closing
-        found[place] = LogRead(min(edges), max(edges), is_excerpt(of_one))
+        opened = ((part.start, part.opening) for part in of_one if part.opening is not None)
+        closed = ((part.start, part.closing) for part in of_one if part.closing is not None)
+        edges = [at for _, at in (*sorted(opened)[:1], *sorted(closed)[-1:])]
+        found[place] = LogRead(min(edges, default=None), max(edges, default=None), is_excerpt(of_one))
     return found
 
 
@@ -217,7 +222,8 @@ def _on_the_clock(
         if place in logs and not logs[place].excerpt:
             shift = clocks[place].shift_ms if place in clocks else 0
             first, last, _ = logs[place]
-            found[place] = first - shift, last - shift
+            if first is not None and last is not None:
+                found[place] = first - shift, last - shift
     return found
 
 

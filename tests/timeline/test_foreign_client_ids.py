@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_forensics.timeline.identity.foreign_client_ids import HEARTBEAT_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 from tests.kafka_words import Release
 from tests.story import Story, clock, ms
 
@@ -50,7 +50,7 @@ def test_whoever_joins_in_the_millisecond_in_which_it_hears_of_the_rebalance_was
 
 def test_what_is_heard_long_after_tells_nothing() -> None:
     story = evicted_namesake((2, 3))
-    late = clock(ms(EVICTED) + HEARTBEAT_MS + 1)
+    late = clock(ms(EVICTED) + NEXT_HEARTBEAT_MS + 1)
     story.client("c-1", late, "Attempt to heartbeat failed since group is rebalancing")
     assert owner(story) == "c-1/app.log"
 

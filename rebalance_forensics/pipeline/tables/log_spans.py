@@ -23,6 +23,7 @@ def heard_cells(spans: Iterable[LogSpan]) -> list[Cells]:
     return [
         {"path": path, "host": host, "first": moment(first), "last": moment(last)}
         for (path, host), (first, last, _) in sorted(logs_read(spans).items(), key=repr)
+        if first is not None and last is not None
     ]
 
 
@@ -40,13 +41,16 @@ def heard_on(days: Days, entries: Iterable[Entry]) -> Heard:
     dates = sorted(days.investigated)
     for entry in entries:
         for span in heard_in(entry):
-            earliest = (span.opening - days.lookahead_ms) // DAY_MS
+            opening, closing = span.opening, span.closing
+            if opening is None or closing is None:
+                continue
+            earliest = (opening - days.lookahead_ms) // DAY_MS
             for day in dates[bisect_left(dates, earliest) :]:
                 since, until = (edge // 1000 for edge in days.window(day))
-                if since > span.closing:
+                if since > closing:
                     break
-                if until > span.opening:
-                    cut = replace(span, opening=max(span.opening, since), closing=min(span.closing, until - 1))
+                if until > opening:
+                    cut = replace(span, opening=max(opening, since), closing=min(closing, until - 1))
                     found[day].append(cut)
     return {day: logs_read(spans) for day, spans in found.items()}
 
@@ -56,11 +60,11 @@ def newly_heard(gone: Iterable[Entry], added: Iterable[Entry]) -> set[tuple[int,
     before, after = (logs_read(span for entry in of for span in heard_in(entry)) for of in (gone, added))
     found: set[tuple[int, int]] = set()
     for log in before.keys() | after.keys():
-        spans = [each[log] for each in (before, after) if log in each]
+        spans = [(span.first, span.last) for each in (before, after) if (span := each.get(log)) is not None]
         if len(spans) == 1:
-            found.add((spans[0].first, spans[0].last))
+            found |= {(first, last) for first, last in spans if first is not None and last is not None}
             continue
-        for one, other in zip(*(span[:2] for span in spans), strict=True):
-            if one != other:
+        for one, other in zip(*spans, strict=True):
+            if one is not None and other is not None and one != other:
                 found.add((min(one, other), max(one, other)))
     return found
