@@ -60,6 +60,17 @@ def stopping(story: Story, time: str, number: int) -> Story:
     return story.broker(time, f"[BrokerServer id={number}] shutting down", number, "kafka.server.BrokerServer")
 
 
+def test_members_that_lose_a_coordinator_while_another_loads_the_group_lose_it_in_the_same_move() -> None:
+    """Loading a large partition of `__consumer_offsets` takes longer than members need to notice."""
+    story = stopping(Story().formed("c-1", "c-2"), "01:10:00.000", 2)
+    loading = "[GroupCoordinator 3]: Loading group metadata for payments with generation 1"
+    story.broker("01:10:20.000", loading, 3, GC)
+    for client in ("c-1", "c-2"):
+        story.client(client, "01:10:25.000", LOST)
+    (cause, *_) = story.the_incident().root_causes
+    assert "for up to 25 s" in cause.advice[0].why
+
+
 def test_a_cluster_that_is_shut_down_as_a_whole_is_planned() -> None:
     story = stopping(moved(), "01:09:59.000", 2)
     assert story.the_incident().severity == "warning", "another broker takes over"

@@ -12,14 +12,23 @@ from rebalance_forensics.timeline.windows import ONE_PACE, ONE_STEP_MS
 T = TypeVar("T")
 
 
-def runs(items: Iterable[T], at: Callable[[T], int], gap_ms: int) -> list[list[T]]:
-    """The items in time order, cut wherever more than `gap_ms` lie between two."""
+def runs(
+    items: Iterable[T], at: Callable[[T], int], gap_ms: int, until: Callable[[T], int] | None = None
+) -> list[list[T]]:
+    """The items in time order, cut wherever more than `gap_ms` lie between one and the next.
+
+    What lasts a while says with `until` how long: the gap begins when the last of those before is over.
+    """
     found: list[list[T]] = []
+    over = 0
     for item in sorted(items, key=at):
-        if found and at(item) - at(found[-1][-1]) <= gap_ms:
+        end = at(item) if until is None else until(item)
+        if found and at(item) - over <= gap_ms:
             found[-1].append(item)
+            over = max(over, end)
         else:
             found.append([item])
+            over = end
     return found
 
 

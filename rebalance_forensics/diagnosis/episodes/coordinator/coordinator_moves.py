@@ -210,4 +210,4 @@ def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
 
 
 def _one_by_one(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:
-    return runs(chain, lambda m: m.at, ONE_LOSS_MS)
+    return runs(chain, lambda m: m.at, ONE_LOSS_MS, until=lambda m: m.until)
