@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -15,14 +16,17 @@ from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import SEEN_BY_BOTH_MS
 
 _SAID = (*OF_A_MEMBER, CoordinatorLost, NodeDisconnected)
 _ANYBODY = re.compile(r"rdkafka|sarama|kgo|kafkajs|kafka-go.*|(?:aio)?kafka-python-.*|aiokafka-.*", re.IGNORECASE)
 """Client ids that libraries use where the application sets none: having the same one ties nobody to anybody."""
 
-Gone = dict[str, list[tuple[int, str]]]
-"""By client id: when the coordinator lost a member, and which."""
+Lost = tuple[int, str]
+"""When the coordinator lost a member, and which."""
+Gone = dict[str, InTime[Lost]]
+"""By client id."""
 
 
 class UnnamedClients:
@@ -48,14 +52,15 @@ class UnnamedClients:
         known = {name for event in told for member in _members(event) if (name := name_in_member_id(member))}
         gone = _gone(told)
         times = [event.at for event in told if event.at is not None]
+        heard = (min(times), max(times)) if times else None
         for client in sorted(self._said.keys() & (known | gone.keys())):
             for said in self._said[client].values():
-                seen = {id(event): member for event in said if (member := _lost_then(event, gone[client]))}
+                seen = {id(event): member for event in said if (member := _lost_then(event, gone.get(client)))}
                 if seen or _ANYBODY.fullmatch(client) is None:
                     yield from (
                         _of_the_group(event, group, seen.get(id(event)))
                         for event in said
-                        if id(event) in seen or not _would_be_seen(event, times)
+                        if id(event) in seen or not _would_be_seen(event, heard)
                     )
 
 
@@ -71,7 +76,7 @@ def _members(event: Event) -> Iterator[str]:
 
 
 def _gone(told: Iterable[Event]) -> Gone:
-    found: Gone = defaultdict(list)
+    found: dict[str, list[Lost]] = defaultdict(list)
     for event in told:
         lost = isinstance(event, MemberLeft | MemberFailed)
         lost |= isinstance(event, RebalanceStarted) and event.trigger in ("member-left", "heartbeat-expired")
@@ -80,18 +85,20 @@ def _gone(told: Iterable[Event]) -> Gone:
                 client = getattr(event, "client_id", None) or name_in_member_id(member)
                 if client:
                     found[client].append((event.at, member))
-    return found
+    return {client: InTime(lost, itemgetter(0)) for client, lost in found.items()}
 
 
-def _lost_then(event: Event, gone: Sequence[tuple[int, str]]) -> str | None:
+def _lost_then(event: Event, gone: InTime[Lost] | None) -> str | None:
     """The member that the coordinator lost when its client says that it lost its membership."""
     lost = isinstance(event, PollTimeoutExpired) or (isinstance(event, CoordinatorLost) and event.for_ms is not None)
-    if not lost or event.at is None:
+    if not lost or event.at is None or gone is None:
         return None
-    return next((member for at, member in gone if abs(event.at - at) <= SEEN_BY_BOTH_MS), None)
+    first = gone.first(event.at - SEEN_BY_BOTH_MS)
+    return first[1] if first is not None and first[0] <= event.at + SEEN_BY_BOTH_MS else None
 
 
-def _would_be_seen(event: Event, times: Sequence[int]) -> bool:
-    """Whether this group's coordinator would have seen the client leave then: it left another group."""
-    timed_out = isinstance(event, PollTimeoutExpired) and event.at is not None and bool(times)
-    return timed_out and min(times) <= (event.at or 0) <= max(times)
+def _would_be_seen(event: Event, heard: tuple[int, int] | None) -> bool:
+    """Whether this group's coordinator, heard from when to when, would have seen the client leave: it left another."""
+    if not isinstance(event, PollTimeoutExpired) or event.at is None or heard is None:
+        return False
+    return heard[0] <= event.at <= heard[1]

@@ -53,8 +53,8 @@ class Ledger:
     owned: dict[Owner, dict[str, int]] = field(default_factory=dict)
     """Owner -> partition -> since when."""
     readings: list[PartitionReading] = field(default_factory=list)
-    taken: dict[tuple[Owner, str], int] = field(default_factory=dict)
-    """When somebody else was given a partition that its owner had not given up."""
+    taken: dict[Owner, dict[str, int]] = field(default_factory=dict)
+    """Owner -> partition -> when somebody else was given it though the owner had not given it up."""
     holders: dict[str, set[Owner]] = field(default_factory=dict)
     _given_back: dict[Owner, list[int]] = field(default_factory=dict)
     """The readings that ended since the owner was last given something: a close explains them."""
@@ -67,7 +67,7 @@ class Ledger:
                 continue
             self._given_back.pop(owner, None)
             for other in self.holders.setdefault(partition, set()):
-                self.taken.setdefault((other, partition), at)
+                self.taken.setdefault(other, {}).setdefault(partition, at)
             self.holders[partition].add(owner)
             mine[partition] = at
 
@@ -79,7 +79,7 @@ class Ledger:
             if since is None:
                 continue
             self.holders[partition].discard(owner)
-            taken = self.taken.pop((owner, partition), None)
+            taken = self.taken.get(owner, {}).pop(partition, None)
             end = loss.at if taken is None else min(loss.at, taken)
             self._given_back.setdefault(owner, []).append(len(self.readings))
             self.readings.append(
@@ -113,7 +113,7 @@ class Ledger:
         for owner, mine in self.owned.items():
             until = ends.get(owner, end)
             for partition, since in mine.items():
-                taken = self.taken.get((owner, partition))
+                taken = self.taken.get(owner, {}).get(partition)
                 over = min(until, taken) if taken is not None else until
                 yield PartitionReading(
                     partition=partition,

@@ -88,8 +88,7 @@ class OwnershipReplay:
 
     def _missed_at(self, owner: Owner, at: int) -> int:
         """When somebody else was given what it owned, the group had missed it."""
-        taken = [when for (who, _), when in self.ledger.taken.items() if who == owner]
-        return min([at, *taken])
+        return min([at, *self.ledger.taken.get(owner, {}).values()])
 
     def _lost(self, owner: Owner, loss: Loss) -> None:
         if loss.why == "stopped":

@@ -85,8 +85,12 @@ def _asked(timeline: Timeline) -> frozenset[str]:
 
 def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """Those of the changed topics that some member asked for or was ever given."""
-    known = timeline.remembered(_asked) | set(given_topics(timeline).partitions)
+    known = timeline.remembered(_read)
     return [e for e in changed if isinstance(e, TopicChanged) and e.topic in known]
+
+
+def _read(timeline: Timeline) -> frozenset[str]:
+    return timeline.remembered(_asked) | set(given_topics(timeline).partitions)
 
 
 def _is_internal(timeline: Timeline, topic: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -30,6 +31,7 @@ from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarte
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
     ITS_REBALANCE_MS,
     METADATA_NOTICED_MS,
@@ -61,7 +63,8 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     told = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
     for group in runs(told, lambda r: r.at, ONE_METADATA_CHANGE_MS):
         yield _noticed(timeline, group, metadata.CHANGE_LOGGED, [])
-    wordless = [r for r in wordless_rejoins(timeline) if not _next_to(r, told)]
+    near = InTime(told)
+    wordless = [r for r in wordless_rejoins(timeline) if not _is_next_to(r, near)]
     for request in wordless:
         yield from _perhaps_noticed(timeline, request)
     yield from _grown(timeline, [*told, *wordless])
@@ -112,8 +115,15 @@ def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> S
 
 
 def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[Growth]:
-    mine = {r.id for r in touched(timeline, group)}
-    return [g for g in growths(timeline) if g.rebalance.id in mine]
+    grown = timeline.remembered(_growths_by_rebalance)
+    return [g for r in touched(timeline, group) for g in grown.get(r.id, ())]
+
+
+def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[Growth]]:
+    found: dict[str, list[Growth]] = defaultdict(list)
+    for growth in growths(timeline):
+        found[growth.rebalance.id].append(growth)
+    return found
 
 
 def _grown(timeline: Timeline, told: list[Request]) -> Iterator[TopicChange]:
@@ -130,8 +140,8 @@ def _grown(timeline: Timeline, told: list[Request]) -> Iterator[TopicChange]:
         )
 
 
-def _next_to(request: Request, told: list[Request]) -> bool:
-    return any(abs(request.at - other.at) < SAME_REJOIN_MS for other in told)
+def _is_next_to(request: Request, told: InTime[Request]) -> bool:
+    return told.any_between(request.at - SAME_REJOIN_MS + 1, request.at + SAME_REJOIN_MS - 1)
 
 
 def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
