@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from benchmarks.calibration.cuts import CUTS, cut_down
-from benchmarks.calibration.judging import Run, run_of
+from benchmarks.calibration.judging import Asked, Run, run_of
 from benchmarks.calibration.labels import VIEWS, Label, View, labels_in
 from benchmarks.calibration.results import falls_short, page
-from rebalance_forensics.pipeline.options import AnalyzeOptions
+from benchmarks.calibration.shown import Shown, shown, with_log
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.run import analyze
+
+MOST_ROUNDS = 3
+"""Nobody fetches logs more often for one question."""
 
 
 def main() -> int:
@@ -47,21 +48,45 @@ def _runs(label: Label, views: Sequence[View]) -> list[Run]:
 
 
 def _run(label: Label, view: View) -> Iterator[Run]:
-    with tempfile.TemporaryDirectory() as scratch:
+    with shown(label, view) as there:
+        if there is None:
+            return
         try:
-            if view in CUTS:
-                hosts, into = label.folder / "logs", Path(scratch)
-                if not cut_down(view, hosts, into, group=label.group, brokers=label.brokers, name=label.name):
-                    return
-                report = analyze([scratch], AnalyzeOptions(engine="local"))
-            else:
-                since, until = label.window(view)
-                report = analyze(label.logs(view), AnalyzeOptions(engine="local", since=since, until=until))
+            run = run_of(label, view, there.report())
         except InputError as error:
             print(f"{label.name} {view}: {error}", file=sys.stderr)
             return
-    print(f"{label.name} {view}", file=sys.stderr)
-    yield run_of(label, view, report)
+        print(f"{label.name} {view}", file=sys.stderr)
+        yield _followed(run, there) if run.open else run
+
+
+def _followed(run: Run, there: Shown) -> Run:
+    """What comes of an open question when the logs that the report asks for are fetched: each alone, then all of them.
+
+    Where that leaves it open, what the next report asks for is fetched as well, as somebody on call would.
+    """
+    decided = tuple(one for one in run.asks if _settles(run, there, [one])) if len(run.asks) > 1 else ()
+    rounds, asking, logs = 0, run, there
+    while asking.open and rounds < MOST_ROUNDS:
+        more = _with_all(asking, logs, asking.asks)
+        if more == logs:
+            return replace(run, decided=decided)
+        rounds, logs = rounds + 1, more
+        asking = run_of(run.label, run.view, logs.report())
+    if len(run.asks) == 1 and rounds == 1 and not asking.open:
+        decided = run.asks
+    return replace(run, decided=decided, rounds=None if asking.open else rounds)
+
+
+def _settles(run: Run, there: Shown, asked: Sequence[Asked]) -> bool:
+    more = _with_all(run, there, asked)
+    return more != there and not run_of(run.label, run.view, more.report()).open
+
+
+def _with_all(run: Run, there: Shown, asked: Sequence[Asked]) -> Shown:
+    for one in asked:
+        there = with_log(there, run.label, run.view, one.words, one.who)
+    return there
 
 
 if __name__ == "__main__":

@@ -37,3 +37,20 @@ into an incident of part B to write a sign or to correct a weight moves it to pa
 are lost, which hosts are left out and where a log is cut here differs from what was tried while the signs were
 written.
 """
+
+ASKED_FOR = """## The logs that it asks for
+
+Where no report names the cause at 0.75 or more, the question is open. Each log that the report then asks for in
+`would_decide` (in its gaps, where no incident asks) is fetched from the uncut incident, laid beside the others, and
+the whole analyzed again: it decides when the real cause is then named at 0.75 or more. Where it does not, what the
+next report asks for is fetched as well, up to three times. Incidents that stay open with all logs are left out: there
+is nothing that could be fetched.
+
+| logs | left open | with more to fetch | asks for a log | one of them decides | all of them do | after asking again |
+|---|--:|--:|--:|--:|--:|--:|
+{rows}
+
+Not decided by what was asked for:
+
+{misses}
+"""

@@ -34,6 +34,14 @@ class Judged:
         return self.cause in BENIGN
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A log that a report asks for, in its words, and whose it is where the report says so."""
+
+    words: str
+    who: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """What came of one incident in one view."""
@@ -45,8 +53,12 @@ class Run:
     """How many causes its incidents rule out."""
     truths_ruled_out: int
     """How many of these were the real one."""
-    asks: bool
-    """Whether it says which log would decide, in `would_decide` or among the gaps."""
+    asks: tuple[Asked, ...]
+    """The logs that it says would decide, in `would_decide` or else among the gaps."""
+    decided: tuple[Asked, ...] = ()
+    """Those of them that make the report name the real cause firmly when they are laid beside the others."""
+    rounds: int | None = None
+    """How often all logs asked for are fetched until the real cause is named firmly; None where that never comes."""
 
     @property
     def open(self) -> bool:
@@ -67,8 +79,17 @@ def run_of(label: Label, view: View, report: Report) -> Run:
         findings=tuple(judged(label, view, report)),
         ruled_out=len(ruled),
         truths_ruled_out=len(wrongly),
-        asks=any(one.would_decide for one in mine) or bool(report.gaps),
+        asks=tuple(dict.fromkeys(_asked(mine))) or tuple(_missed(label, report)),
     )
+
+
+def _asked(mine: Iterable[Incident]) -> Iterator[Asked]:
+    return (Asked(log.needs, log.who) for one in mine for log in one.would_decide)
+
+
+def _missed(label: Label, report: Report) -> Iterator[Asked]:
+    """Where no incident asks, what the gaps of that group say would show more."""
+    return (Asked(f"{gap.what} {gap.consequence}", None) for gap in report.gaps if label.group in gap.what)
 
 
 def _is_labelled(label: Label, incident: Incident) -> bool:

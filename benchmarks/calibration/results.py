@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from benchmarks.calibration.foreword import FOREWORD, PARTS
+from benchmarks.calibration.foreword import ASKED_FOR, FOREWORD, PARTS
 from benchmarks.calibration.judging import Judged, Run, Verdict
 from benchmarks.calibration.labels import LOOKED_INTO, View
 
@@ -62,7 +62,7 @@ def page(runs: Sequence[Run], views: Sequence[View], minutes: int, jobs: int) ->
     parts += [f"### Part {part}\n\n{_table(_of_part(runs, part))}" for part in ("A", "B")]
     measured = [run for run in runs if run.label.part == "B"]
     parts += ["## Each cut\n", _crossed(runs, views), "### Part B alone\n", _crossed(measured, views)]
-    parts.append(_beside(runs, views))
+    parts += [_asked_for(runs, views), _beside(runs, views)]
     parts.append("## What was wrong at 0.75 and more\n\n" + ("\n".join(_mistakes(told)) or "Nothing.") + "\n")
     return "\n".join(parts)
 
@@ -144,15 +144,33 @@ def _crossed(runs: Sequence[Run], views: Sequence[View]) -> str:
 
 def _beside(runs: Sequence[Run], views: Sequence[View]) -> str:
     """What stands beside the verdicts, for each cut."""
-    head = "| logs | analyses | causes ruled out | truths among them | left open | of these asked for a log |"
     rows = []
     for view in views:
         mine = [run for run in runs if run.view == view]
-        left = [run for run in mine if run.open]
-        cells = (TITLES[view], len(mine), sum(run.ruled_out for run in mine), sum(run.truths_ruled_out for run in mine),
-                 len(left), sum(run.asks for run in left))  # fmt: skip
+        cells = (TITLES[view], len(mine), sum(run.ruled_out for run in mine), sum(run.truths_ruled_out for run in mine))
         rows.append("| " + " | ".join(map(str, cells)) + " |")
-    return f"## Beside the verdict\n\n{head}\n|---|--:|--:|--:|--:|--:|\n" + "\n".join(rows) + "\n"
+    head = "| logs | analyses | causes ruled out | truths among them |\n|---|--:|--:|--:|"
+    return f"## Ruled out\n\n{head}\n" + "\n".join(rows) + "\n"
+
+
+def _asked_for(runs: Sequence[Run], views: Sequence[View]) -> str:
+    """What comes of the logs that reports ask for where they leave the question open, for each cut."""
+    undecided = {run.label.name for run in runs if run.view == "all" and run.open}
+    rows, misses = [], []
+    for view in views:
+        left = [run for run in runs if run.view == view and run.open]
+        fair = [run for run in left if run.label.name not in undecided]
+        asks = [run for run in fair if run.asks]
+        cells = (TITLES[view], len(left), len(fair), len(asks), sum(bool(run.decided) for run in asks),
+                 sum(run.rounds == 1 for run in asks), sum(run.rounds is not None for run in asks))  # fmt: skip
+        rows.append("| " + " | ".join(map(str, cells)) + " |")
+        misses += [_in_vain(run) for run in fair if run.rounds is None]
+    return ASKED_FOR.format(rows="\n".join(rows), misses="\n".join(misses) or "None.")
+
+
+def _in_vain(run: Run) -> str:
+    asked = "; ".join(one.words for one in run.asks) or "nothing"
+    return f"- {run.label.name}, {run.view}: asked for {asked}."
 
 
 def _mistakes(told: Iterable[Judged]) -> Iterator[str]:
