@@ -156,21 +156,25 @@ def _beside(runs: Sequence[Run], views: Sequence[View]) -> str:
 def _asked_for(runs: Sequence[Run], views: Sequence[View]) -> str:
     """What comes of the logs that reports ask for where they leave the question open, for each cut."""
     undecided = {run.label.name for run in runs if run.view == "all" and run.open}
-    rows, misses = [], []
-    for view in views:
-        left = [run for run in runs if run.view == view and run.open]
-        fair = [run for run in left if run.label.name not in undecided]
-        asks = [run for run in fair if run.asks]
-        cells = (TITLES[view], len(left), len(fair), len(asks), sum(bool(run.decided) for run in asks),
-                 sum(run.rounds == 1 for run in asks), sum(run.rounds is not None for run in asks))  # fmt: skip
-        rows.append("| " + " | ".join(map(str, cells)) + " |")
-        misses += [_in_vain(run) for run in fair if run.rounds is None]
+    left = [run for run in runs if run.open]
+    fair = [run for run in left if run.label.name not in undecided]
+    rows = [_fetched(TITLES[v], *([run for run in some if run.view == v] for some in (left, fair))) for v in views]
+    misses = [_in_vain(run) for view in views for run in fair if run.view == view and run.rounds is None]
+    rows.append(_fetched("**together**", left, fair))
     return ASKED_FOR.format(rows="\n".join(rows), misses="\n".join(misses) or "None.")
 
 
+def _fetched(title: str, left: Sequence[Run], fair: Sequence[Run]) -> str:
+    """One row; `fair` are those of the open questions that the uncut incident answers."""
+    asks = [run for run in fair if run.asks]
+    alone, at_once = sum(bool(run.decided) for run in asks), sum(run.rounds == 1 for run in asks)
+    cells = (title, len(left), len(fair), len(asks), alone, at_once, sum(run.rounds is not None for run in asks))
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
 def _in_vain(run: Run) -> str:
-    asked = "; ".join(one.words for one in run.asks) or "nothing"
-    return f"- {run.label.name}, {run.view}: asked for {asked}."
+    asked = "; ".join(one.words.rstrip(".") for one in run.asks) or "nothing"
+    return f"- {run.label.name}, {run.view}: {asked}."
 
 
 def _mistakes(told: Iterable[Judged]) -> Iterator[str]:
