@@ -14,6 +14,7 @@ import regex
 from msgspec import Struct
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
+from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import FieldError, FieldValue
 from rebalance_forensics.catalog.prefixes import Peeled
 from rebalance_forensics.catalog.program import IGNORED, Program, Types, type_named
@@ -22,6 +23,8 @@ from rebalance_forensics.catalog.speakers import simple_name
 _SHORTEST_LEAD = 4
 _LEAST = 9
 """So many letters of its own must be left of a message."""
+_LEAST_OF_A_REASON = 6
+"""So many of a reason, whose message around it is known."""
 _LONGEST = 2_000
 
 Fields = Mapping[str, FieldValue]
@@ -52,6 +55,7 @@ class CutMessages(Struct, frozen=True):
     entries: Sequence[Entry]
     fragments: Programs
     types: Types
+    errors: ErrorNames
 
     def read(self, peeled: Peeled, tail: str, logger: str | None) -> tuple[Entry, Left] | None:
         """The template that head and tail are of, and what they tell; None where several events fit as well.
@@ -59,11 +63,12 @@ class CutMessages(Struct, frozen=True):
         `peeled` is what stands before the cut; `tail` what stands behind it, empty where nothing of the message does.
         Of a `logger` only the end of its name may be left.
         """
-        if len(peeled.stages[0]) + len(tail) > _LONGEST:
+        if len(peeled.stages[0]) + len(tail) > _LONGEST or not (peeled.stages[-1] or tail):
             return None
-        found = sorted(self._fitting(peeled, tail), key=lambda each: -each[1].own)
+        fitting = [each for each in self._fitting(peeled, tail) if _may_be_of(each[0], peeled.role)]
+        fitting = [each for each in fitting if _logged_by(each[0], logger)] or fitting
+        found = sorted(fitting, key=lambda each: -each[1].own)
         best = [(entry, left) for entry, left in found if left.own == found[0][1].own]
-        best = [each for each in best if _logged_by(each[0], logger)] or best
         if not best or best[0][1].own < _LEAST or len({entry.event for entry, _ in best}) > 1:
             return None
         return best[0][0], Left(best[0][1].own, _common([left.fields for _, left in best]))
@@ -73,8 +78,17 @@ class CutMessages(Struct, frozen=True):
             if entry.prefixes and peeled.kind not in entry.prefixes:
                 continue
             for head in peeled.stages if entry.dressed else peeled.stages[-1:]:
-                if _begins_alike(entry.program.lead, head) and (left := self._left(entry.program, head, tail)):
+                alike = _begins_alike(entry.program.lead, head) if head else self._ends_alike(entry.program, tail)
+                if alike and (left := self._left(entry.program, head, tail)):
                     yield entry, left
+
+    def _ends_alike(self, program: Program, tail: str) -> bool:
+        """Whether enough of a tail may be a template's own words, or those of a reason that it ends with."""
+        words = [*program.words]
+        if program.holes and (kind := program.holes[-1][1]) in self.fragments:
+            words += [word for fragment in self.fragments[kind] for word in fragment.words]
+        long_enough = len(tail) >= _LEAST
+        return any(len(word) >= _LEAST and (word in tail or (long_enough and word.endswith(tail))) for word in words)
 
     def _left(self, program: Program, head: str, tail: str) -> Left | None:
         """What a text tells whose beginning and end are left; None where it is not of this program."""
@@ -90,22 +104,29 @@ class CutMessages(Struct, frozen=True):
                 if read is None:
                     return None
                 fields |= read
-            elif (inner := self._inner(at, kind, before, behind)) is not None:
+            elif (inner := self._inner(at, name, kind, before, behind)) is not None:
                 own += inner.own
                 fields |= inner.fields
         return Left(own, fields)
 
-    def _inner(self, at: int, kind: str, before: _Side, behind: _Side) -> Left | None:
-        """What is left of the words of a fragment that the cut goes through."""
+    def _inner(self, at: int, name: str, kind: str, before: _Side, behind: _Side) -> Left | None:
+        """What is left of the words of a fragment, or of the text of an error, that the cut goes through."""
         head = before.open[1] if before.open and before.open[0] == at else ""
         tail = behind.open[1] if behind.open and behind.open[0] == at else ""
+        if kind == "error" and len(head) >= _LEAST and (error := self.errors.beginning_with(head)):
+            return Left(len(head), {name: error})
         if kind not in self.fragments or not (head or tail):
             return None
         found = [left for program in self.fragments[kind] if (left := self._left(program, head, tail))]
         most = max((left.own for left in found), default=0)
-        if most < _LEAST:
+        if most < _LEAST_OF_A_REASON:
             return None
         return Left(most, _common([left.fields for left in found if left.own == most]))
+
+
+def _may_be_of(entry: Entry, role: str | None) -> bool:
+    """Whether who speaks, as a prefix shows, may have logged it: a broker says nothing that a client does."""
+    return role is None or role == "unknown" or (role == "broker") == entry.pattern.startswith("broker/")
 
 
 def _logged_by(entry: Entry, logger: str | None) -> bool:

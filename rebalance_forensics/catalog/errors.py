@@ -41,6 +41,12 @@ class ErrorNames(Struct, frozen=True):
             return self._of_exception(match[1], match[2])
         return self._leading(plain) or text.strip()
 
+    def beginning_with(self, text: str) -> str | None:
+        """The one error whose text begins so; None where several do, or none."""
+        begun = text.lstrip(_QUOTES)
+        names = {name for whole, name in self.by_text.items() if whole.startswith(begun)}
+        return names.pop() if len(names) == 1 else None
+
     def _leading(self, text: str) -> str | None:
         match = _LEADING.fullmatch(text)
         return (self.by_text.get(match[1]) or self.by_class.get(match[1])) if match else None

@@ -45,8 +45,20 @@ _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "Kafka
 def _speaker(match: Match, record: LogRecord, host: str | None, component: str | None) -> Speaker:
     return _spoken(
         match.speaker, record.origin.path, record.host or host, record.thread, record.logger,
-        _role(match.speaker.role, _OF_BANNER.get(str(match.fields.get("kind")), component)),
+        _role(match.speaker.role, _component(match, component)),
     )  # fmt: skip
+
+
+def _component(match: Match, component: str | None) -> str | None:
+    """What wrote the line; a broker's own consumers (RemoteLogMetadataManager) are in no group."""
+    kind = str(match.fields.get("kind"))
+    if kind == "ConsumerConfig" and component == "broker" and _names_a_group(match.fields.get("settings")):
+        return "consumer"
+    return _OF_BANNER.get(kind, component)
+
+
+def _names_a_group(settings: object) -> bool:
+    return isinstance(settings, tuple) and dict(settings).get("group.id") not in (None, "", "null")
 
 
 @lru_cache(maxsize=4096)

@@ -15,11 +15,20 @@ from msgspec.structs import replace
 from rebalance_forensics.catalog import bare_messages, cache
 from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry
 from rebalance_forensics.catalog.cut_messages import CutMessages
-from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required
+from rebalance_forensics.catalog.errors import ErrorNames
+from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required, unknown
 from rebalance_forensics.catalog.index import Index, Sieve, words_of
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.prefilter import Prefilter
-from rebalance_forensics.catalog.prefixes import OPENINGS, Peeled, SpeakerWords, peel, speaker_of, without_unknown
+from rebalance_forensics.catalog.prefixes import (
+    OPENINGS,
+    Peeled,
+    SpeakerWords,
+    peel,
+    peel_cut,
+    speaker_of,
+    without_unknown,
+)
 from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES, simple_name
 from rebalance_forensics.events.base import Role
 
@@ -47,7 +56,9 @@ class Catalog:
         self.compiled = compiled
         self._key = key
         self._types = compiled.types()
-        self._cut_messages = CutMessages(compiled.entries, compiled.fragments, self._types)
+        self._cut_messages = CutMessages(
+            compiled.entries, compiled.fragments, self._types, ErrorNames.of(compiled.errors)
+        )
         self._bare = Index((entry, entry.program) for entry in compiled.entries if not entry.dressed)
         self._dressed = Index((entry, entry.program) for entry in compiled.entries if entry.dressed)
         self._dressed_in = lru_cache(maxsize=1024)(self._dressed.beginning_with)
@@ -80,19 +91,34 @@ class Catalog:
         cut = bare_messages.around_the_cut(text)
         if cut is None:
             return bare_messages.found_in(text, self.match)
-        whole = bare_messages.found_in(cut.head, self.match) if cut.is_whole else None
+        whole_lines, newline, _ = cut.head.rpartition("\n")
+        if newline:
+            whole = self.match(whole_lines, logger=logger) if headed else None
+            return whole or bare_messages.found_in(whole_lines, self.match)
+        whole = self._whole(cut.head.rstrip()) if cut.is_whole else None
         cut = cut._replace(logger=logger or cut.logger)
         found = (self._cut(cut, at, headed=headed) for at in bare_messages.beginnings(cut.head))
         return whole or next(filter(None, found), None)
 
+    def _whole(self, head: str) -> Match | None:
+        """A message of which only its logger was cut off, or else what goes on behind its last word."""
+        found = bare_messages.found_in(head, self.match)
+        longer = None if found is None else bare_messages.found_in(f"{head} x", self.match)
+        # Where it ends with a value, more of that value may have been cut off.
+        return None if longer is not None and longer != found else found
+
     def _cut(self, cut: bare_messages.Cut, at: int, *, headed: bool) -> Match | None:
         """What the beginning and the end of a message tell, of which something was left out."""
-        peeled = peel(cut.head[at:])
+        peeled = peel_cut(cut.head[at:]) or peel(cut.head[at:])
         found = self._cut_messages.read(peeled, cut.tail, cut.logger)
-        match = None if found is None else _match(found[0], found[1].fields, peeled)
-        if match is None or found is None:
+        if found is None:
             return None
-        match = replace(match, weight=found[1].own)
+        entry, left = found
+        cut_off = {name: "unknown" for name in (unknown(entry.event) if entry.event else ()) if name not in left.fields}
+        match = _match(entry, {**left.fields, **cut_off}, peeled)
+        if match is None:
+            return None
+        match = replace(match, weight=left.own)
         return match if bare_messages.is_kafkas(match, amid=at > 0 or not headed) else None
 
     def prefilter(self) -> Prefilter:

@@ -128,6 +128,22 @@ def peel(message: str) -> Peeled:
     return Peeled(tuple(stages), said, role, kind)
 
 
+_CUT_CLIENT = regex.compile(
+    r"\[(?P<kind>Consumer|ShareConsumer|Worker) (?:instanceId=(?P<instance_id>[^\],\n]*), )?clientId="
+    r"(?:(?P<client_id>[^\],\n]*), [^\]\n]*|[^\],\n]*)\Z"
+)
+_ROLE_OF_CLIENT: Mapping[str, Role] = {"Consumer": "consumer", "ShareConsumer": "share", "Worker": "connect"}
+
+
+def peel_cut(head: str) -> Peeled | None:
+    """A client's prefix that breaks off: which client speaks where its id is whole, never of which group."""
+    match = _CUT_CLIENT.match(head)
+    if match is None:
+        return None
+    said = {name: match[name] for name in ("client_id", "instance_id") if match[name]}
+    return Peeled(("",), said, _ROLE_OF_CLIENT[match["kind"]], match["kind"])
+
+
 def without_unknown(message: str) -> str | None:
     """The message without a bracketed prefix that no table knows, if it begins with one."""
     match = _UNKNOWN.match(message)

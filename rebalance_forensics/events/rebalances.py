@@ -123,14 +123,16 @@ JoinReason = Literal[
     "followup",
     "shutdown-requested",
     "other",
+    "unknown",
 ]
 
 
 class JoinRequested(Event, frozen=True, kw_only=True):
     """A member flagged the need to rejoin and said why ("Request joining group due to: …").
 
-    `why` is the kind, `reason` the text. `before`/`after` hold `topic=partitions` pairs or topics of a changed
-    subscription or metadata; `followup_at` the epoch ms of a Streams follow-up (0: immediate).
+    `why` is the kind (`unknown` where the reason was cut off), `reason` the text. `before`/`after` hold
+    `topic=partitions` pairs or topics of a changed subscription or metadata; `followup_at` the epoch ms of a Streams
+    follow-up (0: immediate).
     """
 
     why: JoinReason

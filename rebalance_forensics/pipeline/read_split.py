@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_forensics import defects
-from rebalance_forensics.catalog.bare_messages import is_kafkas
+from rebalance_forensics.catalog.bare_messages import LEFT_OUT, is_kafkas
 from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog, Match
@@ -25,7 +26,6 @@ from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 REMEMBERED = 4096
 _MARKS = frozenset({"grep", "indented", "quoted"})
 """What a person puts around lines; colours are nobody's, every other envelope is that of a collector."""
-_LEFT_OUT = "\u2026"
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 """Kafka says far more at these levels than any catalog can know; not knowing it is no gap."""
 
@@ -63,7 +63,8 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     """The typed events of the split; whatever else its records are is counted."""
     profile, path = split.profile, split.file.path
     cluster, known = reading.cluster_of(path), _Remembered(catalog, pasted=profile.document == PASTE)
-    for record in read_records(split, catalog.prefilter().hits, counts):
+    pasted = profile.document == PASTE
+    for record in read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts):
         try:
             match = known.match(record)
             component = profile.component_of(record.host)
@@ -84,6 +85,12 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
             counts.recognize()
         if event is not None and not _is_between_brokers(event):
             yield event
+
+
+def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
+    """A line with something left out may have lost the words that a line is found by."""
+    hits, left_out = catalog.prefilter().hits, re.compile(re.escape(LEFT_OUT.encode()))
+    return lambda block: sorted({*hits(block), *(match.start() for match in left_out.finditer(block))})
 
 
 def _names_no_exception(match: Match) -> bool:
@@ -150,7 +157,7 @@ class _Remembered:
 
     def _looked_up(self, record: LogRecord) -> Match | None:
         """In a paste, or where somebody left something out, a message may begin and end anywhere."""
-        if _LEFT_OUT in record.message:
+        if LEFT_OUT in record.message:
             return self._catalog.match_inside(record.message, logger=record.logger, headed=not record.bare)
         whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
         if self._pasted and (whole is None or (record.bare and not is_kafkas(whole))):

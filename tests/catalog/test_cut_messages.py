@@ -55,6 +55,78 @@ def test_the_object_that_a_line_prints_is_read_as_far_as_it_goes(catalog: Catalo
     assert (found.event, found.fields["member"], found.fields.get("why")) == ("MemberLeft", "c-1-77aa", None)
 
 
+def test_a_reason_that_was_cut_off_is_unknown_and_the_message_is_not(catalog: Catalog) -> None:
+    found = catalog.match_inside(f"{PREFIX} Request j \u2026 ConsumerCoordinator)", headed=True)
+    assert found is not None
+    assert (found.event, found.group, found.fields) == ("JoinRequested", "payments", {"why": "unknown"})
+
+
+def test_the_first_letters_of_a_reason_tell_it_where_no_other_begins_so(catalog: Catalog) -> None:
+    found = catalog.match_inside(f"{PREFIX} Request joining group due to: subscri \u2026 invoices-retry]", headed=True)
+    assert found is not None
+    assert (found.event, found.fields["why"]) == ("JoinRequested", "subscription-changed")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("The consumer group h", "GROUP_MAX_SIZE_REACHED"),
+        ("The group member's supported p", "INCONSISTENT_GROUP_PROTOCOL"),
+        ("The coordinator is ", None),
+    ],
+)
+def test_the_text_of_an_error_is_told_by_its_beginning_unless_others_begin_so(
+    catalog: Catalog, text: str, error: str | None
+) -> None:
+    found = catalog.match_inside(f"{PREFIX} JoinGroup failed due to fatal error: {text} \u2026 ConsumerCoordinator)")
+    assert found is not None
+    assert (found.event, found.fields.get("error")) == ("JoinFailed", error)
+
+
+@pytest.mark.parametrize(
+    ("end", "event", "why"),
+    [
+        ("consumer is being closed", "LeaveSent", "closed"),
+        ("timeout has expired.", "LeaveSent", "poll-timeout"),
+        ("returned in poll() with max.poll.records.", "PollTimeoutExpired", None),
+    ],
+)
+def test_a_cut_that_begins_within_the_prefix_leaves_the_client_and_the_end(
+    catalog: Catalog, end: str, event: str, why: str | None
+) -> None:
+    found = catalog.match_inside(f"[Consumer clientId=c-1, groupId=paym \u2026 {end}", headed=True)
+    assert found is not None
+    assert (found.event, found.fields.get("why")) == (event, why)
+    assert (found.speaker.client_id, found.group) == ("c-1", None)
+
+
+def test_a_client_id_that_was_cut_is_none(catalog: Catalog) -> None:
+    found = catalog.match_inside("[Consumer clientId=search-index \u2026 the consumer is being closed", headed=True)
+    assert found is not None
+    assert (found.event, found.speaker.client_id) == ("LeaveSent", None)
+
+
+def test_what_was_cut_behind_a_word_may_be_whole(catalog: Catalog) -> None:
+    found = catalog.match_inside(
+        "[GroupCoordinator id=3 topic=__consumer_offsets partition=0] Stabilized group cdc generation 2 with 2 "
+        "members.  \u2026 roupMetadataManager)",
+        headed=True,
+    )
+    assert found is not None
+    assert (found.event, found.fields["generation"], found.fields["member_count"]) == ("GenerationStabilized", 2, 2)
+
+
+def test_of_a_message_of_many_lines_those_before_the_cut_are_read(catalog: Catalog) -> None:
+    found = catalog.match_inside(
+        "ConsumerConfig values: \n\tclient.id = c-1\n\tgroup.id = payments\n\theartbeat.inter \u2026", headed=True
+    )
+    assert found is not None
+    assert (found.event, found.fields["settings"]) == (
+        "SettingsReported",
+        (("client.id", "c-1"), ("group.id", "payments")),
+    )
+
+
 @pytest.mark.parametrize(
     "line",
     [

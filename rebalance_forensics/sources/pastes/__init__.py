@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.sources.blocks import whole_lines
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.line_ends import line_feeds
-from rebalance_forensics.sources.pastes import characters, dates, marks, markup, tables, wraps
+from rebalance_forensics.sources.pastes import characters, cut_objects, dates, marks, markup, tables, wraps
 from rebalance_forensics.sources.pastes.joined_records import parted
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_object, looks_like_record
 from rebalance_forensics.sources.text import text_of
@@ -68,11 +68,11 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
 
 
 def _object_in(text: str) -> str:
-    """A line without what was left behind a JSON object: a bracket too many, the end of a code mark."""
+    """A line without what was left behind a JSON object (a bracket, the end of a code mark); a cut one closed again."""
     if not is_object(text):
         return text
     try:
         _, end = json.JSONDecoder().raw_decode(text)
     except ValueError:
-        return text
+        return cut_objects.closed(text)
     return text[:end] if _LEFT_BEHIND.issuperset(text[end:]) else text

@@ -1,0 +1,56 @@
+"""JSON objects that a viewer cut, in the middle or at their end, closed again so that they can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+
+_CUT = re.compile(r"\s?(?:\u2026|\.{3,9})\s?")
+_MARK = " \u2026"
+_OPENS, _CLOSES = "{[", "}]"
+
+
+def closed(text: str) -> str:
+    """The object as far as its text goes, what was cut off marked; the text as it is where it cannot be told."""
+    cuts = list(_CUT.finditer(text))
+    heads = [(text[: cut.start()], text[cut.end() :]) for cut in cuts if not cuts or cut is cuts[0] or cut is cuts[-1]]
+    for head, tail in [*heads, (text, "")]:
+        for candidate in _candidates(head, tail):
+            if _is_object(candidate):
+                return candidate
+    return text
+
+
+def _candidates(head: str, tail: str) -> list[str]:
+    """What the whole may have been: the text that was cut ended there, or the object did."""
+    open_ones = _open_at_the_end(head)
+    if open_ones is None:
+        return []
+    shut = f'{head}{_MARK}"'
+    rest = tail.lstrip(" ,")
+    return [*([f"{shut},{rest}"] if rest.startswith('"') else []), shut + "".join(reversed(open_ones))]
+
+
+def _open_at_the_end(head: str) -> list[str] | None:
+    """What closes the objects and lists that are open behind a head that ends within a text; None for another end."""
+    waiting: list[str] = []
+    inside = escaped = False
+    for letter in head:
+        if escaped:
+            escaped = False
+        elif inside and letter == "\\":
+            escaped = True
+        elif letter == '"':
+            inside = not inside
+        elif not inside and letter in _OPENS:
+            waiting.append(_CLOSES[_OPENS.index(letter)])
+        elif not inside and letter in _CLOSES and waiting:
+            waiting.pop()
+    return waiting if inside and not escaped and waiting else None
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except (ValueError, RecursionError):
+        return False

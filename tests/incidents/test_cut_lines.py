@@ -1,0 +1,59 @@
+"""Lines that a viewer cut in the middle, and JSON that it cut at its end: what is left of them leads to the cause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.run import analyze
+from tests.incidents.sample import LOCAL
+
+BROKER = "[GroupCoordinator id=1 topic=__consumer_offsets partition=0]"
+AT_THE_BROKER = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"
+POLL_TIMEOUT = """\
+[2026-03-01 10:00:30,017] WARN [Consumer clientId=c-2, groupId=orders] Consumer poll timeout has expired. This means \
+the time between s \u2026 tbeatRequestManager)
+[2026-03-01 10:00:30,018] INFO [Consumer clientId=c-2, groupId=orders] Member woqDiIxwQne7mo1TkppoLQ with epoch 3 \
+transitioned from STA \u2026 erMembershipManager)
+[2026-03-01 10:00:30,023] INFO [GroupCoordinator id=3 topic=__consumer_offsets partition=1] [GroupId orders] Member \
+woqDiIxwQne7mo1TkppoLQ left t \u2026 roupMetadataManager)
+"""
+TOO_LARGE = """\
+[2026-03-01 10:00:30,017] ERROR [Consumer clientId=c-4, groupId=orders] JoinGroup failed due to fatal error: The \
+consumer group h \u2026 ConsumerCoordinator)
+"""
+KILLED = f"""\
+Hi all, our consumer restarts all the time:
+```
+[2026-03-01 10:00:00,877] INFO {BROKER} Member c-2-aa935207-ff0c-4c7a-ac08-d0d05ea52456 in group orders has failed, \
+removing it from the group. {AT_THE_BROKER}
+{{"@timestamp":"2026-03-01T10:00:02.634Z","message":"ConsumerConfig values: \\n\\tclient.id = c-2\\n\\tgroup.id = \
+orders\\n\\theartbeat.interval.ms = 1500\\n\\tkey.deserial
+[2026-03-01 10:00:06,841] INFO {BROKER} Dynamic member with unknown member id joins group orders in Stable state. \
+Created a new member id c-2-74c0dfd0-cddc-4f21-8069-4fdc581d32f5 and requesting the member to rejoin with this id. \
+{AT_THE_BROKER}
+{{"@timestamp":"2026-03-01T10:00:06.860Z","message":"[Consumer clientId=c-2, groupId=orders] Request joining group due \
+to: need to re-join with the given member-id: c-2-74c0dfd0-cddc-4f21-8069-4fdc581d32f5","level":"INFO"}}
+```
+"""
+
+
+def found(text: str, directory: Path) -> Incident:
+    """The one incident of a paste."""
+    paste = directory / "paste.txt"
+    paste.write_text(text)
+    (incident,) = analyze([str(paste)], LOCAL).incidents
+    return incident
+
+
+def test_a_poll_timeout_is_known_by_the_first_half_of_its_line(tmp_path: Path) -> None:
+    assert found(POLL_TIMEOUT, tmp_path).root_causes[0].cause == "slow-processing"
+
+
+def test_an_error_is_known_by_the_beginning_of_its_text(tmp_path: Path) -> None:
+    assert found(TOO_LARGE, tmp_path).root_causes[0].cause == "group-max-size"
+
+
+def test_a_configuration_whose_end_was_cut_off_shows_that_a_new_process_started(tmp_path: Path) -> None:
+    first = found(KILLED, tmp_path).root_causes[0]
+    assert (first.cause, [culprit.name for culprit in first.culprits]) == ("process-crash", ["c-2"])
