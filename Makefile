@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-patterns lint fmt docs bench pictures clean
+.PHONY: help demo check test test-long test-patterns lint fmt docs bench pictures clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -22,6 +22,9 @@ $(READY): pyproject.toml
 
 demo: $(READY) ## analyze a sample incident through Spark, print the report, write rebalance-report.html
 	$(RUN)/rebalance-forensics demo
+
+check: $(READY) lint ## the inner loop: lint, types and, for half a minute, the tests that your change touches
+	$(RUN)/python -m tests.touched
 
 test: $(READY) lint ## format, lint, types, import contracts and every test but the long ones
 	$(RUN)/python -m pytest -m 'not long' --numprocesses auto --maxprocesses 4 --dist loadgroup
