@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -277,6 +279,12 @@ def test_before_and_after_show_only_what_differs() -> None:
     text = terminal.render_compare(healthy_report(), crash_report(), names=("before", "after"))
     assert_same("compare-before-after.txt", text)
     assert "session.timeout.ms" not in text
+
+
+def test_compared_incidents_are_as_sure_as_the_report_says() -> None:
+    cause = replace(a_crash().root_causes[0], confidence=0.29)  # 0.29 * 100 is 28.999…
+    other = replace(a_crash(), root_causes=(cause,))
+    assert re.search(r"confidence +97 % +29 %", terminal.render_compare(a_crash(), other))
 
 
 def test_two_incidents_are_compared_fact_by_fact() -> None:

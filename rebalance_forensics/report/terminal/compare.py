@@ -11,7 +11,7 @@ from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.rich_blocks import columns, heading, labelled, printed, said
 from rebalance_forensics.report.times import duration, utc
-from rebalance_forensics.report.wording import culprits, group_of, ranges, some, thousands, unread
+from rebalance_forensics.report.wording import culprits, group_of, ranges, share, some, thousands, unread
 from rebalance_forensics.timeline.model import GroupHistory
 
 Facts = dict[str, str]
@@ -78,7 +78,7 @@ def incident_facts(incident: Incident) -> Facts:
         "group": incident.group,
         "severity": incident.severity,
         "cause": cause.cause,
-        "confidence": f"{int(cause.confidence * 100)} %",
+        "confidence": share(cause.confidence),
         "culprit": culprits(cause),
         "what happened": incident.summary,
         "began": f"{utc(incident.started_at)} UTC" if is_timed(incident.started_at) else "the lines have no times",
