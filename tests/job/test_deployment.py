@@ -135,7 +135,13 @@ def test_the_shell_script_submits_the_wheel(run: Run, logs: Path, tmp_path: Path
     assert rows(tmp_path / "submitted") == rows(tmp_path / "tables")
 
 
-@pytest.mark.parametrize(("linter", "file"), [("hadolint", "Dockerfile"), ("shellcheck", "spark-submit.sh")])
+@pytest.mark.parametrize(
+    ("linter", "file"),
+    [
+        *(("hadolint", "Dockerfile"), ("hadolint", "cli/Dockerfile")),
+        *(("shellcheck", "spark-submit.sh"), ("shellcheck", "github/analyze.sh")),
+    ],
+)
 def test_a_linter_has_nothing_to_say(linter: str, file: str) -> None:
     program = shutil.which(linter) or shutil.which(linter, path=str(Path(sys.executable).parent))
     if program is None:
@@ -144,9 +150,11 @@ def test_a_linter_has_nothing_to_say(linter: str, file: str) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_the_image_is_built_from_what_is_there() -> None:
-    lines = (DEPLOY / "Dockerfile").read_text().splitlines()
-    copied = [source for line in lines if line.startswith("COPY ") for source in line.split()[1:-1]]
+@pytest.mark.parametrize("file", ["Dockerfile", "cli/Dockerfile"])
+def test_the_image_is_built_from_what_is_there(file: str) -> None:
+    lines = (DEPLOY / file).read_text().splitlines()
+    copies = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from=" not in line]
+    copied = [source for sources in copies for source in sources]
     assert copied
     assert all((ROOT / source).exists() for source in copied)
 
