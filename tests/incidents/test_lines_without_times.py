@@ -28,8 +28,6 @@ A_LENGTH = re.compile(r"\d+(?:\.\d)? (?:ms|s|min|h|d)\b")
 A_TIME = re.compile(r"\[?(?:\d{4}-\d\d-\d\d.)?\d\d:\d\d:\d\d\S* *")
 OF_KAFKA = frozenset({"45 s", "10 s", "9 s"})
 """What is told whatever the lines: session.timeout.ms unless configured otherwise, broker.session.timeout.ms."""
-JOINED = {"authorization-failure"}
-"""Two lines without a time, the second of which may as well be the rest of the first."""
 EVERYTHING = """\
 [Consumer clientId=c-1, groupId=orders] Revoke previously assigned partitions t-0, t-1
 [Consumer clientId=c-1, groupId=orders] (Re-)joining group
@@ -121,7 +119,7 @@ def bare(sample: Sample) -> str:
     return A_TIME.sub("", SHAPES["bare"](pasted(sample)))
 
 
-@pytest.mark.parametrize("name", sorted(SAMPLES.keys() - JOINED))
+@pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_no_sentence_tells_a_length_that_no_line_gives(name: str, tmp_path: Path) -> None:
     file = tmp_path / "paste.txt"
     file.write_text(bare(SAMPLES[name]))
@@ -131,6 +129,26 @@ def test_no_sentence_tells_a_length_that_no_line_gives(name: str, tmp_path: Path
     for incident in report.incidents:
         assert incident.lasted_ms is None
         assert incident.impact.pause_ms is incident.impact.unread_partition_ms is incident.impact.stopped_ms is None
+
+
+def test_a_broker_that_names_no_group_is_heard_among_lines_without_times(tmp_path: Path) -> None:
+    file = tmp_path / "paste.txt"
+    file.write_text(
+        "[GroupCoordinator 3]: Group orders with generation 2 is now empty (__consumer_offsets-1)\n"
+        "[GroupMetadataManager brokerId=3] Group orders transitioned to Dead in generation 2\n"
+        "[GroupMetadataManager brokerId=3] Removed 6 expired offsets in 7 milliseconds.\n"
+    )
+    (incident,) = analyze([str(file)], LOCAL).incidents
+    assert incident.root_causes[0].cause == "offsets-expired"
+
+
+@pytest.mark.parametrize("last", ["Cannot continue", "the polling thread stops"])
+def test_the_line_behind_the_longest_one_is_not_joined_to_it(last: str, tmp_path: Path) -> None:
+    file = tmp_path / "paste.txt"
+    error = "Topic authorization failed for topics [ledger]"
+    file.write_text(f"[Consumer clientId=c-1, groupId=orders] {error}\n{last}\n")
+    (incident,) = analyze([str(file)], LOCAL).incidents
+    assert incident.root_causes[0].cause == "authorization-failure"
 
 
 def lengths_in(text: str) -> frozenset[str]:

@@ -67,6 +67,8 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
         return None
     indent = min(len(after) - len(after.lstrip()) for _, after in pairs)
     indent = indent if indent > 1 else 0
+    if sum(len(before) >= columns - 1 for before, _ in pairs) == len(pairs) == 1 and _stands_alone(*pairs[0]):
+        return None
     inside = Width(columns, inside_words=True, indent=indent)
     between = Width(columns, inside_words=False, indent=indent)
     # A dump of bytes in a log has lines of one length as well, but no record reaches as far and goes on in it.
@@ -97,6 +99,11 @@ def _holds(pairs: Sequence[tuple[str, str]], width: Width) -> bool:
     full = _full(pairs, width)
     ended = sum(not width.is_full(before, after) and _is_prose(after) for before, after in pairs)
     return full > 0 and full >= _SHARE * (len(pairs) - ended)
+
+
+def _stands_alone(before: str, after: str) -> bool:
+    """Whether a line behind the longest one of a paste is one of its own: any paste has a longest line."""
+    return _is_prose(after) and (after[0].isupper() or before.endswith((".", ")", "]", "}")))
 
 
 def _full(pairs: Sequence[tuple[str, str]], width: Width) -> int:

@@ -30,5 +30,17 @@ def timed(lines: Sequence[Event], around: Surroundings) -> TimedLines:
     clocks = read_clocks([*lines, *around.witnesses])
     filled = with_times(lines, around.by_brokers_in_logs_of(e for e in lines if e.at is None))
     if all(event.at is None for event in filled):
-        filled = in_order(filled)
+        return _by_order(filled, around, clocks)
     return TimedLines(Told(on_one_clock(filled, clocks)), around.brokers(clocks), clocks)
+
+
+def _by_order(lines: Sequence[Event], around: Surroundings, clocks: dict[Place, FileClock]) -> TimedLines:
+    """Lines without times in their order, among what brokers said there to nobody in particular."""
+    own = {event.origin for event in lines}
+    beside = (event for event in around.by_brokers_in_logs_of(lines) if event.at is None and event.origin not in own)
+    ordered = on_one_clock(in_order([*lines, *beside]), clocks)
+    return TimedLines(
+        Told([event for event in ordered if event.origin in own]),
+        Told([event for event in ordered if event.origin not in own]),
+        clocks,
+    )
