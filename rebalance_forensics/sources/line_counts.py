@@ -64,6 +64,16 @@ class SplitCounts:
         """Note the time of the record at an offset."""
         self.times.saw(at, offset)
 
+    def add(self, other: SplitCounts) -> None:
+        """Take in what was counted of lines in which no record was looked for."""
+        self.bytes += other.bytes
+        self.lines += other.lines
+        self.unparsed += other.unparsed
+        self.stopped |= other.stopped
+        self.try_again |= other.try_again
+        for sentence in other.errors:
+            self.complain(sentence)
+
     def recognize(self) -> None:
         """Take a line that no layout knows for a record after all: it holds a message of Kafka's."""
         self.records += 1
