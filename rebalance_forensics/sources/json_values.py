@@ -17,6 +17,8 @@ MAX_VALUE = 512 << 20
 _LONGEST_ENTRY = 1 << 20
 """A value longer than this holds entries rather than being one."""
 _DEEPEST = 12
+_PASSED = 1 << 16
+"""So much of what was read may be held: where a value is broken, json counts the lines before it (JSONDecodeError)."""
 _DECODER = json.JSONDecoder(strict=False)
 _SEPARATORS = " \t\r\n,;\x1e\x00\ufeff"
 _BETWEEN = re.compile(r"[ \t\r\n,;\x1e\x00\ufeff\[\]]*")
@@ -149,6 +151,8 @@ class _Text:
 
     def value(self, longest: int, *, take: bool) -> tuple[object, str, int, int] | None:
         """The value that starts here, with its text and place; None when it is longer, or cut, or none at all."""
+        if self.at > _PASSED:
+            self.buffer, self.at = self.buffer[self.at :], 0
         while True:
             with suppress(ValueError, RecursionError):
                 value, end = _DECODER.raw_decode(self.buffer, self.at)

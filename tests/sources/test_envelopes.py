@@ -78,3 +78,11 @@ def test_a_pasted_line_in_several_wrappings_is_still_read() -> None:
 )
 def test_a_line_without_an_envelope_is_not_peeled(line: str) -> None:
     assert opened(Line(text=line))[0].envelopes == ()
+
+
+@pytest.mark.parametrize(
+    "prefix", ["stream-thread", "global-stream-thread", "stream-client", "standby-task", "state-updater"]
+)
+def test_what_streams_puts_before_a_name_is_no_host(prefix: str) -> None:
+    line = f"{prefix} [app-1-StreamThread-1] State transition from RUNNING to PENDING_SHUTDOWN"
+    assert [(inside.host, inside.text) for inside in opened(Line(text=line))] == [(None, line)]

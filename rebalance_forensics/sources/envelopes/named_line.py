@@ -13,8 +13,11 @@ INSIDE = (
 SAMPLE = f"b1> {INSIDE}"
 REJECT = "Kafka version: 3.9.1"
 
+_KAFKAS_OWN = r"(?:(?:global-)?stream-(?:thread|client|task)|(?:standby-|active-)?task|state-updater) \["
+"""Words that Kafka Streams itself puts before a name in brackets (LogContext)."""
+
 ENVELOPE = TextEnvelope(
-    shape=re.compile(rf"(?!{LEVEL}\b)(?P<host>[A-Za-z][\w.@-]*)(?: ?[:>]| \|)? (?P<text>.*)", re.DOTALL),
+    shape=re.compile(rf"(?!{LEVEL}\b|{_KAFKAS_OWN})(?P<host>[A-Za-z][\w.@-]*)(?: ?[:>]| \|)? (?P<text>.*)", re.DOTALL),
     rank=86,
     certain=False,
 )
