@@ -57,14 +57,15 @@ def beginnings(text: str) -> Iterator[int]:
 class Cut(NamedTuple):
     """A text with something left out: what stands before the first cut and behind the last one.
 
-    The message `is_whole` if only its logger was cut, or may be if it was cut behind a word; `logger` is what is left
-    of the logger's name at the end.
+    The message `is_whole` if only its logger was cut, and may be if it was cut `behind_a_word`; `logger` is what is
+    left of the logger's name at the end.
     """
 
     head: str
     tail: str
     is_whole: bool
     logger: str | None = None
+    behind_a_word: bool = False
 
 
 def around_the_cut(text: str) -> Cut | None:
@@ -74,13 +75,12 @@ def around_the_cut(text: str) -> Cut | None:
         return None
     left = text[: cuts[0].start()]
     head = _CUT_LOGGER.sub("", left)
-    behind_a_word = left.endswith(" ")
     tail = text[cuts[-1].end() :].strip(_CLOSING)
     if whole := _LOGGER.search(tail):
         logger = whole[0].strip(" ()")
         return Cut(head, tail[: whole.start()], head != left, logger)
     if end := _END_OF_LOGGER.match(tail):
-        return Cut(head, "", head != left or behind_a_word, end["name"])
+        return Cut(head, "", head != left, end["name"], left.endswith(" "))
     return Cut(head, tail, head != left)
 
 

@@ -95,13 +95,15 @@ class Catalog:
         if newline:
             whole = self.match(whole_lines, logger=logger) if headed else None
             return whole or bare_messages.found_in(whole_lines, self.match)
-        whole = self._whole(cut.head.rstrip()) if cut.is_whole else None
+        whole = bare_messages.found_in(cut.head, self.match) if cut.is_whole else None
+        if cut.behind_a_word:
+            whole = whole or self._whole(cut.head.rstrip())
         cut = cut._replace(logger=logger or cut.logger)
         found = (self._cut(cut, at, headed=headed) for at in bare_messages.beginnings(cut.head))
         return whole or next(filter(None, found), None)
 
     def _whole(self, head: str) -> Match | None:
-        """A message of which only its logger was cut off, or else what goes on behind its last word."""
+        """A message that ends with words of its own, of which only the logger was cut off."""
         found = bare_messages.found_in(head, self.match)
         longer = None if found is None else bare_messages.found_in(f"{head} x", self.match)
         # Where it ends with a value, more of that value may have been cut off.

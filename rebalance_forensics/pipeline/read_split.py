@@ -15,6 +15,7 @@ from rebalance_forensics.catalog.matcher import Catalog, Match
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
+from rebalance_forensics.pipeline.cut_groups import with_their_groups
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.documents import PASTE
@@ -50,7 +51,8 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     """The events that start in the split, then what was counted."""
     counts, tally = SplitCounts(), _Tally()
     try:
-        yield from _events(split, catalog, reading, counts, tally)
+        events = _events(split, catalog, reading, counts, tally)
+        yield from with_their_groups(events) if split.profile.document == PASTE else events
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
     except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay
@@ -62,8 +64,8 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
     """The typed events of the split; whatever else its records are is counted."""
     profile, path = split.profile, split.file.path
-    cluster, known = reading.cluster_of(path), _Remembered(catalog, pasted=profile.document == PASTE)
     pasted = profile.document == PASTE
+    cluster, known = reading.cluster_of(path), _Remembered(catalog, pasted=pasted)
     for record in read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts):
         try:
             match = known.match(record)

@@ -106,6 +106,14 @@ def test_a_client_id_that_was_cut_is_none(catalog: Catalog) -> None:
     assert (found.event, found.speaker.client_id) == ("LeaveSent", None)
 
 
+def test_a_message_is_whole_where_the_cut_goes_through_its_logger(catalog: Catalog) -> None:
+    found = catalog.match_inside(
+        f"{PREFIX} Subscribed to topic(s): t-1, t-2 (org.apache.kafka.cli \u2026 afkaConsumer)"
+    )
+    assert found is not None
+    assert (found.event, found.fields["topics"]) == ("Subscribed", ("t-1", "t-2"))
+
+
 def test_what_was_cut_behind_a_word_may_be_whole(catalog: Catalog) -> None:
     found = catalog.match_inside(
         "[GroupCoordinator id=3 topic=__consumer_offsets partition=0] Stabilized group cdc generation 2 with 2 "

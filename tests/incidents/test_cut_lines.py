@@ -57,3 +57,26 @@ def test_an_error_is_known_by_the_beginning_of_its_text(tmp_path: Path) -> None:
 def test_a_configuration_whose_end_was_cut_off_shows_that_a_new_process_started(tmp_path: Path) -> None:
     first = found(KILLED, tmp_path).root_causes[0]
     assert (first.cause, [culprit.name for culprit in first.culprits]) == ("process-crash", ["c-2"])
+
+
+SCALED_IN = """\
+[2026-03-01 10:00:44,872] INFO [Consumer clientId=c-4, groupId=ord \u2026 consumer is being closed
+[2026-03-01 10:00:44,889] INFO [GroupCoordinator 1]: Preparing to rebalance group orders in state \
+PreparingRebalance with old generation 1 \u2026 up.GroupCoordinator)
+[2026-03-01 10:00:44,967] INFO App info kafka.consumer for c-4 unregistered \
+(org.apache.kafka.common.utils.AppInfoParser)
+[2026-03-01 10:00:45,126] INFO [GroupCoordinator 1]: Stabilized group orders generation 2 (__consumer_offsets-5) with \
+4 members (kafka.coor \u2026 up.GroupCoordinator)
+"""
+
+
+def test_a_client_whose_group_was_cut_off_is_in_the_one_group_that_is_named(tmp_path: Path) -> None:
+    incident = found(SCALED_IN, tmp_path)
+    assert (incident.group, incident.root_causes[0].cause) == ("orders", "scale-in")
+
+
+def test_no_group_is_given_where_what_is_left_of_it_is_another_one(tmp_path: Path) -> None:
+    paste = tmp_path / "paste.txt"
+    paste.write_text(SCALED_IN.replace("groupId=ord ", "groupId=pay "))
+    incidents = analyze([str(paste)], LOCAL).incidents
+    assert all("c-4" not in str(each.root_causes) for each in incidents if each.group == "orders")
