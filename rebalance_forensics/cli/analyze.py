@@ -90,21 +90,22 @@ OutputModeOption = Annotated[
     str | None,
     typer.Option(
         metavar="MODE",
-        help="Permissions of the files that are written, such as 640; new ones are 600, for they quote logs.",
+        help="Permissions of the files that are written, such as 640. New files are 600, as they quote logs.",
         show_default=False,
     ),
 ]
 FollowOption = Annotated[
     bool,
     typer.Option(
-        "--follow", help="Keep reading logs that are still written, or standard input; print incidents as they come."
+        "--follow",
+        help="Keep reading logs that are still being written, or standard input; print incidents as they occur.",
     ),
 ]
 KeepWarmOption = Annotated[
     bool,
     typer.Option(
         "--keep-warm",
-        help="Leave Spark running for the next command; it ends after half an hour without one, or by warmup --stop.",
+        help="Leave Spark running for the next command; it stops after half an hour without one, or by warmup --stop.",
         show_default=False,
     ),
 ]
@@ -115,7 +116,7 @@ WhyOption = Annotated[
 
 
 ClipboardOption = Annotated[
-    bool, typer.Option("--clipboard", help="Read what was copied, in place of files or beside them.")
+    bool, typer.Option("--clipboard", help="Read the clipboard, instead of files or in addition to them.")
 ]
 
 

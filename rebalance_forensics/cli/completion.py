@@ -43,7 +43,9 @@ class Shell(StrEnum):
 SCRIPTS = {Shell.BASH: BASH, Shell.ZSH: ZSH, Shell.FISH: FISH}
 
 
-def completion(shell: Annotated[Shell, typer.Argument(help="The shell that is to complete.", metavar="SHELL")]) -> None:
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="The shell to write the script for.", metavar="SHELL")],
+) -> None:
     """Print the completion script for bash, zsh or fish.
 
     bash: put eval "$(rebalance-forensics completion bash)" into ~/.bashrc; zsh: the same with zsh into ~/.zshrc, after

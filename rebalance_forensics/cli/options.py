@@ -44,7 +44,7 @@ TzOption = Annotated[
     list[str],
     typer.Option(
         metavar="[HOST=]ZONE",
-        help="Zone of log times that carry none: Europe/Berlin, or broker-2=+02:00 for one host. Repeatable.",
+        help="Time zone of log times that name none: Europe/Berlin, or broker-2=+02:00 for one host. Repeatable.",
         show_default=False,
     ),
 ]
@@ -55,12 +55,18 @@ ClusterOption = Annotated[
 ClusterPerDirectoryOption = Annotated[
     bool,
     typer.Option(
-        "--cluster-per-directory", help="Each directory right below PATH is a cluster of its own.", show_default=False
+        "--cluster-per-directory",
+        help="Each directory directly below PATH is a cluster of its own.",
+        show_default=False,
     ),
 ]
 PatternsOption = Annotated[
     list[Path],
-    typer.Option(metavar="DIR", help="A directory of your own patterns, used besides ours.", show_default=False),
+    typer.Option(
+        metavar="DIR",
+        help="A directory of your own patterns, used in addition to the shipped ones.",
+        show_default=False,
+    ),
 ]
 SinceOption = Annotated[
     str | None,

@@ -38,7 +38,9 @@ def list_patterns(patterns: PatternsOption = []) -> None:  # noqa: B006 - typer 
 def check(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Pattern files or directories; ours without any.", metavar="FILE", show_default=False),
+        typer.Argument(
+            help="Pattern files or directories; the shipped ones if none is named.", metavar="FILE", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Check patterns against their own samples and rejects.

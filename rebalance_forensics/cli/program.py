@@ -67,7 +67,7 @@ def root(
     3 part of the input could not be read, or a defect spoiled part of the report, and the rest was
     reported on; 70 a defect left no report; 75 another job writes the tables; 129, 130, 143 ended by
     SIGHUP, Ctrl-C, SIGTERM. Results go to standard output, all else to standard error; NO_COLOR and
-    COLUMNS are heeded.
+    COLUMNS are respected.
     """
     del version  # told already, by its callback
     context.default_map = defaults_from(config)

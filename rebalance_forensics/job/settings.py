@@ -39,9 +39,9 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(name="catalog", metavar="NAME", help="Delta or Iceberg tables are NAME.events, … of a catalog of Spark's"),
     Setting(
-        name="output-mode", metavar="MODE", help="permissions of new files in a file system, like 640 (default: 600)"
+        name="output-mode", metavar="MODE", help="permissions of new files in a file system, such as 640 (default: 600)"
     ),
-    Setting(name="since", metavar="T", help="begin of the interval (default: where the last run stopped)"),
+    Setting(name="since", metavar="T", help="start of the interval (default: where the last run stopped)"),
     Setting(name="until", metavar="T", help="end of the interval (default: now); ISO 8601, or 2h, 45m before now"),
     Setting(name="cluster", metavar="NAME", help="name of the Kafka cluster the logs are from"),
     Setting(name="cluster-per-directory", flag=True, help="each directory right below an input is a cluster"),
@@ -54,25 +54,37 @@ SETTINGS: tuple[Setting, ...] = (
         help="a packed file may unpack to N times its size before it is taken for a decompression bomb (1000)",
     ),
     Setting(name="lookback", metavar="T", help="how far before a date an investigation looks (default: 24h)"),
-    Setting(name="lookahead", metavar="T", help="and how far behind it (default: 2h)"),
+    Setting(name="lookahead", metavar="T", help="how far after a date it looks (default: 2h)"),
     Setting(
         name="stream",
         choices=STREAMS,
         help="follow the logs with Structured Streaming: available-now reads what is new and ends, continuous runs on",
     ),
-    Setting(name="every", metavar="T", help="how often a continuous stream looks for new lines (default: 10s)"),
+    Setting(name="every", metavar="T", help="how often a continuous stream checks for new lines (default: 10s)"),
     Setting(name="checkpoint", metavar="URI", help="where a stream keeps how far it read (default: in OUTPUT)"),
     Setting(name="wait", metavar="T", help="how long to wait for another job that writes these tables (default: 5m)"),
-    Setting(name="lease", metavar="T", help="a job that stands still for so long loses its tables (default: 60s)"),
+    Setting(
+        name="lease",
+        metavar="T",
+        help="a job that gives no sign of life for so long gives up its tables (default: 60s)",
+    ),
     Setting(name="engine", choices=("spark", "local"), help="spark (default), or local: in this process"),
     Setting(name="tasks", metavar="N", number=True, help="tasks at once (default: what Spark says)"),
     Setting(name="java-home", metavar="DIR", help="the Java of a session of our own"),
-    Setting(name="fail-on", choices=SEVERITIES, help="exit with 1 when an incident is as bad as this"),
-    Setting(name="reports", choices=SEVERITIES, help="write an HTML report of each incident as bad as this"),
+    Setting(
+        name="fail-on",
+        choices=SEVERITIES,
+        help="exit with 1 when an incident of this severity or a worse one was found",
+    ),
+    Setting(name="reports", choices=SEVERITIES, help="write an HTML report of each incident of this severity or worse"),
     Setting(name="link", metavar="URL", help="where OUTPUT/reports is opened in a browser: messages link to the pages"),
     Setting(name="webhook", metavar="KIND=URL", repeated=True, help="slack=…, pagerduty=KEY or generic=…"),
-    Setting(name="alert-from", choices=SEVERITIES, help="severity from which on webhooks are called (critical)"),
+    Setting(
+        name="alert-from",
+        choices=SEVERITIES,
+        help="call webhooks about incidents of this severity or worse (default: critical)",
+    ),
     Setting(name="metrics", metavar="FILE", help="write metrics of the run as Prometheus text"),
-    Setting(name="log", choices=("text", "json"), help="how standard error is written (text)"),
+    Setting(name="log", choices=("text", "json"), help="format of standard error (default: text)"),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}

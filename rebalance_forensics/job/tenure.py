@@ -61,7 +61,7 @@ class Tenure:
             yield
         except LeaseLost as lost:
             raise TablesTaken(
-                f"{self.output}: this job stood still for longer than its lease, and {lost}; "
+                f"{self.output}: this job gave no sign of life for longer than its lease, and {lost}; "
                 "it stopped without touching the tables again. Run it again, or give it a longer --lease."
             ) from lost
         except OSError as error:

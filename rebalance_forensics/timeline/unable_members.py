@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.windows import ARRIVED_MS, BARRIER_MS
 LABELS: Mapping[str, str] = {
     "stuck": "did not call poll()",
     "dead": "its process was gone, and the group had not noticed",
-    "frozen": "its process stood still, and the group had not noticed",
+    "frozen": "its process was paused, and the group had not noticed",
     "cut-off": "could not reach the brokers, and the group had not noticed",
 }
 _SILENT = ("session-expired", "vanished")

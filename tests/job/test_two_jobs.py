@@ -125,7 +125,9 @@ def test_a_job_that_stood_still_for_too_long_leaves_the_tables_to_the_other(
         before = {path: path.stat().st_mtime_ns for path in output.rglob("*.parquet") if "_work" not in path.parts}
         _, said = first.communicate("go on\n")
         assert first.returncode == 75
-        assert "this job stood still for longer than its lease, and another job has taken its lease over" in said
+        assert (
+            "this job gave no sign of life for longer than its lease, and another job has taken its lease over" in said
+        )
     assert {p: p.stat().st_mtime_ns for p in output.rglob("*.parquet") if "_work" not in p.parts} == before
 
 

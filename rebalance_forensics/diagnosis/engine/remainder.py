@@ -197,10 +197,10 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
         says = (
             "was told {often} that it is no longer in the group, and these lines do not show whether it was too slow, "
         )
-        yield from _lone(over, "warning", f"{says}stood still or was cut off.")
+        yield from _lone(over, "warning", f"{says}was paused or was cut off.")
     else:
         says = "lost its coordinator {often}, and these lines do not show whether the coordinator, the network or the "
-        yield from _lone(coordinators_lost(timeline), "info", f"{says}client stood still.")
+        yield from _lone(coordinators_lost(timeline), "info", f"{says}client caused it.")
 
 
 def _lone(losses: Losses, severity: Severity, says: str) -> Iterator[Hypothesis]:

@@ -54,7 +54,7 @@ def _group(history: GroupHistory) -> Iterator[Document]:
             yield _row(one.completed_at, "Generation completed", message, history)
     for pause in history.pauses:
         who = pause.client_id or pause.member_id or "unnamed member"
-        yield _row(pause.started_at, "Pause started", f"{who} stands still: {pause.kind}", history)
+        yield _row(pause.started_at, "Pause started", f"{who} paused: {pause.kind}", history)
         if pause.ended_at is not None:
             yield _row(pause.ended_at, "Pause ended", f"{who} resumes", history)
 

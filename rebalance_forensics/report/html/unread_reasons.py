@@ -5,7 +5,7 @@ from __future__ import annotations
 REASONS = {
     "stuck": "stuck: did not call poll()",
     "dead": "dead: its process was gone",
-    "frozen": "frozen: its process stood still",
+    "frozen": "frozen: its process was paused",
     "cut-off": "cut off from the brokers",
     "fenced": "fenced by another member",
     "silent": "silent: no heartbeat arrived",
