@@ -12,6 +12,7 @@ KEPT = "payments"
 """The group whose lines nobody touches."""
 _MOST_LINES = 16
 _MOST_FILES = 4
+_LINES_BESIDES = 40
 
 
 @cache
@@ -49,10 +50,17 @@ def shared_log() -> tuple[list[bytes], list[bytes]]:
 
 
 def interleaved(own: list[bytes], other: list[bytes], *, turns: int = 1) -> bytes:
-    """Both in one file, by turns."""
+    """Both in one file, by turns, among what a broker writes besides: a dozen lines alone may be somebody's choice."""
     lines: list[bytes] = []
     rest = list(other)
     for line in own:
-        lines += [line, *rest[:turns]]
+        lines += [line, *_besides(line), *rest[:turns]]
         rest = rest[turns:]
     return b"".join(line + b"\n" for line in (*lines, *rest))
+
+
+def _besides(line: bytes) -> list[bytes]:
+    """What the same broker writes at the same time of its partitions."""
+    time, _, _ = line.partition(b" INFO ")
+    said = b"%s INFO [UnifiedLog partition=orders-%d, dir=/kafka] Rolled new log segment (kafka.log.UnifiedLog)"
+    return [said % (time, number) for number in range(_LINES_BESIDES)]

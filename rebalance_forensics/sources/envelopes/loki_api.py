@@ -23,7 +23,14 @@ def _values(streams: list[object]) -> Iterator[Fields]:
     for stream in streams:
         if isinstance(stream, Mapping) and isinstance(values := stream.get("values"), list):
             for value in values:
-                yield {"labels": stream.get("stream") or {}, "timestamp": str(value[0]), "line": str(value[1])}
+                yield {"labels": stream.get("stream") or {}, **_value(value)}
+
+
+def _value(value: object) -> Fields:
+    """Nanoseconds and line; of a response that was cut or edited, what is there."""
+    parts = value if isinstance(value, list) else [value]
+    time = {"timestamp": str(parts[0])} if len(parts) > 1 else {}
+    return {**time, "line": " ".join(map(str, parts[len(time) : 2]))}
 
 
 def _entries(fields: Fields) -> Sequence[Fields]:
