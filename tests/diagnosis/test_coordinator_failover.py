@@ -169,3 +169,30 @@ def test_a_member_that_expires_one_session_after_the_group_was_loaded_was_lost_i
 
 def test_a_member_that_expires_at_another_time_has_its_own_cause() -> None:
     assert "process-crash" in lost_in_the_move("01:10:50.100").causes()
+
+
+DENIED = (
+    "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: "
+    "error response NOT_COORDINATOR. isDisconnected: false. Rediscovery will be attempted."
+)
+CUT_OFF = DENIED.replace("error response NOT_COORDINATOR. isDisconnected: false", "null. isDisconnected: true")
+
+
+def one_of_two(line: str) -> Story:
+    return Story(seen="clients").formed("c-1", "c-2").client("c-1", "01:10:00.000", line)
+
+
+def test_the_answer_of_a_broker_that_it_is_not_the_coordinator_is_enough_from_one_member() -> None:
+    story = one_of_two(DENIED)
+    assert story.causes() == ["coordinator-failover"]
+    assert story.blamed() == ["broker-2"]
+    assert "answered" in story.the_incident().root_causes[0].narrative
+
+
+def test_a_connection_that_one_member_lost_says_nothing_of_the_coordinator() -> None:
+    assert "coordinator-failover" not in one_of_two(CUT_OFF).causes()
+
+
+def test_a_member_that_starts_and_asks_the_wrong_broker_first_moves_nothing() -> None:
+    story = Story(seen="clients").client("c-1", "00:59:58.700", DENIED)
+    assert story.formed("c-1", "c-2").causes() == []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import chains_of_moves
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.coordinator import about_moves
-from rebalance_forensics.diagnosis.signs.coordinator import LOADED, LOST_BY_MOST, offsets_outage_meanwhile
+from rebalance_forensics.diagnosis.signs.coordinator import ANSWERED, LOADED, LOST_BY_MOST, offsets_outage_meanwhile
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -34,6 +34,7 @@ CAUSE = Cause(
     signs=(
         speaks_for(LOADED, DECISIVE + WEAK),
         speaks_for(LOST_BY_MOST, DECISIVE),
+        speaks_for(ANSWERED, STRONG),
         speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),
     ),
     brings=(

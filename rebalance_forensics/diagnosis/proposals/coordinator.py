@@ -14,8 +14,8 @@ from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import O
 from rebalance_forensics.diagnosis.episodes.coordinator.outage_effects import moves_in_outage, rebalances_in_outage
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
-from rebalance_forensics.diagnosis.signs.coordinator import LOADED, LOST_BY_MOST
+from rebalance_forensics.diagnosis.sign import Present, Sign, stated
+from rebalance_forensics.diagnosis.signs.coordinator import ANSWERED, LOADED, LOST_BY_MOST
 from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HAND_OVER_MS
@@ -31,15 +31,26 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     unharmed = "" if facts else " without a rebalance"
     return Hypothesis(
-        because=tuple(e for m in sorted(chain, key=lambda m: not m.certain) for e in m.events),
+        because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(names)),
-        answers={LOADED if any(m.certain for m in chain) else LOST_BY_MOST: Present(chain[0].events)},
+        answers={_shown(chain): Present(chain[0].events)},
         severity="info" if planned or whole_cluster_stopped(timeline, chain) else "warning",
         onset=chain[0].at,
         brings=facts,
-        narrative=f"{' then '.join(names)} stopped coordinating the group; another broker took over{unharmed}.",
+        narrative=f"{' then '.join(names)} {_what_it_did(chain)}{unharmed}.",
         advice=restart_brokers_cleanly(timeline.measured(without_coordinator_ms(chain)), fenced=was_fenced(chain)),
     )
+
+
+def _shown(chain: list[CoordinatorMove]) -> Sign:
+    by = {m.shown_by for m in chain}
+    return LOADED if "load" in by else LOST_BY_MOST if "losses" in by else ANSWERED
+
+
+def _what_it_did(chain: list[CoordinatorMove]) -> str:
+    if _shown(chain) is ANSWERED:
+        return "answered that it did not coordinate the group any more; the group was moved to another broker"
+    return "stopped coordinating the group; another broker took over"
 
 
 def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:

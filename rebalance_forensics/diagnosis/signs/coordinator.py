@@ -18,6 +18,10 @@ LOST_BY_MOST = stated(
     "coordinator-lost-by-most", present="most members with a log lost the same coordinator within seconds"
 )
 
+ANSWERED = stated(
+    "coordinator-answered", present="the broker that a member took for its coordinator answered that it is not"
+)
+
 
 @sign(
     present="its session expired exactly one session after the coordinator moved: it was lost in the move",

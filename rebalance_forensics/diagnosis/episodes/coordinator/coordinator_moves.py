@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Literal
 
 from msgspec import Struct
 
@@ -12,12 +13,20 @@ from rebalance_forensics.diagnosis.episodes.members.membership_at import times_w
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
 from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, GroupUnloaded
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
 from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
-from rebalance_forensics.events.rebalances import GenerationStabilized, JoinStarted, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalances import (
+    GenerationStabilized,
+    HeartbeatFailed,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    SyncFailed,
+    SyncSucceeded,
+)
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
@@ -31,36 +40,43 @@ from rebalance_forensics.timeline.windows import (
     WHOLE_CLUSTER_MS,
 )
 
+ShownBy = Literal["load", "losses", "answer", "nothing"]
+"""A broker that loads the group, most members that lose their coordinator, or a broker's answer to one of them."""
+
 
 class CoordinatorMove(Struct, frozen=True):
-    """The coordinator that let go, the lines that show it, and whether a broker says so itself."""
+    """The coordinator that let go, the lines that show it, and whose they are."""
 
     at: int
     broker: str
     events: tuple[Event, ...]
-    certain: bool
+    shown_by: ShownBy
     until: int
 
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
-    """Moves after the group's first generation, told by brokers or most members; one chain where brokers go in turn."""
+    """Moves after the group's first generation, told by brokers or members; one chain where brokers go in turn."""
     settled = _settled_at(timeline)
-    if settled is None:
-        return
-    moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
-    peopled = times_with_members(timeline, (m.at for m in moves))
-    steps = [*(m for m in moves if m.at in peopled), *_bounces(timeline)]
+    moves = [] if settled is None else _told_by_brokers_or_most(timeline, settled)
+    moves += [m for m in _answered(timeline) if not any(abs(m.at - other.at) <= HAND_OVER_MS for other in moves)]
+    steps = [*moves, *_bounces(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
         chain = [m for m in walk if m.events]
         if chain:
             yield chain
 
 
+def _told_by_brokers_or_most(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
+    moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
+    peopled = times_with_members(timeline, (m.at for m in moves))
+    return [m for m in moves if m.at in peopled]
+
+
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
     """Brokers that were restarted without coordinating this group: they show the pace of a walk over the cluster."""
     stopped = ((time_of(e), _spoken_of(e)) for e in timeline.of(BrokerStopped))
     return [
-        CoordinatorMove(at, f"broker-{broker}", (), certain=False, until=at)
+        CoordinatorMove(at, f"broker-{broker}", (), shown_by="nothing", until=at)
         for at, broker in stopped
         if broker is not None
     ]
@@ -99,7 +115,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
             at=min([at, *(time_of(e) for e in around if time_of(e) > at - STOP_TO_LOAD_MS)]),
             broker=before,
             events=(load, *around[:4]),
-            certain=True,
+            shown_by="load",
             until=at,
         )
 
@@ -150,9 +166,40 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
             at=time_of(run[0]),
             broker=f"broker-{brokers[0]}",
             events=tuple(run[:8]),
-            certain=False,
+            shown_by="losses",
             until=time_of(run[-1]),
         )
+
+
+def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
+    """A broker answers a member that had joined, or whose start the logs do not show, that it is not its coordinator.
+
+    Whoever is cut off gets no answer, so one member's word is enough to tell a move from a broken connection.
+    """
+    told = [
+        e
+        for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
+        if _is_answer(e) and not _still_starting(timeline, e) and not _is_denied(timeline, e)
+    ]
+    for run in runs(told, time_of, ONE_LOSS_MS):
+        found = timeline.of(CoordinatorFound).between(timeline.first, time_of(run[0]))
+        asked = [e.coordinator for e in (*run, *reversed(found)) if isinstance(e, CoordinatorLost | CoordinatorFound)]
+        broker = next((number for number in asked if number is not None), None)
+        if broker is not None:
+            yield CoordinatorMove(
+                at=time_of(run[0]),
+                broker=f"broker-{broker}",
+                events=tuple(run[:8]),
+                shown_by="answer",
+                until=time_of(run[-1]),
+            )
+
+
+def _is_answer(event: Event) -> bool:
+    """Errors.NOT_COORDINATOR, in the words of whichever client."""
+    if isinstance(event, CoordinatorLost):
+        return event.cause is not None and any(name in event.cause for name in ("NOT_COORDINATOR", "NotCoordinator"))
+    return getattr(event, "error", None) == "NOT_COORDINATOR"
 
 
 def _one_by_one_lost(timeline: Timeline, run: list[Event]) -> bool:
