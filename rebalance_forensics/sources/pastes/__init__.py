@@ -73,6 +73,8 @@ def _object_in(text: str) -> str:
         return text
     try:
         _, end = json.JSONDecoder().raw_decode(text)
+    except RecursionError:
+        return text
     except ValueError:
         return cut_objects.closed(text)
     return text[:end] if _LEFT_BEHIND.issuperset(text[end:]) else text
