@@ -1,0 +1,29 @@
+"""How it shows that members are new to their group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import only_listed
+from rebalance_forensics.diagnosis.sign import Sign, stated
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")
+PICKED = stated(
+    "new-in-an-excerpt", present="these lines were picked, and do not show whether they were members before"
+)
+ONLY_LISTED = stated("new-in-a-list", present="only the leader's list names them, so they may also have been restarted")
+DOUBTS = {
+    NEWCOMERS: "",
+    PICKED: "; the picked lines do not show whether they were members before",
+    ONLY_LISTED: "; only the leader's list names them, so they may also have been restarted",
+}
+"""What a sentence about them adds."""
+
+
+def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
+    """How it shows that nobody who came was a member before; in an excerpt only the start of a process does."""
+    if all(only_listed(a) for a in arrivals):
+        return ONLY_LISTED
+    return PICKED if timeline.coverage.is_excerpt and not any(a.start for a in arrivals) else NEWCOMERS
