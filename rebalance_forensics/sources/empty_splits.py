@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.blocks import Block
 from rebalance_forensics.sources.line_counts import SplitCounts
 from rebalance_forensics.sources.line_framer import long_line
-from rebalance_forensics.sources.profile import FileProfile
 
 _NO_TEXT = b"\x00 \t\r\x0b\x0c"
-
-
-def looks_like_no_log(profile: FileProfile) -> bool:
-    """Whether neither the beginning of a file nor its samples show a record, or something around one."""
-    return profile.layout == layouts.UNKNOWN and not profile.envelopes and profile.document is None
 
 
 def counted_without_hits(

@@ -91,6 +91,11 @@ class FileProfile(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def unlike_a_log(self) -> bool:
+        """Whether neither the beginning of the file nor its samples show a record, or something around one."""
+        return self.layout == layouts.UNKNOWN and not self.envelopes and self.document is None
+
+    @property
     def one_to_one(self) -> bool:
         """Whether each line wraps one line, so that those between a prefilter's hits need not be peeled."""
         return self.document is None and self.dated and self.header_marks is not None

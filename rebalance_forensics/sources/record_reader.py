@@ -15,7 +15,7 @@ from rebalance_forensics.sources.bulk_framer import BulkFramer
 from rebalance_forensics.sources.codecs import Damage
 from rebalance_forensics.sources.containers import UNREADABLE
 from rebalance_forensics.sources.decompression import chunks_of
-from rebalance_forensics.sources.empty_splits import counted_without_hits, looks_like_no_log
+from rebalance_forensics.sources.empty_splits import counted_without_hits
 from rebalance_forensics.sources.envelope_framer import EnvelopeFramer
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.file_ends import FileEnd
@@ -38,7 +38,7 @@ __all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
 
 def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -> Iterator[LogRecord]:
     """The records that start in a split, those that `relevant` hits or all; `counts` says what was read and lost."""
-    if relevant is not None and looks_like_no_log(split.profile):
+    if relevant is not None and split.profile.unlike_a_log:
         found = SplitCounts()
         if counted_without_hits(_blocks(split, found), split.end, relevant, found):
             counts.add(found)

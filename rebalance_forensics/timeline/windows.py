@@ -269,7 +269,8 @@ ONE_WAIT_MS = 60_000
 
 # What lines of one thing have in common
 NEXT_HEARTBEAT_MS = 5_000
-"""A member is told of a rebalance at its next heartbeat: heartbeat.interval.ms, 3 s unless set, and a request."""
+"""A member hears of a rebalance in the response to its next heartbeat: Java clients send one every 3 s by default
+(heartbeat.interval.ms), and the response takes its time."""
 ID_GIVEN_BEFORE_MS = 150
 """A member id is given at once to who asks for one (KIP-394): JoinGroup was sent this shortly before."""
 ID_GIVEN_AFTER_MS = 20
@@ -287,7 +288,7 @@ WITHIN_A_REJOIN_MS = 50
 SAME_MOMENT_MS = 50
 """Lines of one request that two threads of a process write."""
 FOLLOW_UP_TOLD_MS = 100
-"""A follow-up is told by who asks for it: its line may stand a request behind the beginning of the rebalance."""
+"""The member that requests a follow-up rebalance logs why, and may do so after the coordinator has logged its begin."""
 FOLLOW_UP_MS = 60_000
 """Who asks for a follow-up, and what announces it, is of the rebalance before: no older than a long join barrier."""
 DELAY_ENDS_MS = 3_000
@@ -324,13 +325,13 @@ TAKEN_BACK_MS = 1_000
 RETURN_TOLD_MS = 1_000
 """A coordinator tells the return of a static member in several lines of one request."""
 ITS_ARRIVAL_MS = 29_999
-"""A static member joined within half a return of the line by which it is back: two of them do not share an arrival."""
+"""A static member that is back joined no longer before or after the line that says so: two returns share no join."""
 LOGS_END_MS = 2_000
 """Logs that end this shortly after an eviction show nothing of what came of it: no JVM is back within two seconds."""
 LOST_AT_THE_END_MS = 2_000
 """A member that is evicted may have lost its coordinator this long before: half of what it takes to find it again."""
 LAST_ONE_OUT_MS = 101
-"""A generation with members that stands later than this after the last departure was formed without those who left."""
+"""A generation that has members this long after the last departure was formed without those who left."""
 BUG_LINES_MS = 60_000
 """Lines of one known bug follow each other within this unless its signature says otherwise."""
 DRAWN_AROUND_MS = 60_000

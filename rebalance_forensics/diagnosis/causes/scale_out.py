@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.circumstances import others_
 from rebalance_forensics.diagnosis.episodes.members.scaling_steps import additions
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present
-from rebalance_forensics.diagnosis.signs.newcomers import DOUBTS, NEWCOMERS, ONLY_LISTED, PICKED, shown_to_be_new
+from rebalance_forensics.diagnosis.signs.newcomers import NEWCOMERS, ONLY_LISTED, PICKED, shown_to_be_new
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -30,7 +30,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             brings=with_rebalances(timeline, group),
             explains=tuple(group),
             participants=participants,
-            narrative=f"{new} joined the running group{DOUBTS[shown]}.",
+            narrative=f"{new} joined the running group{'' if shown is NEWCOMERS else f'; {shown.present}'}.",
         )
 
 

@@ -22,6 +22,8 @@ from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
 REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were rejected again and again")
 TOO_FEW = stated("too-few-replicas", present=f"a broker logged too few in-sync replicas of {OFFSETS}")
+_STOPPED = "stopped coordinating the group; another broker took over"
+_ANSWERED = "answered that it did not coordinate the group any more; the group was moved to another broker"
 
 
 def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
@@ -29,15 +31,15 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     names = list(dict.fromkeys(m.broker for m in chain))
     facts = effects_of_moves(timeline, chain)
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
-    unharmed = "" if facts else " without a rebalance"
+    unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(names)),
-        answers={_shown(chain): Present(chain[0].events)},
+        answers={shown: Present(chain[0].events)},
         severity="info" if planned or whole_cluster_stopped(timeline, chain) else "warning",
         onset=chain[0].at,
         brings=facts,
-        narrative=f"{' then '.join(names)} {_what_it_did(chain)}{unharmed}.",
+        narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else _STOPPED}{unharmed}.",
         advice=restart_brokers_cleanly(timeline.measured(without_coordinator_ms(chain)), fenced=was_fenced(chain)),
     )
 
@@ -45,12 +47,6 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
 def _shown(chain: list[CoordinatorMove]) -> Sign:
     by = {m.shown_by for m in chain}
     return LOADED if "load" in by else LOST_BY_MOST if "losses" in by else ANSWERED
-
-
-def _what_it_did(chain: list[CoordinatorMove]) -> str:
-    if _shown(chain) is ANSWERED:
-        return "answered that it did not coordinate the group any more; the group was moved to another broker"
-    return "stopped coordinating the group; another broker took over"
 
 
 def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:

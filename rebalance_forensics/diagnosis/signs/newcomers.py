@@ -10,16 +10,8 @@ from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")
-PICKED = stated(
-    "new-in-an-excerpt", present="these lines were picked, and do not show whether they were members before"
-)
+PICKED = stated("new-in-an-excerpt", present="the picked lines do not show whether they were members before")
 ONLY_LISTED = stated("new-in-a-list", present="only the leader's list names them, so they may also have been restarted")
-DOUBTS = {
-    NEWCOMERS: "",
-    PICKED: "; the picked lines do not show whether they were members before",
-    ONLY_LISTED: "; only the leader's list names them, so they may also have been restarted",
-}
-"""What a sentence about them adds."""
 
 
 def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:

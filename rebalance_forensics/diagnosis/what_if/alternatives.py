@@ -45,7 +45,7 @@ def alternatives(
         return ()
     offers = tuple(alternatives_to(timeline, own))
     sequence = fault_sequence(timeline, started, ended, rebalances)
-    timeouts = timeouts_of(timeline)
+    timeouts = timeline.remembered(timeouts_of)
     if sequence is None or timeouts.session is None:
         return ()
     auto_commit = timeline.settings.get("enable.auto.commit", "true") == "true"

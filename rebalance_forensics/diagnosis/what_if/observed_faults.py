@@ -22,7 +22,7 @@ def fault_sequence(
 ) -> FaultSequence | None:
     """The faults between two times; None where the logs do not tell how a member went, or who was there before."""
     window = (started - MOMENTS_BEFORE_MS, ended + AFTERMATH_MS)
-    timeouts = timeouts_of(timeline)
+    timeouts = timeline.remembered(timeouts_of)
     departures = timeline.departures.between(*window)
     faults: list[Fault] = []
     for departure in departures:

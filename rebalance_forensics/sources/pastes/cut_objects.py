@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
+
+from rebalance_forensics.sources.layouts.json_fields import object_of
 
 _CUT = re.compile(r"\s?(?:\u2026|\.{3,9})\s?")
 _MARK = " \u2026"
@@ -12,11 +13,11 @@ _OPENS, _CLOSES = "{[", "}]"
 
 def closed(text: str) -> str:
     """The object as far as its text goes, what was cut off marked; the text as it is where it cannot be told."""
-    cuts = list(_CUT.finditer(text))
-    heads = [(text[: cut.start()], text[cut.end() :]) for cut in cuts if not cuts or cut is cuts[0] or cut is cuts[-1]]
+    cuts = [(text[: cut.start()], text[cut.end() :]) for cut in _CUT.finditer(text)]
+    heads = dict.fromkeys((*cuts[:1], *cuts[-1:]))
     for head, tail in [*heads, (text, "")]:
         for candidate in _candidates(head, tail):
-            if _is_object(candidate):
+            if object_of(candidate) is not None:
                 return candidate
     return text
 
@@ -47,10 +48,3 @@ def _open_at_the_end(head: str) -> list[str] | None:
         elif not inside and letter in _CLOSES and waiting:
             waiting.pop()
     return waiting if inside and not escaped and waiting else None
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text, strict=False), dict)
-    except (ValueError, RecursionError):
-        return False

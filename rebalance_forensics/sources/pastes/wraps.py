@@ -71,7 +71,7 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
         return None
     inside = Width(columns, inside_words=True, indent=indent)
     between = Width(columns, inside_words=False, indent=indent)
-    # A dump of bytes in a log has lines of one length as well, but no record reaches as far and goes on in it.
+    # The lines of a hex dump in a log are equally long, too, but no record fills its line and continues on the next.
     if not _full([pair for pair in begun if 2 * len(pair[0]) > columns], between):
         return None
     # Where words were broken, no line ends before its last column; between words many do.

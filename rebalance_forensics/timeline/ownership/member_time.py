@@ -116,7 +116,7 @@ def _member_time_of(timeline: Timeline) -> MemberTime:
 
 
 def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
-    judge = LossJudge(timeline, timeouts_of(timeline))
+    judge = LossJudge(timeline, timeline.remembered(timeouts_of))
     in_force = InTime(_in_force(timeline), int)
     least = number_of(timeline.settings.get(LEAST_SESSION, "")) or 0
     over: dict[Participant, int | None] = {}

@@ -86,7 +86,7 @@ def _ownership_of(timeline: Timeline) -> Ownership:
         return Ownership()
     end = max(timeline.coverage.end, timeline.last)
     consumers = Consumers(timeline, timeline.own.telling(*unit))
-    ledger = OwnershipReplay(timeline, LossJudge(timeline, timeouts_of(timeline)), unit, consumers).run()
+    ledger = OwnershipReplay(timeline, LossJudge(timeline, timeline.remembered(timeouts_of)), unit, consumers).run()
     late = _late(timeline)
     telling, printed = frozenset(consumers.telling), printed_generations(timeline)
     unprinted = InTime([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))

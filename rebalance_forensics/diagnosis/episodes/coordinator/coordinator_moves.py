@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -40,6 +40,8 @@ from rebalance_forensics.timeline.windows import (
     WHOLE_CLUSTER_MS,
 )
 
+MOST_LINES = 8
+"""So many lines of members show a move; the others say the same."""
 ShownBy = Literal["load", "losses", "answer", "nothing"]
 """A broker that loads the group, most members that lose their coordinator, or a broker's answer to one of them."""
 
@@ -162,13 +164,12 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
             or _one_by_one_lost(timeline, run)
         ):
             continue
-        yield CoordinatorMove(
-            at=time_of(run[0]),
-            broker=f"broker-{brokers[0]}",
-            events=tuple(run[:8]),
-            shown_by="losses",
-            until=time_of(run[-1]),
-        )
+        yield _of_run(run, brokers[0], "losses")
+
+
+def _of_run(run: Sequence[Event], broker: int, shown_by: ShownBy) -> CoordinatorMove:
+    first, last = time_of(run[0]), time_of(run[-1])
+    return CoordinatorMove(first, f"broker-{broker}", tuple(run[:MOST_LINES]), shown_by, until=last)
 
 
 def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
@@ -186,13 +187,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
         asked = [e.coordinator for e in (*run, *reversed(found)) if isinstance(e, CoordinatorLost | CoordinatorFound)]
         broker = next((number for number in asked if number is not None), None)
         if broker is not None:
-            yield CoordinatorMove(
-                at=time_of(run[0]),
-                broker=f"broker-{broker}",
-                events=tuple(run[:8]),
-                shown_by="answer",
-                until=time_of(run[-1]),
-            )
+            yield _of_run(run, broker, "answer")
 
 
 def _is_answer(event: Event) -> bool:

@@ -37,17 +37,14 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
     found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids)]
     told = InTime(found, lambda r: r.at)
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
-    found += [r for r in again if not any(_is_the_same(r, other) for other in _around(told, r))]
+    found += [r for r in again if not _is_told(told, r)]
     return walks(found, lambda r: r.at, lambda r: r.participant)
 
 
-def _around(told: InTime[Return], one: Return) -> Sequence[Return]:
-    return told.between(one.at - ONE_RETURN_MS + 1, one.at + ONE_RETURN_MS - 1)
-
-
-def _is_the_same(one: Return, other: Return) -> bool:
-    """The coordinator's word and the member's own are of one return: it cannot come back twice so soon."""
-    return one.participant is other.participant
+def _is_told(told: InTime[Return], one: Return) -> bool:
+    """Whether the coordinator tells the return that the member tells: nobody comes back twice so soon."""
+    near = told.between(one.at - ONE_RETURN_MS + 1, one.at + ONE_RETURN_MS - 1)
+    return any(other.participant is one.participant for other in near)
 
 
 def around_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, ...]:
