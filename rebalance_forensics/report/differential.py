@@ -10,12 +10,14 @@ from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, S
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
-from rebalance_forensics.report.wording import place, share, sureness
+from rebalance_forensics.report.wording import count, place, share, sureness
 
 MATTERS = 0.2
 """From here on a rival is worth a word where there is room for a few only."""
 SECOND_CHARACTERS = 8
 PLACES_TOLD = 2
+LOGS_SHOWN = 12
+"""Nobody fetches more logs than this for one incident; a group of thousands of members may want one of each."""
 DECISIVE, STRONG = 4, 2
 """Weights of signs from which on a table marks them three times, and twice."""
 UNKNOWN, NOTHING, NOT_ASKED = "?", "0", ""
@@ -72,6 +74,13 @@ def deciding(one: WouldDecide, incident: Incident) -> str:
     """`the log of client reporting-2 from 02:30:40 to 02:31:10 (process-crash or network-partition)`."""
     between = f" ({either(one.between)})" if one.between else ""
     return f"{one.needs}{_spanned(one.started_at, one.ended_at, incident.started_at)}{between}"
+
+
+def all_deciding(incident: Incident) -> Iterator[str]:
+    """As many of the logs that would decide as a person reads, then how many more the JSON report names."""
+    yield from (deciding(one, incident) for one in incident.would_decide[:LOGS_SHOWN])
+    if len(incident.would_decide) > LOGS_SHOWN:
+        yield f"and {count(len(incident.would_decide) - LOGS_SHOWN, 'more log')}; the JSON report names them all"
 
 
 def either(causes: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.chains import steps_of
-from rebalance_forensics.report.differential import chance, deciding, likelihoods, ruled_out
+from rebalance_forensics.report.differential import all_deciding, chance, likelihoods, ruled_out
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.wording import (
@@ -56,8 +56,8 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     yield "Group", group_of(incident)
     yield "Severity", incident.severity
     yield "Root cause", likelihoods(incident)
-    for one in incident.would_decide:
-        yield "Would decide", deciding(one, incident)
+    for one in all_deciding(incident):
+        yield "Would decide", one
     yield "Culprit", culprits(cause)
     others = [name for one in cause.culprits for name in names_besides(one)]
     if others:

@@ -168,8 +168,8 @@ def test_times_in_sentences_are_moments_of_their_day() -> None:
     day = 86_400_000
     text = sentence(("<b>Generation 1 at ", Clock(at(60)), ", 2 at ", Clock(EpochMs(at(60) + day)), "."), "payments")
     assert text == (
-        '&lt;b&gt;Generation 1 at <time datetime="2026-03-01T10:01:00.000Z" data-shape="clock">10:01:00.000</time>, '
-        '2 at <time datetime="2026-03-02T10:01:00.000Z" data-shape="clock">10:01:00.000</time>.'
+        '&lt;b&gt;Generation 1 at <time datetime="2026-03-01T10:01:00.000Z">10:01:00.000</time>, '
+        '2 at <time datetime="2026-03-02T10:01:00.000Z">10:01:00.000</time>.'
     )
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rebalance_forensics.report.documents import Json
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.times import iso
 from rebalance_forensics.report.wording import thousands
 from rebalance_forensics.timeline.model import Evidence
 
@@ -19,6 +17,7 @@ MARKS_A_PICTURE, SPANS_A_PICTURE, ROWS_A_TABLE, TERMS = 6_000, 6_000, 1_500, 40
 INCIDENTS, GROUPS, OVERVIEW_ROWS = 40, 40, 400
 EVENTS, EVENTS_A_TABLE = 1_000, 250
 UNREAD_ROWS_A_TABLE = 200
+NAMES, NAMES_AN_INCIDENT, FEWEST_NAMES = 8_000, 2_000, 20
 
 
 @dataclass(slots=True)
@@ -26,7 +25,7 @@ class Lines:
     """The log lines a page carries for its pictures, each once."""
 
     places: dict[tuple[str, int], int] = field(default_factory=dict)
-    rows: list[Json] = field(default_factory=list)
+    kept: list[Evidence] = field(default_factory=list)
     characters: int = 0
     left_out: int = 0
 
@@ -35,13 +34,12 @@ class Lines:
         key = (line.path, line.byte_offset)
         if key in self.places:
             return self.places[key]
-        if len(self.rows) >= LINES or self.characters >= LINE_CHARACTERS_IN_ALL:
+        if len(self.kept) >= LINES or self.characters >= LINE_CHARACTERS_IN_ALL:
             self.left_out += 1
             return None
-        text = line_of(line.text, LINE_CHARACTERS)
-        self.characters += len(text)
-        self.places[key] = len(self.rows)
-        self.rows.append([line_of(line.path, LINE_CHARACTERS), line.line, iso(line.timestamp), text])
+        self.characters += len(line_of(line.text, LINE_CHARACTERS))
+        self.places[key] = len(self.kept)
+        self.kept.append(line)
         return self.places[key]
 
 
@@ -80,6 +78,8 @@ class Budget:
     )
     passages: Pool = field(default_factory=lambda: Pool(PASSAGES, PASSAGES_A_PART, FEWEST_PASSAGES))
     """Sentences on how rebalances read; a group that rebalances all day has thousands."""
+    names: Pool = field(default_factory=lambda: Pool(NAMES, NAMES_AN_INCIDENT, FEWEST_NAMES, FEWEST_NAMES))
+    """Of whom incidents are blamed on; members that come back under new names are thousands, too."""
     rows: int = ROWS
     left_out: dict[str, int] = field(default_factory=dict)
 

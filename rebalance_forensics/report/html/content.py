@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.html.budget import GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
+from rebalance_forensics.report.html.filter_names import NAMES_LEFT_OUT, filter_names
 from rebalance_forensics.report.html.overview import Overview, overview_of
 from rebalance_forensics.report.html.scenes import Key, Scenes
 from rebalance_forensics.report.html.shapes import Picture
@@ -61,6 +62,9 @@ class Content(Struct, frozen=True, kw_only=True):
     targets: frozenset[str]
     """The ids of elements that tell of an incident."""
     causes: tuple[str, ...]
+    names: Mapping[str, tuple[str, ...]]
+    """By the id of each incident of the overview, whom the filter finds it by."""
+    names_left_out: int
     budget: Budget
     left_out: tuple[str, ...]
     urgent: int
@@ -81,6 +85,7 @@ def content_of(report: Report) -> Content:
     budget.omit("incidents without a section of their own; the overview lists them", len(numbered) - len(incidents))
     budget.omit("incidents beyond the end of the overview; the JSON report has them", len(numbered) - OVERVIEW_ROWS)
     budget.omit("groups without a section of their own", len(report.groups) - len(groups))
+    names = filter_names(numbered[:OVERVIEW_ROWS], budget)
     benign = [page for page in incidents if page.incident.severity == "info"]
     drawn = [page.picture for page in incidents] + [page.picture for page in groups]
     return Content(
@@ -99,6 +104,8 @@ def content_of(report: Report) -> Content:
         targets=frozenset(f"incident-{page.incident.id}" for page in incidents)
         | {f"listed-{one.id}" for one in numbered[len(incidents) : OVERVIEW_ROWS]},
         causes=tuple(sorted({one.root_causes[0].cause for one in numbered})),
+        names=names,
+        names_left_out=budget.left_out.get(NAMES_LEFT_OUT, 0),
         budget=budget,
         left_out=tuple(budget.sentences()),
         urgent=sum(one.severity != "info" for one in numbered),

@@ -11,7 +11,6 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import differential, times, wording
 from rebalance_forensics.report.chains import steps_of
@@ -99,7 +98,6 @@ def _page() -> Template:
             "sentence": sentence,
             "unbroken": _unbroken,
             "apart": _apart,
-            "blamed": _blamed,
             "rank": RANKS.__getitem__,
             "caveat": caveat,
             "conclusion": conclusion,
@@ -128,7 +126,13 @@ def _page() -> Template:
         }
     )
     environment.tests["timed"] = is_timed
-    environment.globals.update({"sign_legend": differential.LEGEND, "OWNERS_SHOWN": COLORS})
+    environment.globals.update(
+        {
+            "sign_legend": differential.LEGEND,
+            "LOGS_SHOWN": differential.LOGS_SHOWN,
+            "OWNERS_SHOWN": COLORS,
+        }
+    )
     return environment.get_template("report.html.j2")
 
 
@@ -148,12 +152,6 @@ def _unbroken(text: str) -> Markup:
 def _apart(names: Iterable[str]) -> Markup:
     """Several names in one attribute, a line each, as the filters of the page take them apart."""
     return Markup("\n").join(line_of(name, LINE_CHARACTERS) for name in dict.fromkeys(names))
-
-
-def _blamed(incident: Incident) -> list[str]:
-    """Every name of whoever an incident is blamed on."""
-    everyone = (one for cause in incident.root_causes for one in cause.culprits)
-    return [name for one in everyone for name in (one.name, *one.names)]
 
 
 def _harmless(value: object) -> object:

@@ -17,7 +17,7 @@ def sentence(parts: Sentence, group: str) -> Markup:
 
 
 def _clock(clock: Clock) -> Markup:
-    return Markup('<time datetime="{}" data-shape="clock">{}</time>').format(iso(clock.at) or "", clock)
+    return Markup('<time datetime="{}">{}</time>').format(iso(clock.at) or "", clock)
 
 
 def _words(text: str, group: str) -> Markup:

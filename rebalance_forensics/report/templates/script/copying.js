@@ -16,7 +16,7 @@ const copied = async (text) => {
   }
 };
 const copyIncident = async (button) => {
-  const done = await copied(data.markdown[button.dataset.incident]);
+  const done = await copied(data.markdown[button.dataset.incident].map(textOf).join("\n"));
   button.focus({ preventScroll: true });
   const said = done ? "Copied" : "The browser does not let this page copy";
   $("says").textContent = said;

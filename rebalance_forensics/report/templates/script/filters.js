@@ -42,7 +42,8 @@ const tellFiltered = () => {
   const left = all("article.incident, details.incident, tr[id^=listed-]").filter((one) => !one.hidden).length;
   const groups = all("details.group").filter((one) => !one.hidden).length;
   const none = left || !asked.length ? "" : `No incident matches ${asked.map((name) => `${name} ${state[name]}`).join(", ")}`
-    + `${groups ? `; ${counted(groups, "group")} below ${groups === 1 ? "does" : "do"}` : ""}.`;
+    + `${groups ? `; ${counted(groups, "group")} below ${groups === 1 ? "does" : "do"}` : ""}`
+    + `${state.member && $("none").dataset.leftOut ? `; ${$("none").dataset.leftOut}` : ""}.`;
   $("none-said").textContent = none;
   $("none").hidden = !none;
   $("says").textContent = none || `${counted(left, "incident")} and ${counted(groups, "group")} shown`;

@@ -12,12 +12,16 @@ const marked = (parent, text, wanted) => {
   }
   parent.append(text.slice(from));
 };
+const lineOf = (number) => {
+  const [path, line, at, text] = data.lines[number];
+  return [textOf(path), line, at === null ? null : new Date(at).toISOString(), textOf(text)];
+};
 const listLines = () => {
   const wanted = $("panel-search").value.trim().toLowerCase(), list = $("panel-lines");
-  const kept = panelLines.filter((number) => !wanted || data.lines[number].some((part) => String(part).toLowerCase().includes(wanted)));
+  const kept = panelLines.filter((number) => !wanted || lineOf(number).some((part) => String(part).toLowerCase().includes(wanted)));
   list.replaceChildren();
   for (const number of kept.slice(0, LINES_SHOWN)) {
-    const [path, line, at, text] = data.lines[number];
+    const [path, line, at, text] = lineOf(number);
     const item = put(list, "li");
     const place = put(item, "p");
     place.className = "place";

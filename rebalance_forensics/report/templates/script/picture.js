@@ -1,11 +1,11 @@
 class Picture {
   constructor(figure) {
     Object.assign(this, { figure, id: figure.dataset.picture, left: 0, span: WIDTH });
-    const packed = data.pictures[this.id], { from } = packed, words = data.words;
+    const packed = data.pictures[this.id], { from } = packed;
     const after = (ms) => ms === null ? null : from + ms;
     this.data = { from, to: packed.to, rows: packed.rows.map(([bars, dots]) => ({
-      bars: bars.map(([kind, begun, end, label, incident]) => [words[kind], from + begun, after(end), words[label], incident]),
-      dots: dots.map(([severity, at, label, line, incident]) => [words[severity], from + at, words[label], line, incident]),
+      bars: bars.map(([kind, begun, end, label, incident]) => [textOf(kind), from + begun, after(end), textOf(label), incident]),
+      dots: dots.map(([severity, at, label, line, incident]) => [textOf(severity), from + at, textOf(label), line, incident]),
     })) };
     this.plot = figure.querySelector(".plot");
     this.chart = figure.querySelector(".chart");

@@ -19,14 +19,18 @@ $("panel-search").addEventListener("input", listLines);
 $("panel-close").addEventListener("click", hidePanel);
 addEventListener("keydown", (event) => { if (event.key === "Escape") { tip(""); hidePanel(); } });
 for (const chain of chains) {
-  for (const button of all(".show", chain)) {
-    button.hidden = false;
-    button.setAttribute("aria-label", `Show in the picture: ${button.previousElementSibling.textContent}`);
+  for (const link of all("[data-at]", chain)) {
+    const said = link.lastElementChild.textContent;
+    link.append(" ");
+    const button = put(link, "button", "show");
+    button.type = "button";
+    button.className = "show";
+    button.setAttribute("aria-label", `Show in the picture: ${said}`);
   }
   chain.addEventListener("click", ({ target }) => {
     if (!target.classList.contains("show")) return;
     const picture = start(document.querySelector(`.picture[data-picture="${chain.dataset.in}"]`));
-    picture.center(Number(target.dataset.at), Math.min(picture.length, 30000));
+    picture.center(Number(target.parentElement.dataset.at), Math.min(picture.length, 30000));
     picture.light(Number(chain.dataset.incident));
     picture.figure.scrollIntoView({ block: "center" });
     picture.plot.focus({ preventScroll: true });

@@ -22,7 +22,7 @@ const switchZone = () => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "local";
   $("zone-name").textContent = state.local ? `Times are local (${zone})` : "Times are UTC";
   for (const label of all("text[data-at]")) label.textContent = written(Number(label.dataset.at), label.dataset.shape);
-  for (const time of all("time")) time.textContent = written(Date.parse(time.dateTime), time.dataset.shape);
+  for (const time of all("time")) time.textContent = written(Date.parse(time.dateTime), time.dataset.shape || "clock");
   for (const picture of pictures.values()) picture.label();
   keepAddress();
 };

@@ -1,0 +1,29 @@
+"""The names that the page's filter finds an incident by: everybody it is blamed on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.report.html.budget import Budget
+from rebalance_forensics.report.wording import names_besides
+
+NAMES_LEFT_OUT = "names of members that the filter would find an incident by"
+
+
+def filter_names(incidents: Sequence[Incident], budget: Budget) -> dict[str, tuple[str, ...]]:
+    """By incident id, as many names as the page holds, of each culprit those that people gave before made-up ones."""
+    names: dict[str, tuple[str, ...]] = {}
+    for number, incident in enumerate(incidents):
+        known = _names_of(incident)
+        shown = known[: budget.names.room(len(incidents) - number - 1)]
+        names[incident.id] = tuple(shown)
+        budget.names.left -= len(shown)
+        budget.omit(NAMES_LEFT_OUT, len(known) - len(shown))
+    return names
+
+
+def _names_of(incident: Incident) -> list[str]:
+    everyone = [one for cause in incident.root_causes for one in cause.culprits]
+    others = (name for one in everyone for name in names_besides(one))
+    return list(dict.fromkeys([*(one.name for one in everyone), *others]))
