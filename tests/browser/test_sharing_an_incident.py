@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from rebalance_forensics.report.incident_markdown import incident_markdown
 from rebalance_forensics.report.model import Report
 from tests.browser.accessibility import violations
 from tests.browser.conftest import Opened, Opener
@@ -139,9 +140,25 @@ def test_where_the_clipboard_is_closed_a_selection_is_copied_all_the_same(opened
     assert one.page.locator("textarea").count() == 0
 
 
+def copies_of(one: Opened) -> list[str]:
+    """What each incident's button copies, in the order of the page."""
+    one.page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: {writeText: text => taken.push(text)}})")
+    one.page.evaluate("taken = []; for (const copy of document.querySelectorAll('[data-do=copy]')) copy.click()")
+    return [str(text) for text in one.page.evaluate("taken")]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [crash_report(), weighed_report(), many_groups(12), hostile_report()],
+    ids=["crash", "weighed", "many-groups", "hostile"],
+)
+def test_what_is_copied_is_the_incident_as_the_markdown_export_tells_it(opened: Opener, report: Report) -> None:
+    told = ["\n".join(incident_markdown(incident)) for incident in report.incidents]
+    assert sorted(copies_of(opened(report))) == sorted(told)
+
+
 def test_what_is_copied_of_an_enemy_holds_no_markup(opened: Opener) -> None:
-    one = opened(hostile_report())
-    texts = one.page.evaluate("Object.values(JSON.parse(document.getElementById('report-data').textContent).markdown)")
+    texts = copies_of(opened(hostile_report()))
     assert texts
     for text in texts:
         outside = re.sub(r"^(`{3,})text\n.*?\n\1$", "", text, flags=re.DOTALL | re.MULTILINE)

@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from rebalance_forensics.diagnosis.model import Culprit
 from rebalance_forensics.report.model import Report
 from tests.browser.accessibility import violations
 from tests.browser.conftest import Opened, Opener
 from tests.browser.looking import FIRST_PICTURE
-from tests.report.building import crash_report
+from tests.report.building import a_crash, crash_report
 from tests.report.extremes import many_groups
 from tests.report.owned import owned_report
 from tests.report.test_pictures import THREAD, a_streams_report
@@ -132,6 +133,17 @@ def test_a_member_filter_reaches_incidents_groups_and_lanes_alike(opened: Opener
     assert one.page.locator("article.incident").is_visible()
     assert one.page.locator("details.group:visible").count() == 2
     assert one.page.evaluate("document.activeElement.id") == "filter-group"
+
+
+def test_a_member_that_no_incident_is_found_by_may_be_one_whose_name_the_page_left_out(opened: Opener) -> None:
+    names = tuple(f"app-{member:05d}" for member in range(3_000))
+    cause = replace(a_crash().root_causes[0], culprits=(Culprit(kind="group", name="payments", names=names),))
+    one = opened(replace(crash_report(), incidents=(replace(a_crash(), root_causes=(cause,)),)))
+    one.page.fill("#filter-member", names[0])
+    assert one.page.locator("article.incident").is_visible()
+    one.page.fill("#filter-member", names[-1])
+    left_out = "1,001 names of members are not in this page, to keep it usable"
+    assert one.page.locator("#none-said").inner_text() == f"No incident matches member {names[-1]}; {left_out}."
 
 
 def test_a_member_filter_reaches_rows_and_marks_of_incidents_told_elsewhere(opened: Opener) -> None:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from rebalance_forensics.diagnosis.model import Incident, RuledOut, SearchedLog, SignRow
 from rebalance_forensics.report import terminal
-from rebalance_forensics.report.differential import deciding, proof_of, sign_table
+from rebalance_forensics.report.differential import LOGS_SHOWN, deciding, proof_of, sign_table
 from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
@@ -171,6 +171,20 @@ def test_markdown_holds_rivals_what_would_decide_and_the_table() -> None:
     assert "## Or network-partition, 27 %" in text
     assert "- **process-pause**: it had not come back when the logs end (looked in broker-1/server.log from" in text
     assert "| `+++` | `---` | `++` | its own log does not continue | `payments-2/app.log:812` |" in text
+
+
+def test_of_a_thousand_logs_that_would_decide_people_are_told_a_dozen_and_programs_all() -> None:
+    case = an_open_case()
+    wanted = tuple(replace(case.would_decide[0], needs=f"the log of client app-{one}") for one in range(1_000))
+    report = replace(open_report(), incidents=(replace(case, would_decide=wanted),))
+    page = to_html(report)
+    assert page.count("The log of client app-") == LOGS_SHOWN
+    assert "And 988 more logs; the JSON report names them all." in page
+    markdown = formats()["markdown"].export(report)
+    assert markdown.count("| Would decide | the log of client app-") == LOGS_SHOWN
+    assert "| Would decide | and 988 more logs; the JSON report names them all |" in markdown
+    assert "and 988 more logs" in formats()["pagerduty"].export(report)
+    assert len(json.loads(to_json(report))["incidents"][0]["would_decide"]) == 1_000
 
 
 def test_short_messages_name_a_rival_only_where_it_matters() -> None:
