@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from rebalance_forensics.report.documents import Json
-
 WORD = re.compile(r"[\w-]+")
 DIGIT = re.compile(r"\d")
 HOLE = "\0"
@@ -20,7 +18,7 @@ class Texts:
     numbers: dict[str, int] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     """Where each part stands in the list of parts."""
-    rows: list[Json] = field(default_factory=list)
+    rows: list[list[int]] = field(default_factory=list)
     """For each text the place of its pattern, then the places of what fills the holes of that pattern."""
 
     @property
