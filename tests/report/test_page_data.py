@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -32,6 +32,7 @@ def storm(number: int, *, of: int) -> Incident:
     return replace(a_crash(), id=f"{of:016x}", root_causes=(cause,))
 
 
+@settings(deadline=None)
 @given(st.lists(A_TEXT))
 def test_texts_put_together_again_are_as_they_were(written: list[str]) -> None:
     texts = Texts()

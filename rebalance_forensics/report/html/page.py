@@ -126,13 +126,8 @@ def _page() -> Template:
         }
     )
     environment.tests["timed"] = is_timed
-    environment.globals.update(
-        {
-            "sign_legend": differential.LEGEND,
-            "LOGS_SHOWN": differential.LOGS_SHOWN,
-            "OWNERS_SHOWN": COLORS,
-        }
-    )
+    environment.globals.update({"sign_legend": differential.LEGEND, "OWNERS_SHOWN": COLORS})
+    environment.globals["LOGS_SHOWN"] = differential.LOGS_SHOWN
     return environment.get_template("report.html.j2")
 
 
