@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.engine.member_impact import member_impact_of
 from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.records import is_timed
+from rebalance_forensics.timeline.coverage import HeardLog
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership import MemberSpan, Ownership, ownership_of
+from rebalance_forensics.timeline.time_index import Lasting
 from rebalance_forensics.timeline.windows import AFTERMATH_MS
 
 
@@ -31,7 +34,7 @@ def impact_of(
     """
     until = ended + AFTERMATH_MS
     pauses = timeline.pauses.touching(started, until)
-    told = bool(pauses) or _tells_of_pauses(timeline, started, until)
+    told = bool(pauses) or bool(timeline.remembered(_telling_of_pauses).places_touching(started, until))
     paused = Impact(
         members=len({p.client_id or p.member_id for p in pauses}) if told else None,
         partitions=len({x for p in pauses for x in p.partitions}) if told else None,
@@ -85,10 +88,10 @@ def _stopped(
     return None if stopped is None else min(stopped, max(by_partition.values()))
 
 
-def _tells_of_pauses(timeline: Timeline, started: int, until: int) -> bool:
-    """Whether some client's log would have shown a pause: only the member says that it gave partitions up."""
-    logs = (log for one in timeline.participants.everybody for log in timeline.coverage.of(one))
-    return any(log.detailed and log.begin <= until and log.end >= started for log in logs)
+def _telling_of_pauses(timeline: Timeline) -> Lasting[HeardLog]:
+    """The clients' logs that would show a pause: only the member says that it gave partitions up."""
+    logs = (log for one in timeline.participants.everybody for log in timeline.coverage.of(one) if log.detailed)
+    return Lasting(logs, attrgetter("begin"), attrgetter("end"))
 
 
 def _concerned(by_partition: Mapping[str, int]) -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import takewhile
+from math import inf
+
 from rebalance_forensics.diagnosis.episodes.members.departures import gone_for_good, one_shutdown_ms, with_members
 from rebalance_forensics.diagnosis.group_settings import patience_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
@@ -31,15 +35,29 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     if listed or with_members(timeline).any_between(last, until or timeline.last):
         return Present()  # also where a list of those who were in afterwards is all that tells of it
     leaving = {a.participant for a in subject.absences}
-    others = [p for p in timeline.members() if p not in leaving]
-    if any(_stayed(timeline, other, last) for other in others):
+    if any(other not in leaving and _stayed(timeline, other, last) for other in _not_gone_by(timeline, last)):
         return Present()
     empty = timeline.of(GroupEmptied).between(last - CLOCK_SLACK_MS, until or timeline.last)
     if empty:
         return Absent(lines=tuple(empty[:1]))
     end = last + session_timeout_ms(timeline)
-    needs: list[Need] = [coordinator_log(last, end), *(client_log(other, last, end) for other in others)]
+    others = (client_log(other, last, end) for other in timeline.members() if other not in leaving)
+    needs: list[Need] = [coordinator_log(last, end), *others]
     return Unobservable(tuple(needs))
+
+
+def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
+    """The members that did not leave for good with those who had gone by then."""
+    over = last + one_shutdown_ms(timeline)
+    ends = timeline.remembered(_by_their_end)
+    return (member for gone_at, member in takewhile(lambda end: end[0] is None or end[0] > over, ends))
+
+
+def _by_their_end(timeline: Timeline) -> list[tuple[int | None, Participant]]:
+    """When each member left for good, None first for those that never did, then the last of them."""
+    ends = [(gone_for_good(timeline, member), member) for member in timeline.members()]
+    told = [(None if left is None else left.at, member) for left, member in ends]
+    return sorted(told, key=lambda end: -inf if end[0] is None else -end[0])
 
 
 def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
