@@ -130,6 +130,8 @@ def looked(logs: Iterable[HeardLog], begin: int, end: int) -> tuple[LookedIn, ..
 
 def asked_of_each(subject: Subject, ask: Callable[[Absence], Answer]) -> Answer:
     """One answer for all absences: present where any shows it, absent only where all do not."""
+    if len(subject.absences) == 1:
+        return ask(subject.absences[0])
     answers = [ask(absence) for absence in subject.absences]
     present = [answer for answer in answers if isinstance(answer, Present)]
     if present:

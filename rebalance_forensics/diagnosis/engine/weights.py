@@ -19,18 +19,20 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False):
     hypothesis: Hypothesis
     answers: tuple[tuple[Row, Answer], ...]
     odds: int
-
-    @property
-    def contradiction(self) -> tuple[Row, Answer] | None:
-        """The sign that rules it out, if one does."""
-        return next(((row, answer) for row, answer in self.answers if worth(row, answer) <= -DECISIVE), None)
+    contradiction: tuple[Row, Answer] | None = None
+    """The sign that rules it out, if one does."""
 
 
 def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis) -> Weighed:
     """Ask every sign of the table once."""
     answers = answered(timeline, cause.signs, hypothesis.subject(), hypothesis)
-    odds = cause.prior + sum(worth(row, answer) for row, answer in answers)
-    return Weighed(cause=name, hypothesis=hypothesis, answers=answers, odds=odds)
+    odds, against = cause.prior, None
+    for told in answers:
+        adds = worth(*told)
+        odds += adds
+        if adds <= -DECISIVE and against is None:
+            against = told
+    return Weighed(cause=name, hypothesis=hypothesis, answers=answers, odds=odds, contradiction=against)
 
 
 def answered(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 
 from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
 from rebalance_forensics.diagnosis.reference.bug_signatures import members_in
@@ -73,7 +73,12 @@ def culprits_of(
     timeline: Timeline, participants: Iterable[Participant], *, as_instance: bool = False
 ) -> tuple[Culprit, ...]:
     """The culprits; when it is everybody (of more than one), the group as a single culprit."""
-    blamed = list(dict.fromkeys(participants))
+    blamed = tuple(dict.fromkeys(participants))
+    known = partial(_culprits_of, timeline, blamed, as_instance=as_instance)
+    return timeline.once(("culprits", blamed, as_instance), known)
+
+
+def _culprits_of(timeline: Timeline, blamed: Sequence[Participant], *, as_instance: bool) -> tuple[Culprit, ...]:
     everybody = timeline.members()
     if len(blamed) > 1 and len(blamed) >= len(everybody):
         return (the_group(timeline, blamed),)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -37,22 +38,18 @@ class Absence:
     """One participant's absence: its members' departures, how it closed, how it came back."""
 
     participant: Participant
-    departures: list[Departure]
-    arrivals: list[Arrival] = field(default_factory=list)
-    start: Start | None = None
-    stop: Stop | None = None
+    departures: Sequence[Departure]
+    arrivals: Sequence[Arrival]
+    start: Start | None
+    stop: Stop | None
+    at: int = field(init=False)
+    """When the group lost it."""
+    back_at: int | None = field(init=False)
+    """When it came back."""
 
-    @property
-    def at(self) -> int:
-        """When the group lost it."""
-        gone = self.departures
-        return gone[0].at if len(gone) == 1 else min(d.at for d in gone)
-
-    @property
-    def back_at(self) -> int | None:
-        """When it came back."""
-        came = self.arrivals
-        return came[0].at if len(came) == 1 else min((a.at for a in came), default=None)
+    def __post_init__(self) -> None:  # noqa: D105
+        self.at = min(d.at for d in self.departures)
+        self.back_at = min((a.at for a in self.arrivals), default=None)
 
     @property
     def vanished(self) -> bool:
@@ -117,44 +114,66 @@ def _lives_of(timeline: Timeline, group: list[Departure]) -> list[list[Departure
 
 
 def _away(
-    timeline: Timeline, participant: Participant, group: list[Departure], before: int | None, until: int | None
+    timeline: Timeline, participant: Participant, group: Sequence[Departure], before: int | None, until: int | None
 ) -> Absence:
-    away = Absence(participant, group)
-    begin, last = away.at, max(d.at for d in group)
+    """The absence that some departures begin; the one before it ended by `before`, the next one begins at `until`."""
+    begin, last = min(d.at for d in group), max(d.at for d in group)
     gone = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
-    arrivals = timeline.arrivals.of(participant)
-    came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
-    away.arrivals = [a for a in came if a.at >= gone.get(a.member, a.at)]
-    early = arrivals.between(max(begin - together_ms(timeline), before or 0) + 1, begin)
-    early = [a for a in early if _is_new_process(timeline, a, group) and a.at >= gone.get(a.member, a.at)]
     came_at = timeline.remembered(_first_arrivals)
     joined = min((came_at[m] for m in gone if m in came_at), default=0)
-    early = [a for a in early if a.start is None or a.start.at > joined]
-    if early and any(not _same_life(a, group) for a in early):
-        away.arrivals = [a for a in early if not _same_life(a, group)] + away.arrivals
-    reach = session_timeout_ms(timeline) + BEHIND_ITS_START_MS
-    start = timeline.starts.of(participant).first(max(begin - reach, joined, before or 0) + 1)
-    away.start = start if start is not None and (until is None or start.at < until) else None
+    start = timeline.starts.of(participant).first(max(begin - _reach_ms(timeline), joined, before or 0) + 1)
     stop = timeline.stops.of(participant).last(last + ITS_REBALANCE_MS)
     stopped = stop is not None and stop.at > joined and not _went_on(timeline, participant, stop, begin)
-    away.stop = stop if stopped else _end_of_threads(timeline, away)
-    return away
+    return Absence(
+        participant,
+        group,
+        _return_of(timeline, participant, group, gone, before, until, joined),
+        start if start is not None and (until is None or start.at < until) else None,
+        stop if stopped else _end_of_threads(timeline, participant, begin, group),
+    )
 
 
-def _end_of_threads(timeline: Timeline, away: Absence) -> Stop | None:
+def _reach_ms(timeline: Timeline) -> int:
+    """How long before its departure is noticed a member's next process may have started."""
+    return session_timeout_ms(timeline) + BEHIND_ITS_START_MS
+
+
+def _return_of(
+    timeline: Timeline,
+    participant: Participant,
+    group: Sequence[Departure],
+    gone: Mapping[str | None, int],
+    before: int | None,
+    until: int | None,
+    joined: int,
+) -> Sequence[Arrival]:
+    """How it came back; a new process may have joined before the old one was missed."""
+    begin = min(d.at for d in group)
+    arrivals = timeline.arrivals.of(participant)
+    came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
+    late = [a for a in came if a.at >= gone.get(a.member, a.at)]
+    early = arrivals.between(max(begin - together_ms(timeline), before or 0) + 1, begin)
+    early = [a for a in early if _is_new_process(timeline, a, group) and a.at >= gone.get(a.member, a.at)]
+    early = [a for a in early if (a.start is None or a.start.at > joined) and not _same_life(a, group)]
+    return early + late
+
+
+def _end_of_threads(
+    timeline: Timeline, participant: Participant, begin: int, group: Sequence[Departure]
+) -> Stop | None:
     """Where an instance lives on without some of its threads, their own end is why their members fell silent."""
-    if away.participant.kind != "instance":
+    if participant.kind != "instance":
         return None
     ended: dict[str | None, list[Event]] = defaultdict(list)
-    for event in timeline.said_by(away.participant, StreamThreadStateChanged).between(0, away.at + ITS_REBALANCE_MS):
+    for event in timeline.said_by(participant, StreamThreadStateChanged).between(0, begin + ITS_REBALANCE_MS):
         assert isinstance(event, StreamThreadStateChanged)
         thread = event.thread or event.speaker.thread
         ended[thread] = [*ended[thread], event] if event.after in _ENDING else []
-    gone = {streams_thread(timeline.participants.client_of(d.member or "") or "") for d in away.departures}
+    gone = {streams_thread(timeline.participants.client_of(d.member or "") or "") for d in group}
     told = [e for thread in sorted(t or "" for t in gone) for e in ended.get(thread, ())]
     if None in gone or not all(ended.get(thread) for thread in gone):
         return None
-    return Stop(away.participant, min(e.at or 0 for e in told), tuple(told), id=f"stop-at-{away.departures[0].id}")
+    return Stop(participant, min(e.at or 0 for e in told), tuple(told), id=f"stop-at-{group[0].id}")
 
 
 def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Departure]) -> bool:
@@ -206,8 +225,14 @@ def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = ITS_REBAL
     """The rebalances that these facts fall into or begin."""
     times = {fact_at(f) for f in facts}
     known = timeline.rebalances
-    places = {i for t in times for i in known.places_touching(t - SAME_STEP_MS, t + slack_ms)}
+    places = {i for t in times for i in _places_around(timeline, t, slack_ms)}
     return tuple(known[i] for i in sorted(places))
+
+
+def _places_around(timeline: Timeline, at: int, slack_ms: int) -> list[int]:
+    """Where in their list the rebalances stand that go on then: one loss is put down to many causes."""
+    found = partial(timeline.rebalances.places_touching, at - SAME_STEP_MS, at + slack_ms)
+    return timeline.once(("rebalances around", at, slack_ms), found)
 
 
 def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -127,13 +127,13 @@ def _bounces(run: list[Restart]) -> list[list[Restart]]:
 
 def _replaced(group: list[Restart]) -> list[Participant]:
     """Those who were there before the first of these restarts; whoever only came by one is nobody new."""
-    found: list[Participant] = []
+    found: dict[Participant, None] = {}
     came: set[Participant] = set()
     for restart in group:
-        if restart.by not in came and restart.by not in found:
-            found.append(restart.by)
+        if restart.by not in came:
+            found.setdefault(restart.by)
         came |= {a.participant for a in restart.arrivals}
-    return found
+    return list(found)
 
 
 def _all_at_once(group: list[Restart]) -> bool:
