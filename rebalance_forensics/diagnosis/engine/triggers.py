@@ -22,6 +22,7 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
         *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
     ]  # fmt: skip
     facts = InTime((fact for fact in unordered if fact.id in explained), fact_at)
+    explains = {w: {fact.id for fact in w.hypothesis.explains} for w in set(explained.values())}
     found: Assigned = {}
     since = 0
     last: Draft | None = None
@@ -29,7 +30,7 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
         mine = _facts_of(rebalance, facts, since)
         claimed = explained.get(rebalance.id)
         finding = claimed or next((explained[f.id] for f in mine), None)
-        if claimed is not None and rebalance in claimed.hypothesis.explains:
+        if claimed is not None and rebalance.id in explains[claimed]:
             last = of_finding[claimed]
             found[rebalance.id] = (last, rebalance.followup or claimed.cause)
         elif rebalance.followup and last is not None and not _begins_something(mine, explained, last, of_finding):

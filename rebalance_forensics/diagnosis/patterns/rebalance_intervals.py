@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -60,7 +60,8 @@ class _Clock(Struct, frozen=True):
     """The group's timeouts, configured or by default."""
 
     timeline: Timeline
-    observed: dict[str, set[int]]
+    values: Mapping[str, Sequence[tuple[int, bool]]]
+    """Of each setting the configured values, else what the default may be."""
     departed_at: Sequence[int]
     """The times of the timeline's departures."""
     formed_at: Sequence[int]
@@ -76,19 +77,9 @@ class _Clock(Struct, frozen=True):
         index = bisect_left(self.formed_at, during.started_at - ON_TIME_MS)
         return index < len(self.formed_at) and self.formed_at[index] <= during.ended_at()
 
-    def values(self, setting: str) -> list[tuple[int, bool]]:
-        """The configured value, else what the default may be."""
-        told = self.timeline.settings.get(setting, "")
-        if (number := number_of(told)) is not None:
-            return [(number, True)]
-        if setting in self.observed:
-            return [(value, True) for value in sorted(self.observed[setting])]
-        found = [(DEFAULTS[setting], False)]
-        return [*found, (SESSION_BEFORE_3_0_MS, False)] if setting == SESSION else found
-
     def fits(self, setting: str, elapsed: int, late_ms: int = 0) -> tuple[int, bool] | None:
         """The value if `elapsed` is as long, or up to `late_ms` longer."""
-        for value, configured in self.values(setting):
+        for value, configured in self.values[setting]:
             slack = max(ON_TIME_MS, round(value * EXACT_SHARE))
             if value and value - slack <= elapsed <= value + slack + late_ms:
                 return value, configured
@@ -102,7 +93,18 @@ def _clock_of(timeline: Timeline) -> _Clock:
             if value:
                 observed.setdefault(setting, set()).add(value)
     formed_at = [a.at for a in timeline.arrivals if a.while_empty]
-    return _Clock(timeline, observed, [d.at for d in timeline.departures], formed_at)
+    values = {setting: _values_of(timeline, setting, observed) for setting in DEFAULTS}
+    return _Clock(timeline, values, [d.at for d in timeline.departures], formed_at)
+
+
+def _values_of(timeline: Timeline, setting: str, observed: Mapping[str, set[int]]) -> list[tuple[int, bool]]:
+    told = timeline.settings.get(setting, "")
+    if (number := number_of(told)) is not None:
+        return [(number, True)]
+    if setting in observed:
+        return [(value, True) for value in sorted(observed[setting])]
+    found = [(DEFAULTS[setting], False)]
+    return [*found, (SESSION_BEFORE_3_0_MS, False)] if setting == SESSION else found
 
 
 def _timeouts_in(event: Event) -> tuple[tuple[str, int | None], ...]:
@@ -195,7 +197,7 @@ def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
         if departure.why == "poll-timeout":
             yield from _poll_timeout(bare, before, departure, clock)
         elif departure.why in ("session-expired", "expelled"):
-            late = clock.values(HEARTBEAT)[0][0]
+            late = clock.values[HEARTBEAT][0][0]
             for mark in _marks(before):
                 fit = clock.fits(SESSION, departure.at - mark, late)
                 if fit is not None:
