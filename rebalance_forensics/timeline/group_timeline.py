@@ -100,7 +100,9 @@ class Timeline:
     @property
     def last(self) -> int:
         """The last instant any of its logs shows."""
-        return self.once("last", lambda: max((time_of(told[-1]) for told in (self.own, self.around) if told), default=0))
+        return self.once(
+            "last", lambda: max((time_of(told[-1]) for told in (self.own, self.around) if told), default=0)
+        )
 
     @property
     def has_coordinator_log(self) -> bool:

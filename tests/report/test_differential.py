@@ -177,6 +177,9 @@ def test_of_a_thousand_logs_that_would_decide_people_are_told_a_dozen_and_progra
     case = an_open_case()
     wanted = tuple(replace(case.would_decide[0], needs=f"the log of client app-{one}") for one in range(1_000))
     report = replace(open_report(), incidents=(replace(case, would_decide=wanted),))
+    screen = flat(terminal.render(report))
+    assert screen.count("the log of client app-") == LOGS_SHOWN
+    assert "and 988 more logs; the JSON report names them all" in screen
     page = to_html(report)
     assert page.count("The log of client app-") == LOGS_SHOWN
     assert "And 988 more logs; the JSON report names them all." in page

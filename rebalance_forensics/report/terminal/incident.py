@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rebalance_forensics.diagnosis.model import Incident, KnownBug, RootCause
 from rebalance_forensics.report.chains import steps_of
-from rebalance_forensics.report.differential import chance, deciding, likelihoods, ruled_out
+from rebalance_forensics.report.differential import all_deciding, chance, likelihoods, ruled_out
 from rebalance_forensics.report.plain_text import line_of, shortened
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, said
 from rebalance_forensics.report.terminal.signs import signs_of
@@ -109,8 +109,8 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     if incident.generations:
         follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
         yield "Generations", ranges(incident.generations) + follow_ups
-    for number, one in enumerate(incident.would_decide):
-        yield "" if number else "Would decide", deciding(one, incident)
+    for number, one in enumerate(all_deciding(incident)):
+        yield "" if number else "Would decide", one
     for number, relation in enumerate(incident.related):
         yield "" if number else "Related", f"{relation.why} {_incidents(relation.ids)}."
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.conclusions import caveat, conclusion
-from rebalance_forensics.report.differential import deciding
+from rebalance_forensics.report.differential import all_deciding
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, verdict
@@ -148,7 +148,7 @@ def _unexplained(incidents: Sequence[Incident], verbosity: int) -> Iterator[Rend
     shown = incidents if verbosity > 0 else incidents[:OTHERS_SHOWN]
     for incident in shown:
         yield from in_brief(incident)
-        yield from (indented(f"Would decide: {deciding(one, incident)}", 4) for one in incident.would_decide)
+        yield from (indented(f"Would decide: {one}", 4) for one in all_deciding(incident))
     if len(shown) < len(incidents):
         yield indented(f"and {len(incidents) - len(shown)} more; --verbose shows them all")
 
