@@ -21,6 +21,7 @@ _BEGINS = re.compile(
 _LOGGER = re.compile(r"\s\((?:[\w$-]{1,60}\.){0,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)(?:\s\[[^\[\]]{0,80}\])?\s?\Z")
 _CUT_LOGGER = re.compile(r"\s\([a-z]{0,12}(?:\.[\w$]{0,80}){0,20}\Z")
 _END_OF_LOGGER = re.compile(r"(?P<name>[\w.$-]{0,120})(?::\d{1,6})?\)\Z")
+_BEGUN_LOGGER = re.compile(r"(?:^|[\s\[(])(?P<name>org\.apache\.kafka\.(?:\w{1,60}\.){0,9}[A-Z]\w{5,80})\Z")
 _CLOSING = " \t\"'`|\u2502,;*_"
 _CUT = re.compile(
     r"\s?(?:\u2026|\.{3,9}|\[(?:\u2026|\.{2,9})\]|\((?:\u2026|\.{3,9})\)|<(?:\u2026|snip|cut|truncated)>)"
@@ -82,6 +83,12 @@ def around_the_cut(text: str) -> Cut | None:
     if end := _END_OF_LOGGER.match(tail):
         return Cut(head, "", head != left, end["name"], left.endswith(" "))
     return Cut(head, tail, head != left)
+
+
+def begun_logger(head: str) -> str | None:
+    """The logger that a text breaks off in, with the ellipsis behind it: no word of the message stands before that."""
+    begun = _BEGUN_LOGGER.search(head)
+    return None if begun is None else begun["name"] + LEFT_OUT
 
 
 def _ends(text: str) -> Iterator[str]:

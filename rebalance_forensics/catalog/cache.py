@@ -75,14 +75,18 @@ def write(name: str, content: bytes) -> None:
 
 def _to_json(catalog: CompiledCatalog) -> dict[str, object]:
     return {
-        "entries": [
-            [e.pattern, e.event, e.loggers, e.prefixes, e.weight, e.dressed, e.sought, *_program_row(e.program)]
-            for e in catalog.entries
-        ],
+        "entries": [_entry_row(e) for e in catalog.entries],
         "fragments": {name: [_program_row(p) for p in programs] for name, programs in catalog.fragments.items()},
         "errors": catalog.errors,
         "meanings": catalog.meanings,
     }
+
+
+def _entry_row(entry: Entry) -> list[object]:
+    return [
+        entry.pattern, entry.event, entry.loggers, entry.prefixes, entry.weight, entry.dressed, entry.sought,
+        entry.sources, entry.only_at_debug, entry.in_doubt, *_program_row(entry.program),
+    ]  # fmt: skip
 
 
 def _program_row(program: Program) -> list[object]:
@@ -102,7 +106,7 @@ def _from_json(found: dict[str, Any]) -> CompiledCatalog:
 
 
 def _entry(row: Sequence[Any]) -> Entry:
-    pattern, event, loggers, prefixes, weight, dressed, sought, *program = row
+    pattern, event, loggers, prefixes, weight, dressed, sought, sources, only_at_debug, in_doubt, *program = row
     return Entry(
         pattern=pattern,
         event=event,
@@ -112,6 +116,9 @@ def _entry(row: Sequence[Any]) -> Entry:
         dressed=dressed,
         sought=sought,
         program=_program(program),
+        sources=tuple(sources),
+        only_at_debug=only_at_debug,
+        in_doubt=in_doubt,
     )
 
 

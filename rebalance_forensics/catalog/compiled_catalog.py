@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,9 @@ from rebalance_forensics.catalog.prefixes import OPENINGS
 from rebalance_forensics.catalog.program import Program, Types, compile_parts
 from rebalance_forensics.catalog.template import Hole, Part, TemplateError, literals_of, parse, weight_of
 
+_CLASS = re.compile(r"\b([A-Z]\w*)\.(?:java|scala)\b")
+_AT_DEBUG = re.compile(r"\((?:DEBUG|TRACE)\)\Z")
+
 
 @dataclass(slots=True)
 class Entry:
@@ -33,6 +37,11 @@ class Entry:
     sought: str | None
     """What the prefilter looks for in the raw bytes; None where the line says nothing about groups."""
     program: Program
+    sources: tuple[str, ...] = ()
+    """The classes in whose source the template stands."""
+    only_at_debug: bool = False
+    in_doubt: str | None = None
+    """The pattern that a line is read as where too little of it is left to tell the two apart."""
 
 
 class CompiledCatalog(Struct, frozen=True):
@@ -112,6 +121,9 @@ def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
         dressed=_opening_of(parts).startswith(OPENINGS),
         sought=sought_in(literals_of(parts)) if pattern.event else None,
         program=program,
+        sources=tuple(_CLASS.findall(template.logged_by or "")),
+        only_at_debug=bool(_AT_DEBUG.search(template.logged_by or "")),
+        in_doubt=pattern.in_doubt,
     )
 
 

@@ -1,7 +1,8 @@
 """Messages with something left out: what stands before the cut and what stands behind it are both Kafka's own words.
 
 What was cut away is unknown: a value that the cut goes through is none, and where the words that are left may be of two
-messages, only what both would say is told.
+messages, only what both would say is told. Of an id its beginning is kept, marked as one: the lines beside it may show
+it whole.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import lru_cache
 import regex
 from msgspec import Struct
 
+from rebalance_forensics.catalog.bare_messages import LEFT_OUT
 from rebalance_forensics.catalog.compiled_catalog import Entry
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import FieldError, FieldValue
@@ -23,8 +25,14 @@ from rebalance_forensics.catalog.speakers import simple_name
 _SHORTEST_LEAD = 4
 _LEAST = 9
 """So many letters of its own must be left of a message."""
+_LEAST_OF_ITS_CLASS = 6
+"""So many where the class that logged it is known: it says few things."""
 _LEAST_OF_A_REASON = 6
-"""So many of a reason, whose message around it is known."""
+"""So many of the end of a reason, whose message around it is known."""
+_LEAST_TO_BEGIN_A_REASON = 2
+"""Kafka has some thirty reasons; what one begins with is told from the others after that."""
+_IDS = frozenset({"member", "members", "old_member", "group"})
+_ID_LETTERS = re.compile(r"[^\s,;()\[\]{}'\"]+")
 _LONGEST = 2_000
 
 Fields = Mapping[str, FieldValue]
@@ -32,10 +40,15 @@ Programs = Mapping[str, Sequence[Program]]
 
 
 class Left(Struct, frozen=True):
-    """What is left of a message of one template: its values, and how many letters are the template's own."""
+    """What is left of a message of one template: its values, and how many letters are the template's own.
+
+    `cut_off` are the names of fields that words could tell of which too little is left, `begun` the beginnings of ids.
+    """
 
     own: int
     fields: Fields
+    cut_off: frozenset[str] = frozenset()
+    begun: Fields = {}
 
 
 class _Side(Struct, frozen=True):
@@ -57,21 +70,32 @@ class CutMessages(Struct, frozen=True):
     types: Types
     errors: ErrorNames
 
-    def read(self, peeled: Peeled, tail: str, logger: str | None) -> tuple[Entry, Left] | None:
+    def read(
+        self, peeled: Peeled, tail: str, *, logger: str | None, level: str | None = None
+    ) -> tuple[Entry, Left] | None:
         """The template that head and tail are of, and what they tell; None where several events fit as well.
 
         `peeled` is what stands before the cut; `tail` what stands behind it, empty where nothing of the message does.
-        Of a `logger` only the end of its name may be left.
+        Of a `logger` only the end of its name may be left, or its beginning with the ellipsis behind it.
         """
         if len(peeled.stages[0]) + len(tail) > _LONGEST or not (peeled.stages[-1] or tail):
             return None
-        fitting = [each for each in self._fitting(peeled, tail) if _may_be_of(each[0], peeled.role)]
-        fitting = [each for each in fitting if _logged_by(each[0], logger)] or fitting
-        found = sorted(fitting, key=lambda each: -each[1].own)
-        best = [(entry, left) for entry, left in found if left.own == found[0][1].own]
-        if not best or best[0][1].own < _LEAST or len({entry.event for entry, _ in best}) > 1:
+        fitting = [each for each in self._fitting(peeled, tail) if _may_be_of(each[0], peeled.role, level)]
+        told = [each for each in fitting if _logged_by(each[0], logger)]
+        found = sorted(told or fitting, key=lambda each: -each[1].own)
+        best = _less_told([(entry, left) for entry, left in found if left.own == found[0][1].own])
+        least = _LEAST_OF_ITS_CLASS if told and (peeled.kind or not peeled.bare) else _LEAST
+        if not told and (logger or "").endswith(LEFT_OUT):
             return None
-        return best[0][0], Left(best[0][1].own, _common([left.fields for _, left in best]))
+        if not best or best[0][1].own < least or len({entry.event for entry, _ in best}) > 1:
+            return None
+        cut_off = frozenset(name for _, left in best for name in left.cut_off)
+        return best[0][0], Left(
+            best[0][1].own,
+            _common([left.fields for _, left in best]),
+            cut_off,
+            _common([left.begun for _, left in best]),
+        )
 
     def _fitting(self, peeled: Peeled, tail: str) -> Iterator[tuple[Entry, Left]]:
         for entry in self.entries:
@@ -98,6 +122,8 @@ class CutMessages(Struct, frozen=True):
         whole = {**behind.whole, **before.whole}
         own = min(before.own + behind.own, sum(map(len, program.words)))
         fields: dict[str, FieldValue] = dict(program.constants)
+        cut_off: set[str] = set()
+        begun: Fields = {}
         for (at, (name, kind)), text in ((hole, whole.get(hole[0])) for hole in enumerate(program.holes)):
             if text is not None:
                 read = _value(name, kind, text, self.types)
@@ -107,7 +133,13 @@ class CutMessages(Struct, frozen=True):
             elif (inner := self._inner(at, name, kind, before, behind)) is not None:
                 own += inner.own
                 fields |= inner.fields
-        return Left(own, fields)
+                begun = inner.begun or begun
+            else:
+                cut_off |= {told for inside in self.fragments.get(kind, ()) for told in inside.constants}
+                open_text = before.open[1] if before.open and before.open[0] == at else ""
+                fields |= _word_of(name, kind, open_text)
+                begun = {name: open_text + LEFT_OUT} if name in _IDS and _ID_LETTERS.fullmatch(open_text) else begun
+        return Left(own, fields, frozenset(cut_off), begun)
 
     def _inner(self, at: int, name: str, kind: str, before: _Side, behind: _Side) -> Left | None:
         """What is left of the words of a fragment, or of the text of an error, that the cut goes through."""
@@ -119,19 +151,33 @@ class CutMessages(Struct, frozen=True):
             return None
         found = [left for program in self.fragments[kind] if (left := self._left(program, head, tail))]
         most = max((left.own for left in found), default=0)
-        if most < _LEAST_OF_A_REASON:
+        if most < (_LEAST_TO_BEGIN_A_REASON if head else _LEAST_OF_A_REASON):
             return None
-        return Left(most, _common([left.fields for left in found if left.own == most]))
+        likely = [left for left in found if left.own == most]
+        return Left(most, _common([left.fields for left in likely]), begun=_common([left.begun for left in likely]))
 
 
-def _may_be_of(entry: Entry, role: str | None) -> bool:
-    """Whether who speaks, as a prefix shows, may have logged it: a broker says nothing that a client does."""
+def _may_be_of(entry: Entry, role: str | None, level: str | None) -> bool:
+    """Whether who speaks, as a prefix shows, may have logged it so: a broker says nothing that a client does."""
+    if entry.only_at_debug and level not in (None, "DEBUG", "TRACE"):
+        return False
     return role is None or role == "unknown" or (role == "broker") == entry.pattern.startswith("broker/")
 
 
 def _logged_by(entry: Entry, logger: str | None) -> bool:
+    """Whether a class of that name logs it; a broker's classes log what stands in their own source."""
     name = simple_name(logger) if logger else ""
-    return bool(name) and any(each.endswith(name) for each in entry.loggers)
+    classes = (entry.sources if entry.pattern.startswith("broker/") else ()) or entry.loggers
+    if name.endswith(LEFT_OUT):
+        return any(each.startswith(name.removesuffix(LEFT_OUT)) for each in classes)
+    return bool(name) and any(each.endswith(name) for each in classes)
+
+
+def _less_told(best: Sequence[tuple[Entry, Left]]) -> Sequence[tuple[Entry, Left]]:
+    """Of patterns that fit as well as each other, the one that the others name as saying less."""
+    names = {entry.pattern: entry.in_doubt for entry, _ in best}
+    less = next((name for name in names if {name} == {other for each, other in names.items() if each != name}), None)
+    return best if less is None else [(entry, left) for entry, left in best if entry.pattern == less]
 
 
 def _before(program: Program, head: str) -> _Side | None:
@@ -189,6 +235,12 @@ def _value(name: str, kind: str, text: str, types: Types) -> Fields | None:
     if name != IGNORED:
         said[name] = value
     return said
+
+
+def _word_of(name: str, kind: str, text: str) -> Fields:
+    """Which of a few words begins so."""
+    words = [word for word in kind.split("|") if word.startswith(text)] if text and "|" in kind else []
+    return {name: words[0]} if len(words) == 1 and name != IGNORED else {}
 
 
 def _common(readings: Sequence[Fields]) -> Fields:

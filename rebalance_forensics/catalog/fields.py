@@ -39,9 +39,10 @@ def required(event: str) -> frozenset[str]:
 
 @cache
 def unknown(event: str) -> frozenset[str]:
-    """The event's own fields without a default that have a word for what nobody knows."""
-    hints = declared(event)
-    return frozenset(name for name in required(event) if "unknown" in get_args(hints[name]))
+    """The event's own fields that have a word for what nobody knows."""
+    return frozenset(
+        name for name, hint in declared(event).items() if any("unknown" in get_args(h) for h in (hint, *get_args(hint)))
+    )
 
 
 @cache

@@ -15,7 +15,9 @@ from rebalance_forensics.events import EVENT_TYPES
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FRAGMENTS = "fragments"
 
-_PATTERN_KEYS = frozenset({"event", "fragment", "meaning", "loggers", "prefixes", "templates", "samples", "rejects"})
+_PATTERN_KEYS = frozenset(
+    {"event", "fragment", "meaning", "loggers", "prefixes", "in_doubt", "templates", "samples", "rejects"}
+)
 _TEMPLATE_KEYS = frozenset({"text", "logged_by", "releases", "set"})
 _SAMPLE_KEYS = frozenset({"name", "message", "fields"})
 
@@ -102,6 +104,7 @@ class _Reading:
             meaning=(self.text(values.get("meaning")) or "").strip(),
             loggers=tuple(self.texts("loggers", lines, values)),
             prefixes=tuple(self.texts("prefixes", lines, values)),
+            in_doubt=self.text(values.get("in_doubt")),
             line=lines.get("event", lines.get("fragment", 1)),
             templates=tuple(self.template(node) for node in self.items(values.get("templates"))),
             samples=tuple(self.sample(node) for node in self.items(values.get("samples"))),

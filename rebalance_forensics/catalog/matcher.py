@@ -83,10 +83,19 @@ class Catalog:
             best.setdefault(match.pattern, match)
         return list(best.values())
 
-    def match_inside(self, text: str, *, logger: str | None = None, headed: bool = False) -> Match | None:
+    def match_inside(
+        self,
+        text: str,
+        *,
+        logger: str | None = None,
+        level: str | None = None,
+        headed: bool = False,
+        begun: bool = False,
+    ) -> Match | None:
         """The message that a text holds, wherever it begins; cut ones as far as they go.
 
-        A text that is `headed` stood behind a header that a layout knows, so what begins it is no sentence.
+        A text that is `headed` stood behind a header that a layout knows, so what begins it is no sentence. Ids that
+        are only `begun` are told, if wanted, with the ellipsis behind them.
         """
         cut = bare_messages.around_the_cut(text)
         if cut is None:
@@ -99,8 +108,8 @@ class Catalog:
         if cut.behind_a_word:
             whole = whole or self._whole(cut.head.rstrip())
         cut = cut._replace(logger=logger or cut.logger)
-        found = (self._cut(cut, at, headed=headed) for at in bare_messages.beginnings(cut.head))
-        return whole or next(filter(None, found), None)
+        found = (self._cut(cut, at, level, headed=headed, begun=begun) for at in bare_messages.beginnings(cut.head))
+        return whole or next(filter(None, found), None) or self._behind_its_logger(cut, level)
 
     def _whole(self, head: str) -> Match | None:
         """A message that ends with words of its own, of which only the logger was cut off."""
@@ -109,15 +118,25 @@ class Catalog:
         # Where it ends with a value, more of that value may have been cut off.
         return None if longer is not None and longer != found else found
 
-    def _cut(self, cut: bare_messages.Cut, at: int, *, headed: bool) -> Match | None:
+    def _behind_its_logger(self, cut: bare_messages.Cut, level: str | None) -> Match | None:
+        """What the end of a message tells, of which the beginning was left out together with the end of its logger."""
+        logger = bare_messages.begun_logger(cut.head if cut.head or not cut.logger else cut.logger)
+        if logger is None:
+            return None
+        peeled = peel("")
+        found = self._cut_messages.read(peeled, cut.tail, logger=logger, level=level)
+        return None if found is None else _match(found[0], found[1].fields, peeled)
+
+    def _cut(self, cut: bare_messages.Cut, at: int, level: str | None, *, headed: bool, begun: bool) -> Match | None:
         """What the beginning and the end of a message tell, of which something was left out."""
         peeled = peel_cut(cut.head[at:]) or peel(cut.head[at:])
-        found = self._cut_messages.read(peeled, cut.tail, cut.logger)
+        found = self._cut_messages.read(peeled, cut.tail, logger=cut.logger, level=level)
         if found is None:
             return None
         entry, left = found
-        cut_off = {name: "unknown" for name in (unknown(entry.event) if entry.event else ()) if name not in left.fields}
-        match = _match(entry, {**left.fields, **cut_off}, peeled)
+        nameless = unknown(entry.event) & (required(entry.event) | left.cut_off) if entry.event else ()
+        cut_off = {name: "unknown" for name in nameless if name not in left.fields}
+        match = _match(entry, {**left.fields, **cut_off, **(left.begun if begun else {})}, peeled)
         if match is None:
             return None
         match = replace(match, weight=left.own)

@@ -41,6 +41,8 @@ class Pattern(Struct, frozen=True, kw_only=True):
     loggers: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     """The innermost log prefix must be one of these; for words that several speakers share."""
+    in_doubt: str | None = None
+    """The pattern that says less: a line of which too little is left to tell the two apart is read as that."""
     line: int = 1
     fragment: str | None = None
     samples: tuple[Sample, ...] = ()

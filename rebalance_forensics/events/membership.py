@@ -15,14 +15,16 @@ LeaveReason = Literal[
     "removed-by-admin",
     "not-provided",
     "other",
+    "unknown",
 ]
+"""`unknown` where the line gives a reason that was cut off."""
 FailureReason = Literal["session-expired", "rebalance-timeout", "sync-timeout", "revocation-timeout", "unknown"]
 
 
 class MemberIdIssued(Event, frozen=True, kw_only=True):
     """KIP-394, first step: an unknown member asks to join and is sent back with an id."""
 
-    member: str
+    member: str | None = None
     instance_id: str | None = None
     state: str | None = None
 
@@ -76,7 +78,7 @@ class MemberLeft(Event, frozen=True, kw_only=True):
 class MemberFailed(Event, frozen=True, kw_only=True):
     """The coordinator gave up on members that stopped heartbeating, rejoining, syncing or revoking."""
 
-    members: tuple[str, ...]
+    members: tuple[str, ...] = ()
     why: FailureReason
     timeout_ms: int | None = None
     epoch: int | None = None

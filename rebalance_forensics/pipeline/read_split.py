@@ -15,7 +15,7 @@ from rebalance_forensics.catalog.matcher import Catalog, Match
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.pipeline.cut_groups import with_their_groups
+from rebalance_forensics.pipeline.cut_names import with_their_names
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.documents import PASTE
@@ -52,7 +52,7 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     counts, tally = SplitCounts(), _Tally()
     try:
         events = _events(split, catalog, reading, counts, tally)
-        yield from with_their_groups(events) if split.profile.document == PASTE else events
+        yield from with_their_names(events) if split.profile.document == PASTE else events
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
     except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay
@@ -160,7 +160,13 @@ class _Remembered:
     def _looked_up(self, record: LogRecord) -> Match | None:
         """In a paste, or where somebody left something out, a message may begin and end anywhere."""
         if LEFT_OUT in record.message:
-            return self._catalog.match_inside(record.message, logger=record.logger, headed=not record.bare)
+            return self._catalog.match_inside(
+                record.message,
+                logger=record.logger,
+                level=record.level,
+                headed=not record.bare,
+                begun=self._pasted,
+            )
         whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
         if self._pasted and (whole is None or (record.bare and not is_kafkas(whole))):
             return self._catalog.match_inside(record.message)

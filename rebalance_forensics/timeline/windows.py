@@ -322,6 +322,8 @@ TOLD_BY_BOTH_MS = 20_000
 """Client and coordinator tell the same departure within this: clocks differ, and a stopped client writes late."""
 TAKEN_BACK_MS = 1_000
 """A stream thread whose commit carries a stale epoch is back with its next heartbeat, which it sends at once."""
+ASKS_AGAIN_MS = 1_000
+"""A client joins with the id it was given at once (KIP-394); clocks of hosts differ by less."""
 RETURN_TOLD_MS = 1_000
 """A coordinator tells the return of a static member in several lines of one request."""
 ITS_ARRIVAL_MS = 29_999

@@ -17,7 +17,11 @@ def catalog() -> Catalog:
 def test_the_words_before_the_cut_and_the_logger_behind_it_tell_the_message(catalog: Catalog) -> None:
     found = catalog.match_inside(f"{PREFIX} Member c-1-77aa sen \u2026 ConsumerCoordinator)")
     assert found is not None
-    assert (found.event, found.group, found.fields) == ("LeaveSent", "payments", {"member": "c-1-77aa"})
+    assert (found.event, found.group, found.fields) == (
+        "LeaveSent",
+        "payments",
+        {"member": "c-1-77aa", "why": "unknown"},
+    )
 
 
 def test_the_words_behind_the_cut_tell_the_reason(catalog: Catalog) -> None:
@@ -52,7 +56,7 @@ def test_the_object_that_a_line_prints_is_read_as_far_as_it_goes(catalog: Catalo
     member = "MemberMetadata(memberId=c-1-77aa, groupInstanceId=None, clien"
     found = catalog.match_inside(f"[GroupCoordinator 2]: Member {member} \u2026 p.GroupCoordinator)")
     assert found is not None
-    assert (found.event, found.fields["member"], found.fields.get("why")) == ("MemberLeft", "c-1-77aa", None)
+    assert (found.event, found.fields["member"], found.fields.get("why")) == ("MemberLeft", "c-1-77aa", "unknown")
 
 
 def test_a_reason_that_was_cut_off_is_unknown_and_the_message_is_not(catalog: Catalog) -> None:
@@ -133,6 +137,46 @@ def test_of_a_message_of_many_lines_those_before_the_cut_are_read(catalog: Catal
         "SettingsReported",
         (("client.id", "c-1"), ("group.id", "payments")),
     )
+
+
+def test_of_an_id_that_was_cut_the_beginning_is_told_where_it_is_wanted(catalog: Catalog) -> None:
+    line = "[GroupCoordinator id=1] [Group payments] Member c-1-77 \u2026 GroupMetadataManager)"
+    told = [catalog.match_inside(line, headed=True, begun=begun) for begun in (True, False)]
+    assert [each and each.event for each in told] == ["MemberLeft"] * 2
+    assert [each and each.fields.get("member") for each in told] == ["c-1-77\u2026", None]
+
+
+def test_a_word_of_a_few_is_known_by_its_beginning(catalog: Catalog) -> None:
+    found = catalog.match_inside("stream-client [a] State transition from RUNNING to PENDING_SH \u2026 KafkaStreams)")
+    assert found is not None
+    assert (found.fields["before"], found.fields["after"]) == ("RUNNING", "PENDING_SHUTDOWN")
+
+
+def test_a_newcomer_is_known_before_the_words_that_say_whether_it_is_in_yet(catalog: Catalog) -> None:
+    found = catalog.match_inside(
+        "[GroupCoordinator 1]: Dynamic member with unknown member id joins group pay \u2026 x)"
+    )
+    assert found is not None
+    assert (found.event, found.group, found.fields) == ("MemberIdIssued", None, {})
+
+
+@pytest.mark.parametrize(("logger", "event"), [("roupMetadataManager", "MemberFailed"), ("pCoordinator", None)])
+def test_a_class_says_few_things_and_an_older_one_said_others(catalog: Catalog, logger: str, event: str | None) -> None:
+    line = f"[GroupCoordinator id=1 topic=__consumer_offsets partition=0] Member c-1-77aa \u2026 {logger})"
+    found = catalog.match_inside(line, level="INFO", headed=True)
+    assert (found and found.event) == event
+
+
+@pytest.mark.parametrize(
+    ("tail", "event"),
+    [("th max.poll.records.", "PollTimeoutExpired"), ("timeout has expired.", "LeaveSent"), ("ing.", None)],
+)
+def test_a_message_whose_beginning_was_cut_with_its_logger_is_known_by_its_end(
+    catalog: Catalog, tail: str, event: str | None
+) -> None:
+    logger = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinato"
+    found = catalog.match_inside(f"\u2026 {tail}", logger=logger, level="WARN", headed=True)
+    assert (found and found.event) == event
 
 
 @pytest.mark.parametrize(

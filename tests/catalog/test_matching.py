@@ -48,7 +48,7 @@ def test_the_prefix_tells_the_group_and_the_speaker(catalog: Catalog) -> None:
 
 
 def test_words_that_speakers_share_are_told_apart_by_the_prefix(catalog: Catalog) -> None:
-    words = "State transition from RUNNING to PARTITIONS_REVOKED"
+    words = "State transition from RUNNING to PENDING_SHUTDOWN"
     client, thread = catalog.match(f"stream-client [a] {words}"), catalog.match(f"stream-thread [a-1] {words}")
     assert client is not None
     assert thread is not None

@@ -80,3 +80,49 @@ def test_no_group_is_given_where_what_is_left_of_it_is_another_one(tmp_path: Pat
     paste.write_text(SCALED_IN.replace("groupId=ord ", "groupId=pay "))
     incidents = analyze([str(paste)], LOCAL).incidents
     assert all("c-4" not in str(each.root_causes) for each in incidents if each.group == "orders")
+
+
+def _restart(client: str, second: int) -> str:
+    """A client that closes and is started again, its member ids cut."""
+    at = f"2026-03-01 10:00:{second:02}"
+    back = f"2026-03-01 10:00:{second + 6:02}"
+    return f"""\
+[{at},100] INFO [Consumer clientId={client}, groupId=orders] Member {client}-aa935207-ff0c-4c7a-ac08-d0d05ea52456 \
+sending LeaveGroup re \u2026 ConsumerCoordinator)
+[{at},104] INFO {BROKER} [Group orders] Member {client}-aa935207-ff0c-4c7a-ac \u2026 roupMetadataManager)
+[{at},105] INFO {BROKER} Preparing to rebalance group orders in state PreparingReba \u2026 roupMetadataManager)
+[{at},300] INFO App info kafka.consumer for {client} unregistered (org.apache.kafka.common.utils.AppInfoParser)
+[{back},100] INFO {BROKER} Dynamic member with unknown member id joins group ord \u2026 roupMetadataManager)
+"""
+
+
+def test_newcomers_whose_ids_were_cut_off_are_those_that_were_just_away(tmp_path: Path) -> None:
+    paste = tmp_path / "paste.txt"
+    paste.write_text("".join(_restart(f"c-{number}", 12 * number) for number in (1, 2, 3)))
+    causes = [each.root_causes[0].cause for each in analyze([str(paste)], LOCAL).incidents]
+    assert "rolling-restart" in causes
+
+
+MOVED = """\
+[2026-03-01 10:00:25,095] INFO [Consumer clientId=c-1, groupId=orders] Group c \u2026 y will be attempted.
+[2026-03-01 10:00:25,111] INFO [Consumer clientId=c-2, groupId=orders] Group c \u2026 y will be attempted.
+[2026-03-01 10:00:25,328] INFO [Consumer clientId=c-3, groupId=orders] Group c \u2026 y will be attempted.
+[2026-03-01 10:00:33,070] INFO [QuorumController id=3] Fencing broker 1 because its session has timed out. \
+(org.apache.kafka.controller.ReplicationControlManager)
+"""
+
+
+def test_the_coordinator_that_all_lost_is_the_broker_that_stopped_then(tmp_path: Path) -> None:
+    first = found(MOVED, tmp_path).root_causes[0]
+    assert (first.cause, [culprit.name for culprit in first.culprits]) == ("coordinator-failover", ["broker-1"])
+
+
+CAME_BACK = f"""\
+[2026-03-01 10:00:33,846] INFO {BROKER} [Group orders] Member c-1-46814d76-a368-447 \u2026 roupMetadataManager)
+[2026-03-01 10:00:33,979] INFO {BROKER} Preparing to rebalance group orders in state Pr \u2026 roupMetadataManager)
+[2026-03-01 10:00:35,903] INFO {BROKER} Dynamic member with unknown member id joins group ord \u2026 dataManager)
+"""
+
+
+def test_no_cause_is_likely_where_the_reason_for_leaving_was_cut_off(tmp_path: Path) -> None:
+    assert found(CAME_BACK, tmp_path).root_causes[0].confidence < 0.5

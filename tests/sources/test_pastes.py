@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rebalance_forensics.records import LogRecord
@@ -57,6 +57,7 @@ def test_every_message_is_read_whole_however_it_was_pasted(shape: str, tmp_path:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(40, 160), st.booleans(), st.sampled_from(["", "  ", "        "]))
+@example(61, True, "  ")  # noqa: FBT003
 def test_lines_broken_at_any_column_are_joined_again(columns: int, inside: bool, indent: str) -> None:  # noqa: FBT001
     lines = [each.line for each in TOLD]
     text = cut(lines, columns, indent) if inside else wrapped(lines, max(columns, 60), indent)

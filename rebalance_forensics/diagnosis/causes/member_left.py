@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import ex
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs import closings as closes
-from rebalance_forensics.diagnosis.signs import others
+from rebalance_forensics.diagnosis.signs import departures, others
 from rebalance_forensics.diagnosis.wording.narratives import what_ended
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -49,6 +49,7 @@ CAUSE = Cause(
     signs=(
         speaks_for(closes.error_before_close, DECISIVE - WEAK, absent=0),
         speaks_for(closes.closed, STRONG, absent=DECISIVE),
+        speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(others.others_unheard, WEAK),
     ),
     brings=("scale-in",),

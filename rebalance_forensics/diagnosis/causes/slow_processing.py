@@ -45,6 +45,7 @@ CAUSE = Cause(
         speaks_for(heartbeats.learned_by_commit, STRONG),
         speaks_against(heartbeats.gave_up_coordinator, WEAK),
         speaks_against(departures.other_reason_logged, DECISIVE),
+        speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
     ),

@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.sign import (
 )
 from rebalance_forensics.diagnosis.signs.needs import own_log
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
+from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS
@@ -62,6 +62,21 @@ def _reasons(absence: Absence) -> list[Event]:
         for e in d.events
         if isinstance(e, MemberLeft) and e.reason
     ]
+
+
+@sign(present="it gave a reason for leaving, and that is cut off here", absent="")
+def reason_cut_off(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether somebody left out the end of the lines that say why a member left: it may have been any reason."""
+    del timeline
+    told = tuple(
+        e
+        for a in subject.absences
+        for d in a.departures
+        if d.why == "left"
+        for e in d.events
+        if isinstance(e, MemberLeft | LeaveSent) and e.why == "unknown"
+    )
+    return Present(told) if told else Unobservable()
 
 
 @sign(present="the leave reason, or its own log, says that it unsubscribed", absent="")

@@ -122,7 +122,8 @@ def _without_numbers(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _numbered(run: Sequence[tuple[Piece, int, str]]) -> list[Piece]:
     steps = {after[1] - before[1] for before, after in pairwise(run)}
-    sure = len(run) > 1 and steps == {1}
+    # Where a line is broken inside a number, two pieces in a row may begin with one that is larger by one.
+    sure = len(run) > 2 and steps == {1}
     if sure or any(looks_like_record(text.lstrip()) for _, _, text in run):
         return [piece.reading(text) for piece, _, text in run]
     return [piece for piece, _, _ in run]

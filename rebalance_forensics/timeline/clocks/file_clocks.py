@@ -202,7 +202,7 @@ def _facts(stamped: Iterable[tuple[Event, int]]) -> _Facts:
                 facts.add(("joined", n), at)
             case AssignmentReceived(generation=n):
                 facts.add(("synced", n), at)
-            case MemberIdIssued(member=m):
+            case MemberIdIssued(member=m) if m is not None:
                 facts.add(("issued", m), at)
             case TargetAssignmentComputed(epoch=n):
                 facts.add(("epoch", n), at)

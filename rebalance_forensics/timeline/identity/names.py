@@ -7,6 +7,8 @@ from functools import lru_cache
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
+_FIRST_OF_A_UUID = r"[0-9a-f]{4,7}|[0-9a-f]{8}(?:-[0-9a-f]{0,4}){0,3}(?:-[0-9a-f]{0,12})?"
+_CUT_MEMBER = re.compile(rf"(?P<name>.+?)-(?P<letters>{_FIRST_OF_A_UUID})\u2026")
 _STREAM_THREAD = re.compile(
     r"(?P<client>.+)-(?:StreamThread|StateUpdater)-(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-(?s:.*))?"
 )
@@ -20,10 +22,17 @@ _CONNECTOR_CLIENT = re.compile(
 def name_in_member_id(member_id: str) -> str | None:
     """The client id or instance id that a classic member id starts with; None for KIP-848 ids.
 
-    GroupCoordinator.scala and ClassicGroup build `{group.instance.id or client.id}-{uuid}`.
+    GroupCoordinator.scala and ClassicGroup build `{group.instance.id or client.id}-{uuid}`. Of an id that was cut, and
+    ends with an ellipsis, some of the uuid is there.
     """
-    found = _CLASSIC_MEMBER.fullmatch(member_id)
+    found = _CLASSIC_MEMBER.fullmatch(member_id) or _CUT_MEMBER.fullmatch(member_id)
     return found["name"] if found else None
+
+
+def letters_of_its_own(member_id: str) -> str:
+    """What a classic member id, whole or cut, has of its uuid; nothing where it is none or ends before that."""
+    found = _CLASSIC_MEMBER.fullmatch(member_id) or _CUT_MEMBER.fullmatch(member_id)
+    return member_id.removesuffix("\u2026")[len(found["name"]) + 1 :] if found else ""
 
 
 @lru_cache(maxsize=1 << 14)

@@ -153,10 +153,14 @@ def _hear(table: _Table, event: Event) -> None:
 def moves(event: Event) -> Iterator[tuple[bool, str]]:
     """The member ids that came or were in by this line, and those that went."""
     match event:
-        case MemberIdIssued(member=m) | MemberLoaded(member=m):
+        case MemberLoaded(member=m):
             yield True, m
         case (
-            MemberJoined(member=m) | AssignmentReceived(leader=m) | JoinSucceeded(member=m) | SyncSucceeded(member=m)
+            MemberIdIssued(member=m)
+            | MemberJoined(member=m)
+            | AssignmentReceived(leader=m)
+            | JoinSucceeded(member=m)
+            | SyncSucceeded(member=m)
         ) if m is not None:
             yield True, m
         case MemberLeft(member=m) if m is not None:

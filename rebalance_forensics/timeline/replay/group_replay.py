@@ -47,6 +47,7 @@ def replayed(participants: Participants, processes: Processes, events: Sequence[
         if event.group is not None or isinstance(event, StreamsParticipants):
             classic.hear(event, lives.live)
             epochs.hear(event, lives.live)
+    lives.name_newcomers()
     slots = [s for s in classic.finished() if not epochs.takes_in(s)]
     bumps = epochs.finished()
     generations, rebalances = (

@@ -19,6 +19,17 @@ NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
 
 
+def was_expelled(event: Event) -> bool:
+    """Whether an answer of the coordinator says that the client is no member any more.
+
+    A heartbeat of a generation that is over ("stale") is logged only with such an answer (HeartbeatResponseHandler),
+    which may be cut off in a paste.
+    """
+    error = getattr(event, "error", None)
+    stale = isinstance(event, HeartbeatFailed) and event.detail == "stale" and error is None
+    return (error in EXPELLED or stale) and not is_first_join(event)
+
+
 def was_a_member(event: Event) -> bool:
     """Whether only a member can be told that it is none: logs may begin after it joined."""
     match event:

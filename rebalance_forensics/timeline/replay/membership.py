@@ -7,13 +7,15 @@ from itertools import islice
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberJoined
-from rebalance_forensics.events.rebalances import HeartbeatFailed
+from rebalance_forensics.events.rebalances import GenerationStabilized, HeartbeatFailed, JoinRequested
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
+from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
 from rebalance_forensics.timeline.replay.members import Members
+from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import TAKEN_BACK_MS, TOLD_BY_BOTH_MS
 
@@ -52,6 +54,26 @@ class Register:
         self._unnamed: dict[str, ArrivalDraft] = {}
         self._starts = InTime(starts)
         self._empty = True
+        self._headcount = Headcount()
+        self.nameless = NamelessNewcomers()
+
+    def name_newcomers(self, now: int | None = None) -> None:
+        """Write in the newcomers that no line named up to now, or at the end of the logs."""
+        for gone, event in self.nameless.back(now, self.departures):
+            self._came_back_unseen(gone, event)
+
+    def _given_an_id(self, participant: Participant, event: JoinRequested) -> None:
+        """A client joins with the id that it was given, which a paste may have cut off."""
+        if event.member or self.nameless.is_one(event):
+            self._arrived(event.member or unnamed(participant, event.speaker.client_id), event)
+
+    def _counted(self, event: Event) -> None:
+        if self.nameless.waiting:
+            self.name_newcomers(event.at)
+        if isinstance(event, GenerationStabilized):
+            for gone in self._headcount.back_unannounced(event, reversed(self.departures), reversed(self.arrivals)):
+                self._came_back_unseen(gone, event)
+        self._headcount.hear(event)
 
     def _member_of(self, participant: Participant, client_id: str | None = None) -> str | None:
         """The last member id of a participant that is in; of an instance with many threads, the id of that thread."""

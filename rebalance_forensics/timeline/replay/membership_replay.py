@@ -25,7 +25,6 @@ from rebalance_forensics.events.membership import (
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationReset,
-    GenerationStabilized,
     GroupEmptied,
     HeartbeatFailed,
     JoinFailed,
@@ -41,14 +40,12 @@ from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
-from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import sent_before, why_left
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
 from rebalance_forensics.timeline.replay.lost_membership import (
-    EXPELLED,
-    is_first_join,
     session_is_over,
     was_a_member,
+    was_expelled,
     was_refused,
 )
 from rebalance_forensics.timeline.replay.membership import Register
@@ -71,7 +68,6 @@ class Lives(Register):
         self._begins = {id(s.events[0]): s for s in starts}
         self._away: dict[Participant, tuple[str, Event]] = {}
         self._epoch = 0
-        self._headcount = Headcount()
         self._loaded = LoadedMembers()
 
     def miss(self, missed: Missed) -> None:
@@ -132,16 +128,11 @@ class Lives(Register):
 
     # ---- the coordinator's words
 
-    def _counted(self, event: Event) -> None:
-        if isinstance(event, GenerationStabilized):
-            for gone in self._headcount.back_unannounced(event, reversed(self.departures), reversed(self.arrivals)):
-                self._came_back_unseen(gone, event)
-        self._headcount.hear(event)
-
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
         if member is None:
             participant = self.participants.of_instance(event.instance_id)
             if participant is None:
+                self.nameless.came(event)
                 return
             member = f"?{participant.name}"
         self._arrived(member, event, empty=event.state in ("Empty", "Dead"))
@@ -233,8 +224,8 @@ class Lives(Register):
         match event:
             case JoinStarted():
                 self._joining[participant, event.speaker.client_id] = event
-            case JoinRequested(why="member-id-required", member=m) if m:
-                self._arrived(m, event)
+            case JoinRequested(why="member-id-required" | "unknown"):
+                self._given_an_id(participant, event)
             case JoinSucceeded() | SyncSucceeded() | JoinReported():
                 self._in_generation(participant, event)
             case LeaveSent():
@@ -249,7 +240,7 @@ class Lives(Register):
                 self._in_next_state(participant, event)
             case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
                 self._told_to_rejoin(participant, event)
-                if event.error in EXPELLED and not is_first_join(event):
+                if was_expelled(event):
                     self._expelled(participant, event)
             case InstanceFenced():
                 self._participant_departed(participant, event.member, event, "fenced")

@@ -135,8 +135,18 @@ def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
         return f"broker-{spoke.speaker.broker}"
     lost = timeline.of(CoordinatorLost).between(at - HAND_OVER_MS + 1, at + HAND_OVER_MS - 1)
     known = [e.coordinator for e in lost if e.coordinator is not None]
+    known = known or ([] if (stopped := _stopped_at(timeline, lost)) is None else [stopped])
     other = [c for c in known if c != load.speaker.broker]
     return f"broker-{(other or known)[0]}" if known else None
+
+
+def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
+    """Of lines in which its number is cut off, the coordinator that was lost: the one broker that stopped then."""
+    if not lost:
+        return None
+    stopped = timeline.of(BrokerStopped).between(time_of(lost[0]) - HAND_OVER_MS, time_of(lost[-1]) + HAND_OVER_MS)
+    brokers = {number for e in stopped if (number := _spoken_of(e)) is not None}
+    return brokers.pop() if len(brokers) == 1 else None
 
 
 def _said_by_brokers(timeline: Timeline) -> InTime[Event]:
@@ -157,14 +167,15 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
     for run in runs(lost, time_of, ONE_LOSS_MS):
         participants = {timeline.participants.of_speaker(e) for e in run} - {None}
         brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
+        broker = brokers[0] if brokers else _stopped_at(timeline, run)
         if (
-            not brokers
+            broker is None
             or len(participants) < 2
             or 2 * len(participants) <= len(heard)
             or _one_by_one_lost(timeline, run)
         ):
             continue
-        yield _of_run(run, brokers[0], "losses")
+        yield _of_run(run, broker, "losses")
 
 
 def _of_run(run: Sequence[Event], broker: int, shown_by: ShownBy) -> CoordinatorMove:

@@ -1,0 +1,127 @@
+"""Names in a paste that were cut: the other lines show them whole, or they are as far as they go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from rebalance_forensics.catalog.bare_messages import LEFT_OUT
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
+from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
+from rebalance_forensics.timeline.identity.names import is_bare_member_id, letters_of_its_own, name_in_member_id
+
+_NAME_THEIR_GROUP = (*OF_A_MEMBER, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft)
+_ROLES = frozenset({"broker", "consumer", "share", "streams", "connect"})
+"""Who names the group in every such line."""
+_BEGUN = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
+_HEARTBEATS = re.compile(r"kafka-coordinator-heartbeat-thread \| (\S{1,250})")
+_OF_MEMBERS = ("member", "members", "old_member")
+_ENOUGH = 4
+"""So many letters of an id that Kafka drew by lot tell it from the few of a paste."""
+
+
+def with_their_names(events: Iterable[Event]) -> Iterator[Event]:
+    """The events of a paste with the groups and the members that its other lines name."""
+    held: list[Event] = []
+    failure: Exception | None = None
+    try:
+        held.extend(events)
+    except Exception as error:  # noqa: BLE001 - what came before it stays, as in a log
+        failure = error
+    if any(LEFT_OUT in event.text for event in held):
+        groups = {g for event in held if (g := event.group or _of_its_thread(event)) and not g.endswith(LEFT_OUT)}
+        members = _Members(held, groups)
+        held = [_with_its_group(groups, members.named_in(event)) for event in held]
+    yield from held
+    if failure is not None:
+        raise failure
+
+
+def _with_its_group(groups: set[str], event: Event) -> Event:
+    """Where a paste names several groups that it may be of, or none, it stays without."""
+    if event.group is not None and not event.group.endswith(LEFT_OUT):
+        return event
+    begun = "" if event.group is None else event.group.removesuffix(LEFT_OUT)
+    if event.group is None and not _named_a_group(event):
+        return event
+    if event.group is None and (inside := _BEGUN.search(event.text)):
+        begun = inside[1]
+    if (of_its_thread := _of_its_thread(event)) is not None:
+        return replace(event, group=of_its_thread)
+    fitting = [group for group in groups if group.startswith(begun)]
+    return replace(event, group=fitting[0] if len(fitting) == 1 else None)
+
+
+def _named_a_group(event: Event) -> bool:
+    """Whether the line named a group before it was cut."""
+    if LEFT_OUT not in event.text or not isinstance(event, _NAME_THEIR_GROUP) or event.speaker.role not in _ROLES:
+        return False
+    return event.speaker.role == "broker" or event.speaker.client_id is not None or _of_its_thread(event) is not None
+
+
+def _of_its_thread(event: Event) -> str | None:
+    """The group that the thread is named after which sends a consumer's heartbeats (AbstractCoordinator)."""
+    named = _HEARTBEATS.fullmatch(event.speaker.thread or "")
+    return named[1] if named else None
+
+
+def _members_of(event: Event) -> Iterator[str]:
+    for name in _OF_MEMBERS:
+        value = getattr(event, name, None)
+        yield from (value,) if isinstance(value, str) else (value or ())
+
+
+class _Members:
+    """The members that a paste names, and the clients."""
+
+    def __init__(self, events: Sequence[Event], groups: set[str]) -> None:
+        self.ids = {member for event in events for member in _members_of(event)}
+        self.clients = {event.speaker.client_id or "" for event in events}
+        self.clients |= {name_in_member_id(member) or "" for member in self.ids if not member.endswith(LEFT_OUT)}
+        self.groups = groups
+
+    def named_in(self, event: Event) -> Event:
+        """The event with the ids that the other lines show."""
+        if not any(member.endswith(LEFT_OUT) for member in _members_of(event)):
+            return event
+        changed: dict[str, object] = {}
+        for name in _OF_MEMBERS:
+            value = getattr(event, name, None)
+            if isinstance(value, str):
+                changed[name] = self._whole(value)
+            elif value:
+                changed[name] = tuple(whole for each in value if (whole := self._whole(each)) is not None)
+        return replace(event, **changed)
+
+    def _whole(self, member: str) -> str | None:
+        """The member id that begins so: the one that another line shows, else as much of it as tells it from others."""
+        begun = member.removesuffix(LEFT_OUT)
+        if begun == member or _is_whole(begun):
+            return begun
+        longer = {each for each in self.ids if each.removesuffix(LEFT_OUT).startswith(begun)}
+        longest = {each for each in longer if not any(_begins(each, other) for other in longer)}
+        if len(longest) != 1:
+            return None
+        (whole,) = longest
+        shown = len(begun) - len(whole.removesuffix(LEFT_OUT)) + len(letters_of_its_own(whole))
+        return whole if shown >= _ENOUGH and (_is_whole(whole) or self._tells_its_client(whole)) else None
+
+    def _tells_its_client(self, member: str) -> bool:
+        """Whether the letters at the end of a cut id are surely those of a member, and not of a client's own name.
+
+        A Streams client is called `{group}-{uuid}`, and its members' ids have another uuid behind that.
+        """
+        name = name_in_member_id(member)
+        return name not in self.groups and (name in self.clients or "-" in letters_of_its_own(member))
+
+
+def _is_whole(member: str) -> bool:
+    return not member.endswith(LEFT_OUT) and (name_in_member_id(member) is not None or is_bare_member_id(member))
+
+
+def _begins(begun: str, other: str) -> bool:
+    """Whether one id is the beginning of another."""
+    return begun.endswith(LEFT_OUT) and begun != other and other.startswith(begun.removesuffix(LEFT_OUT))
