@@ -13,8 +13,8 @@ _LONGEST = 32
 _WORDS_IN_A_ROW = 4
 _STEMS = (
     *"""
-    ebalanc oordinator ssignment ssignor ssigned eartbeat onnector eneration hutdown opology hangelog ejoining
-    __consumer_offsets GroupId oinGroup eaveGroup yncGroup GroupHeartbeat OffsetCommit ConsumerGroup lassicGroup
+    ebalanc oordinator ssignment ssignor ssigned eartbeat onnector eneration hutdown opology ejoining
+    GroupId oinGroup eaveGroup yncGroup GroupHeartbeat OffsetCommit ConsumerGroup lassicGroup
     uto-commit ubscrib isconnect mbership econciliation evoking evocation emberId erminating Incarnation
     StreamThread KafkaStreams KafkaConsumer TaskManager MetadataManager MirrorMaker SRMSG182
     estoring estoration orrupted uthoriz uthentic dvertis standby
@@ -25,6 +25,8 @@ _STEMS = (
 )
 """Parts of words that lines about groups share and others hardly have; the first letter, maybe a capital, left out."""
 
+_EVERYWHERE = ("__consumer_offsets", "BrokerServer")
+"""Names that lines of every kind have, whatever a broker does with that topic's partitions or its own parts."""
 _RARE = 34
 """Nine letters of rare words, or as much with common ones."""
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|__|[A-Z]{4}")
@@ -62,6 +64,8 @@ def _place(word: str, found: int) -> tuple[int, int, str]:
 
 
 def _is_telling(phrase: str, *, alone: bool) -> bool:
+    if any(name in phrase for name in _EVERYWHERE):
+        return False
     return rarity(phrase) >= _RARE and (not alone or _IDENTIFIER.search(phrase) is not None)
 
 
