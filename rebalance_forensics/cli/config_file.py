@@ -31,6 +31,7 @@ OUTPUTS: Mapping[str, tuple[str, type]] = {
 }
 """What `[outputs]` may hold: files that every `analyze` writes."""
 COMMANDS = ("explain", "timeline", "whois", "events", "coverage", "compare")
+DEMO = ("engine", "java_home")
 KINDS = {str: "a string", list: "a list of strings", bool: "true or false"}
 
 
@@ -64,7 +65,12 @@ def defaults_from(path: Path | None) -> dict[str, Any]:
     shared = _checked(path, found, SETTINGS)
     if "patterns" in shared:
         shared["patterns"] = [str(path.parent / Path(one).expanduser()) for one in shared["patterns"]]
-    return dict.fromkeys(COMMANDS, shared) | {"analyze": shared | _checked(path, outputs, OUTPUTS)}
+    # The logs of the demo are ours: of a user's settings only those of the machine are its own.
+    machine = {name: value for name, value in shared.items() if name in DEMO}
+    return dict.fromkeys(COMMANDS, shared) | {
+        "demo": machine,
+        "analyze": shared | _checked(path, outputs, OUTPUTS),
+    }
 
 
 def _checked(path: Path, found: Mapping[str, Any], known: Mapping[str, tuple[str, type]]) -> dict[str, Any]:

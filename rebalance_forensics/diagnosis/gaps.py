@@ -10,12 +10,14 @@ from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.records import EpochMs, elapsed, is_timed
+from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 from rebalance_forensics.timeline.windows import STEADY_MS
 
 MOST_NAMES = 5
+_ENDED = "How it ended"
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
@@ -186,35 +188,59 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     )
     if not lately and not going_on and not still_joining:
         return []
-    why = (
-        f"{_shortly(timeline.measured(end - lately[-1].at))}after {lately[-1].participant.name} left"
-        if lately
-        else "while an incident was going on"
-        if going_on
-        else "in the middle of a rebalance"
-    )
+    why, unknown, whose = _open_end(timeline, end, lately, going_on=going_on)
     return [
         Gap(
             what=f"The logs of {in_words(timeline.group)} end {why}.",
             started_at=_at(end),
             ended_at=None,
-            consequence=f"How it continued is unknown: the later {_coordinator(timeline)}"
-            f"{_and_clients(timeline.members(), incidents)} would show who came back and whether the group recovered.",
+            consequence=f"{unknown} is unknown: the later {_coordinator(timeline)}{_and_clients(whose, incidents)} "
+            "would show it.",
         )
     ]
 
 
+def _open_end(
+    timeline: Timeline, end: int, lately: Sequence[Departure], *, going_on: bool
+) -> tuple[str, str, list[Participant]]:
+    """Amid what the logs end, what is not known therefore, and whose own logs would show it."""
+    everybody = list(timeline.members())
+    if not lately:
+        return "while an incident was going on" if going_on else "in the middle of a rebalance", _ENDED, everybody
+    # Whoever is still away matters more than one that came back shortly before the end.
+    away = [d for d in lately if not _is_back(timeline, d)]
+    last, whose = (away or lately)[-1], list(dict.fromkeys(d.participant for d in away or lately))
+    why = f"{_shortly(timeline.measured(end - last.at))}after {last.participant.name} left"
+    if going_on:
+        return why, "How the incident ended", everybody
+    if not away:
+        return f"{why} and came back", "What happened next", whose
+    return why, "Whether it came back" if len(whose) == 1 else "Who came back", whose
+
+
+def _is_back(timeline: Timeline, departure: Departure) -> bool:
+    """Whether it is a member again: by a join of its own, or as a static member that took its place again."""
+    back = timeline.returns.of(departure.participant).since(departure.at)
+    return departure.returned is not None or bool(back)
+
+
 def _and_clients(participants: Iterable[Participant], incidents: Sequence[Incident]) -> str:
-    names = _names(list(participants), incidents)
-    return f" and the logs of {names}" if names else ""
+    shown = list(participants)
+    names = _names(shown, incidents)
+    return f" and the {'log' if len(shown) == 1 else 'logs'} of {names}" if names else ""
 
 
 def _names(participants: Sequence[Participant], incidents: Sequence[Incident]) -> str:
     """At most five, those who are blamed first, each with its host where it is known."""
     blamed = {n for i in incidents for c in i.root_causes for u in c.culprits for n in (u.name, *u.names)}
     ordered = sorted(participants, key=lambda a: (a.name not in blamed and not a.client_ids & blamed, a.name))
-    told = ", ".join(map(_named, ordered[:MOST_NAMES]))
-    return f"{told} and {len(ordered) - MOST_NAMES} more" if len(ordered) > MOST_NAMES else told
+    return _some([_named(one) for one in ordered])
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    told = ", ".join(names[:MOST_NAMES])
+    return f"{told} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else told
 
 
 def _named(participant: Participant) -> str:
@@ -223,7 +249,7 @@ def _named(participant: Participant) -> str:
     unnamed = participant.client_ids and participant.name not in participant.client_ids
     names = [participant.name, *([min(participant.client_ids)] if unnamed else [])]
     where = f" on {host}" if host and host not in names else ""
-    file = f" in {min(participant.files)}" if participant.has_log and participant.files else ""
+    file = f" ({min(participant.files)})" if participant.has_log and participant.files else ""
     return f"{' / '.join(names)}{where}{file}"
 
 
@@ -251,14 +277,15 @@ def _unknown_zones(timeline: Timeline) -> list[Gap]:
     unknown = [c for c in timeline.clocks if c.zone is None]
     if not unknown or all(c.zone is None for c in timeline.clocks):
         return []
-    files = ", ".join(sorted({c.path for c in unknown})[:5])
+    paths = sorted({c.path for c in unknown})
+    files, one_file = _some(paths), len(paths) == 1
     return [
         Gap(
-            what=f"The time zone of {files} is not known.",
+            what=f"The time {'zone' if one_file else 'zones'} of {files} {'is' if one_file else 'are'} not known.",
             started_at=None,
             ended_at=None,
             consequence="Its times are read as UTC and may not match the other files; --tz HOST=ZONE sets it."
-            if len({c.path for c in unknown}) == 1
-            else "Their times are read as UTC and may not match the other files; --tz HOST=ZONE sets it.",
+            if one_file
+            else "Their times are read as UTC and may not match the other files; --tz HOST=ZONE sets them.",
         )
     ]

@@ -16,6 +16,7 @@ from rebalance_forensics.timeline.windows import (
     TOGETHER_MS,
 )
 
+_SET_BY_BROKERS = ("consumer", "share", "streams")
 LONGER_SESSIONS_SINCE = (3, 0)
 """KIP-735 raised the default of Java consumers."""
 
@@ -49,9 +50,17 @@ def together_ms(timeline: Timeline) -> int:
 
 def session_setting(timeline: Timeline) -> str:
     """Where an operator sets it: since KIP-848 members are told it by the brokers, and their own setting is refused."""
-    if timeline.protocol in ("consumer", "share", "streams"):
+    if timeline.protocol in _SET_BY_BROKERS:
         return f"the group's {timeline.protocol}.session.timeout.ms (kafka-configs.sh --entity-type groups)"
     return "session.timeout.ms"
+
+
+def session_limit(timeline: Timeline) -> str:
+    """What a silent member exceeded, `session.timeout.ms (10000 ms)`, with its value where a log shows it."""
+    told = session_told_ms(timeline)
+    if timeline.protocol in _SET_BY_BROKERS:
+        return f"its session timeout{f' ({seconds(told)})' if told else ''}"
+    return f"session.timeout.ms{f' ({told} ms)' if told else ''}"
 
 
 def session_told_ms(timeline: Timeline) -> int | None:

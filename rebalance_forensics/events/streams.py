@@ -174,10 +174,15 @@ class RestorationReported(Event, frozen=True, kw_only=True):
 
 
 class ThreadAdded(Event, frozen=True, kw_only=True):
-    """A StreamThread was added or replaced (`replacing`: the uncaught exception handler chose REPLACE_THREAD)."""
+    """A StreamThread was added or replaced (`replacing`: the uncaught exception handler chose REPLACE_THREAD).
+
+    `exception` is the class that the former one died of, `detail` its message.
+    """
 
     thread: str | None = None
     replacing: bool = False
+    exception: str | None = None
+    detail: str | None = None
 
 
 class ThreadRemoved(Event, frozen=True, kw_only=True):

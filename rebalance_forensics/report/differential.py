@@ -22,8 +22,8 @@ DECISIVE, STRONG = 4, 2
 """Weights of signs from which on a table marks them three times, and twice."""
 UNKNOWN, NOTHING, NOT_ASKED = "?", "0", ""
 LEGEND = (
-    "+ or - weak, ++ or -- strong, +++ or --- decisive; 0 says nothing about this cause; ? these logs do not tell; "
-    "blank: this cause does not depend on it."
+    "+ or - weak, ++ or -- strong, +++ or --- decisive; 0 says nothing about this cause; ? not shown by these logs, "
+    "which decides nothing; blank: this cause does not depend on it."
 )
 
 
@@ -70,22 +70,50 @@ def serious_rivals(incident: Incident) -> tuple[RootCause, ...]:
     return tuple(one for one in incident.root_causes[1:] if one.confidence >= MATTERS)
 
 
-def deciding(one: WouldDecide, incident: Incident) -> str:
-    """`the log of client reporting-2 from 02:30:40 to 02:31:10 (process-crash or network-partition)`."""
-    between = f" ({either(one.between)})" if one.between else ""
-    return f"{one.needs}{_spanned(one.started_at, one.ended_at, incident.started_at)}{between}"
+class WantedLogs(Struct, frozen=True, kw_only=True):
+    """Logs that would decide between the same causes over the same time; no cause is named that has no rival."""
+
+    needs: str
+    started_at: EpochMs | None
+    ended_at: EpochMs | None
+    between: tuple[str, ...]
 
 
-def all_deciding(incident: Incident) -> Iterator[str]:
-    """As many of the logs that would decide as a person reads, then how many more the JSON report names."""
-    yield from (deciding(one, incident) for one in incident.would_decide[:LOGS_SHOWN])
+def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
+    """The first of the logs that would decide, those of the same time together."""
+    together: dict[tuple[EpochMs | None, EpochMs | None, tuple[str, ...]], list[WouldDecide]] = {}
+    for one in incident.would_decide[:LOGS_SHOWN]:
+        together.setdefault((one.started_at, one.ended_at, one.between), []).append(one)
+    return tuple(
+        WantedLogs(
+            needs=_listed(tuple(one.needs for one in alike), "and"),
+            started_at=begin,
+            ended_at=end,
+            between=between if len(between) > 1 else (),
+        )
+        for (begin, end, between), alike in together.items()
+    )
+
+
+def deciding(incident: Incident) -> Iterator[str]:
+    """`the log of client reporting-2 from 02:30:40 to 02:31:10 (process-crash or network-partition)`, and so on.
+
+    As many logs as a person reads, then how many more the JSON report names.
+    """
+    for one in wanted_logs(incident):
+        between = f" ({either(one.between)})" if one.between else ""
+        yield f"{one.needs}{_spanned(one.started_at, one.ended_at, incident.started_at)}{between}"
     if len(incident.would_decide) > LOGS_SHOWN:
         yield f"and {count(len(incident.would_decide) - LOGS_SHOWN, 'more log')}; the JSON report names them all"
 
 
 def either(causes: tuple[str, ...]) -> str:
     """`process-crash, process-pause or network-partition`."""
-    return " or ".join(filter(None, (", ".join(causes[:-1]), *causes[-1:])))
+    return _listed(causes, "or")
+
+
+def _listed(names: tuple[str, ...], word: str) -> str:
+    return f" {word} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
@@ -97,6 +125,22 @@ def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
     begin = min(log.started_at for log in other.looked_in)
     end = max(log.ended_at for log in other.looked_in)
     return f"looked in {_some(_paths(other.looked_in))}{_spanned(begin, end, incident.started_at)}"
+
+
+class Exclusion(Struct, frozen=True, kw_only=True):
+    """Causes that the same lines, or the same logs, rule out for the same reason."""
+
+    causes: tuple[str, ...]
+    told: RuledOut
+    """One of them: why, and where it is read."""
+
+
+def exclusions(incident: Incident) -> tuple[Exclusion, ...]:
+    """What is ruled out, each reason once."""
+    together: dict[object, list[RuledOut]] = {}
+    for one in incident.ruled_out:
+        together.setdefault((one.why, one.evidence, one.looked_in), []).append(one)
+    return tuple(Exclusion(causes=tuple(one.cause for one in alike), told=alike[0]) for alike in together.values())
 
 
 def ruled_out(other: RuledOut, incident: Incident) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.chains import steps_of
-from rebalance_forensics.report.differential import all_deciding, chance, likelihoods, ruled_out
+from rebalance_forensics.report.differential import chance, deciding, exclusions, likelihoods, ruled_out
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.wording import (
@@ -46,7 +46,8 @@ def incident_markdown(incident: Incident, to_fill_in: Sequence[str] = ()) -> Ite
         yield from _cause(cause)
     if incident.ruled_out:
         yield from ("## Ruled out", "")
-        yield from (f"- **{safe(other.cause)}**: {safe(ruled_out(other, incident))}" for other in incident.ruled_out)
+        for other in exclusions(incident):
+            yield f"- **{safe(', '.join(other.causes))}**: {safe(ruled_out(other.told, incident))}"
         yield ""
 
 
@@ -56,8 +57,8 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     yield "Group", group_of(incident)
     yield "Severity", incident.severity
     yield "Root cause", likelihoods(incident)
-    for one in all_deciding(incident):
-        yield "Would decide", one
+    for wanted in deciding(incident):
+        yield "Would decide", wanted
     yield "Culprit", culprits(cause)
     others = [name for one in cause.culprits for name in names_besides(one)]
     if others:

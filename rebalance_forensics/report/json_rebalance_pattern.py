@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rebalance_forensics.report.documents import Document
-from rebalance_forensics.report.plain_text import shortened
 from rebalance_forensics.report.times import iso
 from rebalance_forensics.timeline.model import (
     Burst,
@@ -14,6 +13,7 @@ from rebalance_forensics.timeline.model import (
     Reading,
     Spacing,
 )
+from rebalance_forensics.timeline.text_limit import shortened
 
 EVIDENCE_CHARACTERS = 16_384
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from rebalance_forensics.timeline.text_limit import shortened
+
 # Control, format (bidirectional marks, zero widths), surrogate, private and unassigned characters.
 HARMFUL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 SUSPECT = re.compile(r"[^ -~]")
@@ -20,13 +22,6 @@ def printable(text: str) -> str:
 def prose(text: str) -> str:
     """Make sentences harmless, on one line."""
     return printable(" ".join(text.split()))
-
-
-def shortened(text: str, limit: int) -> str:
-    """Cut a text to `limit` characters and say how many were left out."""
-    if len(text) <= limit:
-        return text
-    return f"{text[:limit].rstrip()} … (+{len(text) - limit} characters)"
 
 
 def line_of(text: str, limit: int) -> str:

@@ -20,6 +20,8 @@ REASONS_TOLD = 8
 NAMES_TOLD = 6
 LEADERS_TOLD = 20
 TIMES_TOLD = 4
+AS_LONG = 1.2
+"""Gaps up to so many times a setting are said to match it."""
 
 
 class Clock(Struct, frozen=True):
@@ -234,7 +236,9 @@ def _setting(one: Spacing, setting: str | None) -> str:
     if setting is None or one.value_ms is None:
         return ", which matches no known setting"
     known = "in the logs" if one.configured else "by default; not in the logs"
-    return f", which matches {setting} ({one.value_ms} ms {known})"
+    # A timer may have run from somewhere within the gap: then the gap is not as long as the setting, but holds it.
+    verb = "matches" if one.gap_ms <= one.value_ms * AS_LONG else "includes"
+    return f", which {verb} {setting} ({one.value_ms} ms {known})"
 
 
 def _whys(mine: Sequence[Spacing]) -> Iterator[Sentence]:

@@ -217,7 +217,8 @@ def _difference(saving: Saving, what: str, where: str) -> str:
     # Where a few simulations come out the other way, the range begins at nothing.
     ends = (saving.low, saving.high) if less else (-saving.high, -saving.low)
     low, high = (duration(max(0, end)) for end in ends)
-    return f"{what} {duration(abs(saving.likely))} {'less' if less else 'more'}{where} ({low} to {high})"
+    within = f" ({low} to {high})" if low != high else ""
+    return f"{what} {duration(abs(saving.likely))} {'less' if less else 'more'}{where}{within}"
 
 
 def since(incident: Incident) -> str:
@@ -258,7 +259,9 @@ def some(names: Sequence[str], limit: int = 4) -> str:
 
 def names_besides(culprit: Culprit) -> tuple[str, ...]:
     """List the other names an operator may know a culprit by, those that people gave before those that were made up."""
-    return tuple(sorted((name for name in culprit.names if name != culprit.name), key=_made_up))
+    # Whoever reads `broker-1` knows that it is called 1.
+    told = (culprit.name, culprit.name.removeprefix("broker-") if culprit.kind == "broker" else culprit.name)
+    return tuple(sorted((name for name in culprit.names if name not in told), key=_made_up))
 
 
 def _made_up(name: str) -> bool:

@@ -59,6 +59,7 @@ from rebalance_forensics.events.streams import (
     ThreadFailed,
 )
 from rebalance_forensics.timeline.model import Evidence, Mark
+from rebalance_forensics.timeline.text_limit import shortened
 
 LONGEST_TEXT = 2_000
 _FAULTS = (
@@ -107,6 +108,6 @@ def mark_of(event: Event) -> Mark | None:
             line=event.origin.line,
             byte_offset=event.origin.byte_offset,
             timestamp=event.at,
-            text=event.text[:LONGEST_TEXT],
+            text=shortened(event.text, LONGEST_TEXT),
         ),
     )

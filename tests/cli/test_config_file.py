@@ -34,6 +34,16 @@ def test_zones_cluster_and_outputs_come_from_the_users_file(
     assert "payments on prod" in command("timeline", logs, "--group", "payments").stdout
 
 
+def test_the_demo_runs_on_the_engine_of_the_users_file_and_keeps_the_names_of_its_own_logs(
+    command: Command, config: Path
+) -> None:
+    config.write_text('engine = "local"\ncluster = "prod"\njava_home = "/no/such/java"\n', encoding="utf-8")
+    done = command("demo")
+    assert done.returncode == 0, done.stderr
+    assert "slow-processing" in done.stdout
+    assert " on prod" not in done.stdout
+
+
 def test_config_names_another_file_whose_patterns_lie_beside_it(command: Command, logs: Path, tmp_path: Path) -> None:
     team = tmp_path / "team.toml"
     team.write_text('cluster = "team"\nengine = "local"\n', encoding="utf-8")

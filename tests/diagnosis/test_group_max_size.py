@@ -14,6 +14,17 @@ def test_a_member_too_many_is_turned_away() -> None:
     assert story.the_incident().severity == "warning"
 
 
+def test_a_rejection_that_the_client_and_its_application_log_happened_once() -> None:
+    story = (
+        Story().formed("c-1", "c-2").started("c-3", "01:10:00.000").client("c-3", "01:10:00.500", FULL, level="ERROR")
+    )
+    thrown = "Stopping\norg.apache.kafka.common.errors.GroupMaxSizeReachedException: Consumer group payments is full."
+    story.line("c-3/app.log", "01:10:00.510", thrown, level="ERROR", logger="com.acme.Worker")
+    cause = story.the_incident().root_causes[0]
+    assert len(cause.evidence) == 2
+    assert "The coordinator rejected its join once;" in cause.advice[0].why
+
+
 def test_its_close_is_the_effect_not_the_cause() -> None:
     story = (
         Story().formed("c-1", "c-2").started("c-3", "01:10:00.000").client("c-3", "01:10:00.500", FULL, level="ERROR")

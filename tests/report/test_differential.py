@@ -10,9 +10,10 @@ from rich.cells import cell_len
 
 from rebalance_forensics.diagnosis.model import Incident, RuledOut, SearchedLog, SignRow
 from rebalance_forensics.report import terminal
-from rebalance_forensics.report.differential import LOGS_SHOWN, deciding, proof_of, sign_table
+from rebalance_forensics.report.differential import LOGS_SHOWN, deciding, exclusions, proof_of, sign_table
 from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.incident_markdown import incident_markdown
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
 from tests.report.building import LAST_WORDS, a_startup, at, crash_report
@@ -55,7 +56,39 @@ def test_a_search_that_goes_beyond_the_day_says_which_day() -> None:
     other = RuledOut(cause="process-pause", why="", sign="", looked_in=logs)
     assert proof_of(other, a_weighed_crash()) == "looked in 1.log, 2.log from 10:02:11 to 2026-03-03 10:02:11"
     anytime = replace(an_open_case().would_decide[0], started_at=None, ended_at=None)
-    assert deciding(anytime, a_weighed_crash()) == "the log of client payments-2 (process-crash or network-partition)"
+    case = replace(a_weighed_crash(), would_decide=(anytime,))
+    assert tuple(deciding(case)) == ("the log of client payments-2 (process-crash or network-partition)",)
+
+
+def test_logs_of_the_same_time_are_asked_for_together() -> None:
+    one = an_open_case().would_decide[0]
+    others = (replace(one, needs="the log of client payments-1"), replace(one, ended_at=at(500)))
+    first, second = deciding(replace(an_open_case(), would_decide=(one, *others)))
+    assert first.startswith("the log of client payments-2 and the log of client payments-1 from 10:01:26 to 10:02:14 (")
+    assert second.startswith("the log of client payments-2 from 10:01:26 to 10:08:20 (")
+
+
+def test_logs_that_would_confirm_the_only_cause_name_no_choice_between_causes() -> None:
+    one = replace(an_open_case().would_decide[0], between=("unstable-leader",))
+    case = replace(an_open_case(), would_decide=(one,))
+    assert tuple(deciding(case)) == ("the log of client payments-2 from 10:01:26 to 10:02:14",)
+
+
+def test_causes_that_the_same_lines_rule_out_are_named_together() -> None:
+    first, second = a_weighed_crash().ruled_out[:2]
+    case = replace(an_open_case(), ruled_out=(first, replace(first, cause="slow-processing"), second))
+    told = [(one.causes, one.told.why) for one in exclusions(case)]
+    assert told == [((first.cause, "slow-processing"), first.why), ((second.cause,), second.why)]
+    report = replace(crash_report(), incidents=(case,))
+    assert f"{first.cause}, {first.why}" in flat(terminal.render(report))
+    assert f"<dt>{first.cause},<br>slow-processing</dt>" in to_html(report)
+    assert f"- **{first.cause}, slow-processing**: {first.why}" in "\n".join(incident_markdown(case)).replace("\\", "")
+
+
+def test_what_the_marks_mean_is_said_once_below_all_tables() -> None:
+    both = replace(crash_report(), incidents=(a_weighed_crash(), replace(a_weighed_crash(), id="another")))
+    text = flat(terminal.render(both, why=True))
+    assert text.count("+++ or --- decisive") == 1
 
 
 def test_each_sign_has_a_mark_for_each_cause_that_depends_on_it() -> None:
@@ -181,10 +214,10 @@ def test_of_a_thousand_logs_that_would_decide_people_are_told_a_dozen_and_progra
     assert screen.count("the log of client app-") == LOGS_SHOWN
     assert "and 988 more logs; the JSON report names them all" in screen
     page = to_html(report)
-    assert page.count("The log of client app-") == LOGS_SHOWN
+    assert page.lower().count("the log of client app-") == LOGS_SHOWN
     assert "And 988 more logs; the JSON report names them all." in page
     markdown = formats()["markdown"].export(report)
-    assert markdown.count("| Would decide | the log of client app-") == LOGS_SHOWN
+    assert markdown.count("the log of client app-") == LOGS_SHOWN
     assert "| Would decide | and 988 more logs; the JSON report names them all |" in markdown
     assert "and 988 more logs" in formats()["pagerduty"].export(report)
     assert len(json.loads(to_json(report))["incidents"][0]["would_decide"]) == 1_000

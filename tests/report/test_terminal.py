@@ -72,7 +72,7 @@ def test_a_verdict_about_several_is_told_once() -> None:
     assert "What happened" not in text
     assert "Happened     once to each of 3 members\n" in text
     assert "its members payments-1, payments-2, payments-3\n" in text
-    assert "process-crash (97 % sure) in the whole group payments on prod, over." in text
+    assert "process-crash (97 % sure) in payments on prod, over." in text
 
 
 def test_gaps_with_one_consequence_tell_it_once() -> None:
@@ -101,7 +101,7 @@ def test_releases_that_lines_only_bound_are_told_apart() -> None:
 
 def test_the_last_lines_repeat_the_verdict_that_has_scrolled_away() -> None:
     ending = " ".join(terminal.render(many_groups(30)).split()[-25:])
-    assert "3 critical and 27 warning; most urgent: process-crash (97 % sure) by client payments-2" in ending
+    assert "3 critical and 27 warnings; most urgent: process-crash (97 % sure) by client payments-2" in ending
     assert "still going on." in ending
 
 

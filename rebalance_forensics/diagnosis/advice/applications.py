@@ -32,12 +32,12 @@ def skip_poison_records(replaced: ReplacedThreads) -> tuple[Advice, ...]:
     """Stream threads that die and are replaced."""
     skip = Advice(
         action=(
-            "Skip the record that kills the thread: set processing.exception.handler (KIP-1033, 3.9), or "
-            "deserialization.exception.handler (default.deserialization.exception.handler before 4.0) if the record "
-            "cannot be deserialized."
+            "Handle the exception that kills the thread. If a record causes it, skip the record: set "
+            "processing.exception.handler (KIP-1033, 3.9), or deserialization.exception.handler "
+            "(default.deserialization.exception.handler before 4.0) if the record cannot be deserialized."
         ),
-        why=f"A poison record kills the new thread too: {counted(replaced.count, 'thread')} "
-        f"replaced{span(replaced.told)}.",
+        why=f"Otherwise it kills the new thread as well: {counted(replaced.count, 'thread')} replaced"
+        f"{span(replaced.told)}.",
         cost="A skipped record is lost unless it goes to a dead letter topic.",
     )
     return (skip,)
@@ -45,10 +45,10 @@ def skip_poison_records(replaced: ReplacedThreads) -> tuple[Advice, ...]:
 
 def start_again(asked: ShutdownAsked, instances: int) -> tuple[Advice, ...]:
     """A Streams application that one of its instances stopped."""
-    thrown = f"{asked.exception} was thrown just before. " if asked.exception else ""
+    what = "that exception" if asked.exception else "what triggered the shutdown"
     again = Advice(
-        action=f"Fix {'that exception' if thrown else 'what triggered the shutdown'}, then restart the application.",
-        why=f"{thrown}SHUTDOWN_APPLICATION stopped all instances ({instances} in these logs); none restarts by itself.",
+        action=f"Fix {what}, then restart the application.",
+        why=f"SHUTDOWN_APPLICATION stopped all instances ({instances} in these logs); none restarts by itself.",
         cost="REPLACE_THREAD would keep the application running, but a poison record kills the new thread as well.",
     )
     return (again,)
@@ -59,7 +59,7 @@ def catch_up(rounds: int, interval_ms: int | None, lag: str | None) -> tuple[Adv
     faster = Advice(
         action="Raise acceptable.recovery.lag or max.warmup.replicas, or find out why restoration is slow.",
         why=(
-            f"{rounds} probing rebalances so far{lasting(interval_ms, ', one every {}')}: they repeat until every "
+            f"{rounds} probing rebalances so far{lasting(interval_ms, ', {} apart')}: they repeat until every "
             f"warm-up task's lag is at most acceptable.recovery.lag{f' ({lag})' if lag else ''}."
         ),
         cost="A task that moves with more lag has more to restore before it can process.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import lasting, span, times
+from rebalance_forensics.diagnosis.wording.durations import how_often, lasting, span
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -15,7 +15,7 @@ def fix_assignor(timeline: Timeline, why: str) -> tuple[Advice, ...]:
     classes = timeline.settings.get("partition.assignment.strategy", "")
     named = f" ({classes.strip('[]')})" if classes else ""
     fix = Advice(
-        action=f"Fix the assignor that throws, or remove it from partition.assignment.strategy{named}.",
+        action=f"Fix the assignor that throws{named}, or remove it from partition.assignment.strategy.",
         why=why,
         cost="Removing it takes a rolling restart, and all members need another assignor in common.",
     )
@@ -41,7 +41,7 @@ def share_an_assignor(events: Sequence[Event]) -> tuple[Advice, ...]:
         ),
         why=(
             "The coordinator accepts only members that support an assignor all others support; it rejected this one "
-            f"{times(len(events))}{span(events)}."
+            f"{how_often(events)}."
         ),
         cost="Each rolling restart costs at least a rebalance for every member.",
     )

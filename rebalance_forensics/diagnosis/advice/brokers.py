@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import how_often, lasting, seconds
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import AuthorizationFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -17,36 +16,20 @@ def raise_group_size(timeline: Timeline, events: Sequence[Event]) -> tuple[Advic
     idle = "" if timeline.protocol == "share" else "; members beyond the number of partitions are idle anyway"
     more = Advice(
         action="Raise group.max.size on the brokers, or do not start more members than it allows.",
-        why=f"The coordinator rejected its join {times(len(events))}{span(events)}{idle}.",
+        why=f"The coordinator rejected its join {how_often(events)}{idle}.",
         cost="Larger groups rebalance more slowly.",
     )
     return (more,)
 
 
-def grant_access(events: Sequence[Event]) -> tuple[Advice, ...]:
-    """A client without the permissions that it needs."""
-    topics = _only_topics(events)
+def grant_access(denied: str, denials: str) -> tuple[Advice, ...]:
+    """A client without the permissions that it needs; `denied` names what on, where lines do, `denials` how often."""
     grant = Advice(
-        action=(
-            f"Grant its principal READ on {', '.join(topics)}."
-            if topics
-            else "Grant its principal DESCRIBE and READ on the group, and READ on the topics."
-        ),
-        why=f"The broker denied it {times(len(events))}{span(events)}.",
+        action=f"Grant its principal READ on {denied or 'the group and on the topics'}.",
+        why=f"READ implies DESCRIBE. The broker denied it {denials}.",
         cost="The client can then read those topics: check that it should.",
     )
     return (grant,)
-
-
-def _only_topics(events: Sequence[Event]) -> list[str]:
-    """The topics that were denied; none where the group was denied, or no line names the topics."""
-    about_group = any(
-        "group" in (getattr(e, "resource", None), (getattr(e, "error", None) or "").partition("_")[0].lower())
-        or (getattr(e, "exception", None) or "").endswith("GroupAuthorizationException")
-        for e in events
-    )
-    told = (e.names for e in events if isinstance(e, AuthorizationFailed) and e.resource == "topic")
-    return [] if about_group else sorted({name for names in told for name in names})
 
 
 def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
@@ -56,7 +39,7 @@ def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
             "Allow the migration with group.consumer.migration.policy on the brokers, or start all members "
             "with the same group.protocol."
         ),
-        why=f"The coordinator rejected it {times(len(events))}{span(events)}.",
+        why=f"The coordinator rejected it {how_often(events)}.",
         cost="A converted group cannot use custom client-side assignors.",
     )
     return (allow,)
@@ -65,18 +48,23 @@ def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
 def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool) -> tuple[Advice, ...]:
     """A coordinator that moved; `fenced` where the controller stopped hearing from the broker."""
     without = f"The group could not commit or send heartbeats{lasting(without_ms, ' for up to {}')}"
-    cleanly = Advice(
-        action="Restart brokers by controlled shutdown, one at a time.",
-        why="" if fenced else f"{without}, until another broker had loaded its metadata.",
-        cost="A controlled shutdown takes longer: the broker hands over every partition first.",
-    )
     if not fenced:
+        cleanly = Advice(
+            action="Restart brokers by controlled shutdown, one at a time.",
+            why=f"{without}, until another broker had loaded its metadata.",
+            cost="A controlled shutdown takes longer: the broker hands over every partition first.",
+        )
         return (cleanly,)
     find = Advice(
         action="Find out why this broker lost its session with the controller: a crash, a long pause or the network.",
         why=f"The controller fenced it after broker.session.timeout.ms (9 s by default). {without}.",
     )
-    return find, cleanly
+    if_meant = Advice(
+        action="If it was stopped on purpose, use a controlled shutdown (SIGTERM rather than SIGKILL).",
+        why="The broker then hands over its groups before it stops, and nobody waits for its session to expire.",
+        cost="It takes longer to stop.",
+    )
+    return find, if_meant
 
 
 def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:
@@ -86,7 +74,7 @@ def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:
             action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is back.",
             why=(
                 "A write needs at least min.insync.replicas in-sync replicas; "
-                f"it was rejected {times(len(refused))}{span(refused)}."
+                f"such writes were rejected {how_often(refused)}."
             ),
             cost="With fewer replicas one more failure may lose committed offsets.",
         ),

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.restart_walks import Restart
 from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import ConnectorChanges
 from rebalance_forensics.diagnosis.group_settings import session_in_words, session_timeout_ms
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import counted, how_often, rounded_up, seconds, span, times
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -52,7 +52,7 @@ def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
     calm = Advice(
         action="Widen the autoscaler's thresholds or its stabilization window.",
         why=f"{counted(len(flapping.absences), 'removal')}{span(told)}: each leave and each return is a rebalance.",
-        cost="Scaling reacts more slowly.",
+        cost="Scaling then reacts more slowly.",
     )
     return (calm,)
 
@@ -64,10 +64,11 @@ def unique_instance_ids(fence: Fence) -> tuple[Advice, ...]:
         if fence.refused
         else "A second member with the same id takes the first one's place and fences it"
     )
+    often = how_often(fence.events)
     unique = Advice(
         action=f"Give every process its own group.instance.id; {fence.instance or f'that of {fence.name}'} is "
         f"configured twice.",
-        why=f"{why}: {times(len(fence.events))}{span(fence.events)}.",
+        why=f"{why}{'' if often == times(1) else f'; this happened {often}'}.",
         cost="Joining under a new id costs one rebalance.",
     )
     return (unique,)
@@ -75,13 +76,11 @@ def unique_instance_ids(fence: Fence) -> tuple[Advice, ...]:
 
 def separate_group_ids(intruders: int, moves: int) -> tuple[Advice, ...]:
     """Two applications in one group."""
+    here = f" Here {counted(intruders, 'member')} of one of them joined or rejoined {times(moves)}." if moves else ""
     separate = Advice(
         action="Give each application its own group.id.",
-        why=(
-            "Every start, stop or slow poll loop of one application rebalances the other as well: "
-            f"{counted(intruders, 'member')} of the other joined or rejoined {times(moves)} here."
-        ),
-        cost="Under a new group.id it begins at auto.offset.reset unless its committed offsets are copied.",
+        why=(f"Every start, stop or slow poll loop of one application rebalances the other as well.{here}"),
+        cost="Under a new group.id an application starts at auto.offset.reset unless committed offsets are copied.",
     )
     return (separate,)
 

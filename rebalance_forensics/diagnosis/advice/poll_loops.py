@@ -26,7 +26,7 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
         return _shorten(why, "above the duration of the slowest loop")
     slowest = limit + away_ms
     fit = (number_of(records) or 0) * limit // slowest if away_ms else 0
-    at_most = f" At that pace only {fit} records fit; max.poll.records is {records}." if fit else ""
+    at_most = f" If it was a full batch (max.poll.records is {records}), only {fit} records fit." if fit else ""
     why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}.{at_most}"
     return _shorten(why, f"to about {rounded_up(slowest)}")
 

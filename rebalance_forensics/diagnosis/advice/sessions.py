@@ -99,15 +99,23 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
     late = f"it was down for {seconds(down)}" if down is not None else _late(away)
     wait = f"for {seconds(rounded_up(down))}" if down is not None else "longer"
     enough = f"to about {rounded_up(down)}" if down is not None else "above the duration of a restart"
+    unless_back = "If it was being restarted, raise" if away.back_at is None else "Raise"
     raised = Advice(
-        action=f"Raise session.timeout.ms {enough}.",
-        why=f"{late[0].upper()}{late[1:]}; session.timeout.ms is {session_in_words(timeline)}.",
+        action=f"{unless_back} {session_setting(timeline)} {enough}.",
+        why=f"{late[0].upper()}{late[1:]}; the session timeout is {session_in_words(timeline)}.",
         cost=(
             f"The partitions of a member that is really gone then stay unread {wait} "
             "(group.max.session.timeout.ms is the limit)."
         ),
     )
-    return (raised,)
+    if away.back_at is not None:
+        return (raised,)
+    removed = Advice(
+        action="If it was removed for good, take it out of the group with Admin.removeMembersFromConsumerGroup.",
+        why="A static member sends no LeaveGroup when it closes; its partitions wait until its session expires.",
+        cost="The group rebalances at once.",
+    )
+    return raised, removed
 
 
 def _late(away: Absence) -> str:

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.wording.durations import lasting, span, times
 def change_in_one_go(change: TopicChange) -> tuple[Advice, ...]:
     """Topics that were created or extended one by one."""
     count = len(change.topics)
-    changed = f"{count} topics" if count > 1 else "One topic" if count else "What changed"
+    changed = f"{count} topics" if count > 1 else "one topic" if count else "what changed"
     made = "one rebalance" if change.rebalances == 1 else f"{change.rebalances} rebalances"
     once = Advice(
         action="Create topics and add partitions in one go, outside busy hours.",

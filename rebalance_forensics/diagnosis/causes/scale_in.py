@@ -12,19 +12,15 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, others, returns
+from rebalance_forensics.diagnosis.wording.narratives import were_removed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that shut down cleanly, or may have, and did not come back, while others stayed."""
     for group in (*removals(timeline), *([away] for away in removals_unheard(timeline))):
-        gone = f"{len({a.participant for a in group})} of {len(timeline.members())} members"
         silent = all(a.stop is None and all(d.why in SILENT for d in a.departures) for a in group)
-        may_be = (
-            "may have been shut down: a Streams instance sends no LeaveGroup on close, so its members are evicted as "
-            "if it had died."
-        )
-        narrative = f"{gone} {may_be if silent else 'shut down cleanly and stayed away.'}"
+        narrative = were_removed(timeline, group, silent=silent)
         around = others_in(timeline, [a.at for a in group])
         yield about_absences(timeline, group, circumstances=around, severity="info", narrative=narrative)
 

@@ -12,6 +12,7 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs.newcomers import NEWCOMERS, ONLY_LISTED, PICKED, shown_to_be_new
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.participants import member
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -20,7 +21,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for group in additions(timeline):
         participants = tuple(dict.fromkeys(a.participant for a in group))
         shown = shown_to_be_new(timeline, group)
-        new = "A new member" if len(participants) == 1 else f"{len(participants)} new members"
+        number, what = len(participants), member(timeline, participants)
+        new = f"A new {what}" if number == 1 else f"{number} new {what}s"
         yield Hypothesis(
             because=[e for a in group for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))],
             circumstances=others_in(timeline, [a.at for a in group]),

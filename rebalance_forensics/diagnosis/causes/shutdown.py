@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.wording.culprits import the_group
+from rebalance_forensics.diagnosis.wording.participants import counted_members
 from rebalance_forensics.events.rebalances import GroupEmptied
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
@@ -26,7 +27,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         last = max(f.at for f in facts)
         emptied = timeline.of(GroupEmptied).first(last - CLOCK_SLACK_MS) if is_empty_after(timeline, last) else None
         empty = "; the group is empty" if emptied is not None else ""
-        members = "member" if len(participants) == 1 else f"{len(participants)} members"
+        went = counted_members(timeline, participants, one="")
         yield Hypothesis(
             because=tuple(e for a in group for e in a.events()),
             circumstances=(emptied,) if emptied is not None else (),
@@ -37,7 +38,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=participants,
             absences=tuple(group),
             answers={ALL_WENT: Present(tuple(e for a in group for e in a.events()[:1]))},
-            narrative=f"The last {members} shut down cleanly{empty}.",
+            narrative=f"The last {went} shut down cleanly{empty}.",
         )
 
 

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import starts
 from rebalance_forensics.diagnosis.wording.culprits import the_group
-from rebalance_forensics.diagnosis.wording.durations import counted
+from rebalance_forensics.diagnosis.wording.participants import counted_members
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import LAST_JOINED_MS
 
@@ -31,7 +31,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             explains=tuple(run),
             participants=participants,
             answers={FROM_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
-            narrative=f"Group started: {counted(len(participants), 'member')} joined.",
+            narrative=f"Group started: {counted_members(timeline, participants)} joined.",
         )
 
 

@@ -32,7 +32,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=participants,
             answers={REPLACED if replaced else SAME_GENERATION: Present(lines)},
             explains=tuple(r.fact for r in group if r.fact is not None),
-            narrative=f"{who} came back within session.timeout.ms and kept the old assignment: no rebalance.",
+            narrative=f"{who} came back within session.timeout.ms and kept their assignment: no rebalance.",
         )
 
 

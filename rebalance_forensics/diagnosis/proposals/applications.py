@@ -30,6 +30,7 @@ def about_shutdown_asked(timeline: Timeline, asked: ShutdownAsked) -> Hypothesis
     """One instance asked the whole application to stop."""
     culprits = culprits_of(timeline, [asked.by]) if asked.by is not None else ()
     who = culprits[0].name if culprits else "An instance"
+    after = f" after {asked.exception}" if asked.exception else ""
     passed_on = tuple(e for r in asked.requests for e in r.events)
     return Hypothesis(
         because=[*asked.asking[:2], *asked.errors[:3], *passed_on, *asked.told],
@@ -42,7 +43,7 @@ def about_shutdown_asked(timeline: Timeline, asked: ShutdownAsked) -> Hypothesis
         answers={SHUTDOWN_REQUESTED: Present(asked.told)}
         if asked.told
         else {REJOINED_TO_SHUT_DOWN: Present(passed_on)},
-        narrative=f"{who} asked the whole Streams application to shut down; every instance stops.",
+        narrative=f"{who} asked the whole Streams application to shut down{after}; every instance stops.",
         advice=start_again(asked, len(timeline.members())),
     )
 

@@ -20,7 +20,7 @@ from rebalance_forensics.diagnosis.episodes.rebalances.slow_assignments import S
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
-from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import how_often, occurrences, seconds, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -47,8 +47,8 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
         onset=time_of(run[0]),
         ongoing=stopped,
         brings=effects_of_exceptions(timeline, run, leaders),
-        narrative=f"{who} could not assign partitions ({times(len(run))}): {words.rstrip('. ')}.",
-        advice=fix_assignor(timeline, f"It failed {times(len(run))}{span(run)}."),
+        narrative=f"{who} could not assign partitions ({times(occurrences(run))}): {words.rstrip('. ')}.",
+        advice=fix_assignor(timeline, f"It failed {how_often(run)}."),
     )
 
 

@@ -23,6 +23,7 @@ from rebalance_forensics.timeline.windows import HAND_OVER_MS
 REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were rejected again and again")
 TOO_FEW = stated("too-few-replicas", present=f"a broker logged too few in-sync replicas of {OFFSETS}")
 _STOPPED = "stopped coordinating the group; another broker took over"
+_STOPPED_IN_TURN = "stopped coordinating the group; each time another broker took over"
 _ANSWERED = "answered that it did not coordinate the group any more; the group was moved to another broker"
 
 
@@ -32,6 +33,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     facts = effects_of_moves(timeline, chain)
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
+    stopped = _STOPPED if len(names) == 1 else _STOPPED_IN_TURN
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(names)),
@@ -39,7 +41,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         severity="info" if planned or whole_cluster_stopped(timeline, chain) else "warning",
         onset=chain[0].at,
         brings=facts,
-        narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else _STOPPED}{unharmed}.",
+        narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped}{unharmed}.",
         advice=restart_brokers_cleanly(timeline.measured(without_coordinator_ms(chain)), fenced=was_fenced(chain)),
     )
 

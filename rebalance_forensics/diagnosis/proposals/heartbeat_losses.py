@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.advice.sessions import (
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.circumstances import named_as_static, others_in
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, lines_after
-from rebalance_forensics.diagnosis.group_settings import session_told_ms
+from rebalance_forensics.diagnosis.group_settings import session_limit
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
 from rebalance_forensics.diagnosis.signs.heartbeats import troubled
@@ -64,12 +64,10 @@ def about_lost_connection(timeline: Timeline, absence: Absence) -> Hypothesis:
 
 def about_static_expiry(timeline: Timeline, absence: Absence) -> Hypothesis:
     """A static member was down for longer than its session."""
-    told = session_told_ms(timeline)
-    session = f"session.timeout.ms{f' ({told} ms)' if told else ''}"
     return about_heartbeat_loss(
         timeline,
         absence,
-        narrative=f"Static member {{who}} stayed away longer than {session} and was removed.",
+        narrative=f"Static member {{who}} stayed away longer than {session_limit(timeline)} and was removed.",
         severity="warning",
         own=last_line(timeline, absence),
         circumstances=named_as_static(timeline, absence),

@@ -6,6 +6,7 @@ from rebalance_forensics.diagnosis.advice.applications import skip_poison_record
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.replaced_threads import (
     ReplacedThreads,
+    killed_by,
     lines_of_threads,
     moves_of_threads,
 )
@@ -39,7 +40,7 @@ def about_replaced_threads(timeline: Timeline, replaced: ReplacedThreads) -> Hyp
         explains=with_rebalances(timeline, facts),
         participants=(replaced.participant,),
         answers=shown_by(replaced),
-        narrative=replaced_dying_threads(culprits[0].name, replaced.count),
+        narrative=replaced_dying_threads(culprits[0].name, replaced.count, killed_by(timeline, replaced)),
         advice=skip_poison_records(replaced),
     )
 

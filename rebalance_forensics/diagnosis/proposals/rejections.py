@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.advice.brokers import allow_migration, grant_access
 from rebalance_forensics.diagnosis.advice.deployments import unique_instance_ids
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
+    Denial,
     Rejection,
     around_rejection,
+    denial_in,
     is_out,
     words_of_denial,
 )
@@ -20,9 +22,11 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs.fences import shown_by
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.wording.durations import occurrences, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.unnamed_groups import in_words
 from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
 
 DENIED = stated("denied", present="the brokers answered it with an authorization error")
@@ -78,6 +82,8 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
     """A client was denied the group or its topics."""
     first, last = events[0].at or 0, events[-1].at or 0
     culprits = culprits_of(timeline, [participant])
+    denial, words = denial_in(events), words_of_denial(events[0]).rstrip(". ")
+    number, what = occurrences(denial.of_group) + occurrences(denial.of_others), _denied(timeline, denial)
     moves = timeline.moves(first - DENIED_BEFORE_MS, last + REJECTED_AWAY_MS, participant)
     return Hypothesis(
         because=events,
@@ -87,9 +93,15 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
         severity="critical" if is_out(timeline, participant, last) else "warning",
         brings=with_rebalances(timeline, moves),
         struck_at=first,
-        narrative=f"{culprits[0].name} is not authorized: {words_of_denial(events[0]).rstrip('. ')}.",
-        advice=grant_access(events),
+        narrative=f"{culprits[0].name} is not authorized{f' to access {what}' if what else f': {words}'}.",
+        advice=grant_access(what, f"{times(number)}{span(events) if number > 1 else ''}"),
     )
+
+
+def _denied(timeline: Timeline, denial: Denial) -> str:
+    """`group payments and topics orders, returns`; empty where no line tells."""
+    topics = f"topic{'s' if len(denial.topics) > 1 else ''} {', '.join(denial.topics)}" if denial.topics else ""
+    return " and ".join(filter(None, (in_words(timeline.group) if denial.of_group else "", topics)))
 
 
 def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:

@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs.walks import shown_by
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import lasting
+from rebalance_forensics.diagnosis.wording.participants import members
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 CYCLED = stated("left-and-came-back-repeatedly", present="the same members left and came back while the others stayed")
@@ -22,7 +23,7 @@ TAKEN_OVER = stated("places-taken-in-turn", present="unnamed members left and ot
 def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
     """Restarts walked over the members."""
     new_names = " under new names" if walk.new_names else ""
-    everyone = the_group(timeline, walk.participants)
+    everyone, who = the_group(timeline, walk.participants), members(timeline, walk.participants)
     found = about_absences(
         timeline,
         [r.away for r in walk.restarts],
@@ -32,7 +33,7 @@ def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
         brings=[a for r in walk.restarts for a in r.arrivals],
         answers=shown_by(walk),
         narrative=(
-            f"{len(walk.participants)} members were restarted one after another{new_names}"
+            f"{len(walk.participants)} {who} were restarted one after another{new_names}"
             f"{lasting(timeline.measured(walk.took_ms), ' within {}')}."
         ),
         advice=static_membership(timeline, walk),
@@ -42,6 +43,7 @@ def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
 
 def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
     """The same members left and came back while the others stayed."""
+    in_all = " in all" if len(flapping.participants) > 1 else ""
     found = about_absences(
         timeline,
         flapping.absences,
@@ -50,7 +52,7 @@ def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
         severity="warning",
         brings=flapping.arrivals,
         narrative=(
-            f"{{who}} left and came back {len(flapping.absences)} times while the other members stayed: "
+            f"{{who}} left and came back {len(flapping.absences)} times{in_all} while the other members stayed: "
             "the scaling does not settle."
         ),
         advice=calm_the_autoscaler(flapping),

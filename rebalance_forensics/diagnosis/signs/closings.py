@@ -13,8 +13,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 @sign(
-    present="it left by itself: LeaveGroup was sent, or its log shows a shutdown",
-    absent="it did not leave by itself",
+    present="it left on its own: it asked to leave, or its log shows a shutdown",
+    absent="it did not leave on its own",
 )
 def closed(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members closed, whoever says so."""

@@ -52,7 +52,7 @@ def _lost(timeline: Timeline, absence: Absence) -> Answer:
 
 
 @sign(
-    present="writes to __consumer_offsets were refused at that time, whichever broker coordinated the group", absent=""
+    present="writes to __consumer_offsets were rejected at that time, whichever broker coordinated the group", absent=""
 )
 def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the coordinator moved in the course of an outage of the offsets topic, or with the broker that began it.

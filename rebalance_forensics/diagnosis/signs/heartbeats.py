@@ -60,8 +60,8 @@ def lines_of(absence: Absence) -> tuple[Event, ...]:
 
 
 @sign(
-    present="no LeaveGroup was sent: the session expired, or its log would show the request",
-    absent="it sent LeaveGroup",
+    present="it did not leave on its own: its session expired, or its log would show the request",
+    absent="it left the group on its own",
 )
 def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members fell silent rather than left."""
@@ -127,7 +127,7 @@ def _unknown_at_join(event: Event) -> bool:
     return isinstance(event, JoinFailed) and event.error == "UNKNOWN_MEMBER_ID" and not is_first_join(event)
 
 
-@sign(present="it learned so from a commit, after processing records", absent="")
+@sign(present="it learned from a failed commit, after processing records, that it was no longer a member", absent="")
 def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
     """A heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first to be refused."""
     del timeline

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
 
-SAME_PROCESS = stated("left-and-rejoined-by-itself", present="it left and rejoined by itself, as the same process")
+SAME_PROCESS = stated("left-and-rejoined-by-itself", present="it left and rejoined on its own, as the same process")
 BY_TURNS = stated(
     "left-and-came-back", present="it left without a stated reason and came back, and no deployment did it"
 )

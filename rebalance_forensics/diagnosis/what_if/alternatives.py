@@ -118,16 +118,20 @@ def _if_better(case: _Case, name: str, other: Simulated, told: str, condition: s
     """What it would have saved, unless that is nothing to speak of."""
     present = case.present
     pairs = list(zip(present.runs, other.runs, strict=True))
-    unread = _saving([a.partition_ms - b.partition_ms for a, b in pairs])
+    unread = _saving([a.partition_ms - b.partition_ms for a, b in pairs], case.impact.unread_partition_ms)
     known = case.impact.stopped_ms is not None
-    stopped = _saving([a.stopped_ms - b.stopped_ms for a, b in pairs]) if known else None
+    stopped = _saving([a.stopped_ms - b.stopped_ms for a, b in pairs], case.impact.stopped_ms) if known else None
     if _is_worth_it(unread, present.partition_ms.middle) or _is_worth_it(stopped, present.stopped_ms.middle):
         yield WhatIf(alternative=name, unread=unread, stopped=stopped, explanation=told, condition=condition)
 
 
-def _saving(differences: list[float]) -> Saving:
+def _saving(differences: list[float], cost: int | None) -> Saving:
+    """What the simulations saved, and never more than there was to save: they only come close to what happened."""
     spread = spread_of(differences)
-    return Saving(low=round(spread.low), likely=round(spread.middle), high=round(spread.high))
+    low, likely, high = (
+        round(one) if cost is None else min(round(one), cost) for one in (spread.low, spread.middle, spread.high)
+    )
+    return Saving(low=low, likely=likely, high=high)
 
 
 def _is_worth_it(saving: Saving | None, present: float) -> bool:
@@ -175,5 +179,5 @@ def _unknown(offers: Sequence[Alternative]) -> WhatIf:
         alternative=" or ".join(dict.fromkeys(offer.name for offer in offers)),
         unread=None,
         stopped=None,
-        explanation="not simulated: the cost depends on the time between polls, which the logs do not show.",
+        explanation="not simulated, because the cost depends on the time between polls, which the logs do not show.",
     )

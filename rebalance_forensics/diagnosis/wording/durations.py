@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import elapsed
@@ -25,6 +26,20 @@ def lasting(ms: int | None, words: str = " for {}") -> str:
 def times(number: int) -> str:
     """`once`, `twice`, `5 times`."""
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def how_often(events: Sequence[Event]) -> str:
+    """`once`, `5 times within 12.3 s`: how often it happened, where several lines may tell of the same occurrence.
+
+    A broker, the client and its application each log it in a line of their own kind; no kind tells of it twice.
+    """
+    number = occurrences(events)
+    return times(number) + (span(events) if number > 1 else "")
+
+
+def occurrences(events: Sequence[Event]) -> int:
+    """How often that is, as a number."""
+    return max(Counter(map(type, events)).values(), default=0)
 
 
 def seconds(ms: int) -> str:

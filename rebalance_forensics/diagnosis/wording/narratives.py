@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
-from rebalance_forensics.diagnosis.group_settings import session_told_ms, setting
+from rebalance_forensics.diagnosis.group_settings import session_limit, session_told_ms, setting
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, times
+from rebalance_forensics.diagnosis.wording.participants import members
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -32,18 +33,21 @@ def _afterwards(absence: Absence, newcomers: Sequence[Arrival]) -> str:
 
 def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
     """A process that stood still; `own` is what its own log shows of it."""
-    told, back_at = session_told_ms(timeline), absence.back_at or 0
-    session = f" ({told} ms)" if told else ""
+    back_at = absence.back_at or 0
     later = lasting(timeline.measured(back_at - absence.at), " {} later") or " later"
     back = f" and rejoined{later}" if back_at >= absence.at else ""
     known = "its log is silent meanwhile, then resumes" if own else f"{its_log(absence)} whether it was paused"
-    return f"{{who}} was evicted after session.timeout.ms{session} without a heartbeat{back}; {known}."
+    return f"{{who}} was evicted after {session_limit(timeline)} without a heartbeat{back}; {known}."
 
 
 def cut_off(absence: Absence, own: Sequence[Event]) -> str:
     """A process that ran and could not reach the brokers; `own` are the lost connections that it logged."""
-    known = "its log shows lost connections to the brokers" if own else f"{its_log(absence)} whether it was cut off"
-    return f"{{who}} was evicted for missing heartbeats while still running: {known}."
+    if own:
+        return (
+            "{who} was evicted for missing heartbeats while still running: its log shows lost connections to the "
+            "brokers."
+        )
+    return f"{{who}} was evicted for missing heartbeats; {its_log(absence)} whether it was running and cut off."
 
 
 def its_log(absence: Absence) -> str:
@@ -62,9 +66,22 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
     )
 
 
-def replaced_dying_threads(who: str, count: int) -> str:
-    """A Streams instance whose threads die and are replaced."""
-    return f"{who} replaced a dying stream thread {times(count)}; each replacement is a leave and a join."
+def replaced_dying_threads(who: str, count: int, thrown: str | None) -> str:
+    """A Streams instance whose threads die and are replaced; `thrown` is the exception where all died of the same."""
+    of_what = f" after {thrown}" if thrown else ""
+    return f"{who} replaced a dying stream thread {times(count)}{of_what}; each replacement is a leave and a join."
+
+
+def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
+    """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
+    number, everybody = len({a.participant for a in absences}), timeline.members()
+    who = f"{number} of {len(everybody)} {members(timeline, everybody)}"
+    if silent:
+        return (
+            f"{who} may have been shut down: a Streams instance sends no LeaveGroup on close, so its members are "
+            "evicted as if it had died."
+        )
+    return f"{who} shut down cleanly and {'was' if number == 1 else 'were'} not back when the logs end."
 
 
 def what_it_asked(rejoin: EnforcedRejoin) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.model import Evidence
+from rebalance_forensics.timeline.text_limit import shortened
 
 MOST_LINES = 20
 MOST_CIRCUMSTANCES = 4
@@ -19,7 +20,7 @@ def evidence_of(event: Event) -> Evidence:
         line=event.origin.line,
         byte_offset=event.origin.byte_offset,
         timestamp=event.at,
-        text=event.text[:LONGEST_TEXT],
+        text=shortened(event.text, LONGEST_TEXT),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident, Severity
-from rebalance_forensics.report.differential import all_deciding, chance, serious_rivals
+from rebalance_forensics.report.differential import chance, deciding, serious_rivals
 from rebalance_forensics.report.documents import Document, written_on_one_line
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
@@ -68,7 +68,7 @@ def _rivals(incident: Incident) -> Document:
         return {}
     return {
         "or": [chance(one) for one in rivals],
-        "would_decide": [line_of(prose(one), TEXT) for one in all_deciding(incident)],
+        "would_decide": [line_of(prose(wanted), TEXT) for wanted in deciding(incident)],
     }
 
 

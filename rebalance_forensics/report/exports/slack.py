@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.conclusions import conclusion
-from rebalance_forensics.report.differential import all_deciding, chance, serious_rivals
+from rebalance_forensics.report.differential import chance, deciding, serious_rivals
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.plain_text import line_of, prose, shortened
+from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.urgency_order import faults, is_unexplained
 from rebalance_forensics.report.wording import cluster_of, count, culprits, group_of, impact, place, since, sureness
+from rebalance_forensics.timeline.text_limit import shortened
 
 SUFFIX = ".slack.json"
 SECTION, FIELD, LINE, PART = 2_800, 1_900, 300, 600
@@ -50,7 +51,7 @@ def _incident(incident: Incident, link: str | None) -> Iterator[Document]:
     facts = [f"When: {since(incident)}", *(f"Or {chance(one)}" for one in rivals)]
     yield {"type": "section", "fields": [_plain(fact, FIELD) for fact in facts]}
     if rivals and incident.would_decide:
-        yield _section("Would decide: " + "; ".join(all_deciding(incident)))
+        yield _section("Would decide: " + "; ".join(deciding(incident)))
     if cause.advice:
         yield _section("What to do: " + " ".join(advice.action for advice in cause.advice[:PROOF_SHOWN]))
     if cause.evidence:

@@ -24,6 +24,7 @@ from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.prepared_history import COLORS
 from rebalance_forensics.report.html.sentences import sentence
 from rebalance_forensics.report.html.strokes import strokes
+from rebalance_forensics.report.input_totals import what_was_read
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.urgency_order import RANKS, is_unexplained
@@ -104,6 +105,9 @@ def _page() -> Template:
             "chance": differential.chance,
             "either": differential.either,
             "proof_of": differential.proof_of,
+            "exclusions": differential.exclusions,
+            "wanted_logs": differential.wanted_logs,
+            "what_was_read": what_was_read,
             "sign_table": differential.sign_table,
             "is_unexplained": is_unexplained,
             "narrative": wording.narrative,

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
+from rebalance_forensics.report.input_totals import what_was_read
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.terminal.rich_blocks import columns, indented, labelled, printed, said
 from rebalance_forensics.report.times import duration, utc
-from rebalance_forensics.report.wording import count, size, thousands
+from rebalance_forensics.report.wording import count, thousands
 
 WIDE = 110
 AT_LEAST = ">="
@@ -23,13 +24,7 @@ def render_coverage(inputs: Sequence[InputSummary], *, width: int = 80, color: b
 
 def coverage_summary(inputs: Sequence[InputSummary], *, every_file: bool) -> Iterator[RenderableType]:
     """Sum up what was read; name each file that could not be read whole."""
-    lines = sum(one.lines for one in inputs)
-    read = f"{count(len(inputs), 'file')}, {size(sum(one.bytes for one in inputs))}, {count(lines, 'line')}"
-    yield indented(
-        f"{read}; {thousands(sum(one.matched for one in inputs))} matched, "
-        f"{count(sum(one.unmatched_kafka for one in inputs), 'unrecognized consumer-group line')}, "
-        f"{thousands(sum(one.unparsed for one in inputs))} unparsed."
-    )
+    yield indented(what_was_read(inputs))
     if told := _versions(inputs):
         yield indented(told)
     for one in inputs:

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from rebalance_forensics.diagnosis.model import Incident, KnownBug, RootCause
 from rebalance_forensics.report.chains import steps_of
-from rebalance_forensics.report.differential import all_deciding, chance, likelihoods, ruled_out
-from rebalance_forensics.report.plain_text import line_of, shortened
+from rebalance_forensics.report.differential import chance, deciding, exclusions, likelihoods, ruled_out
+from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, said
 from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import time_of_day
@@ -34,6 +34,7 @@ from rebalance_forensics.report.wording import (
     thousands,
 )
 from rebalance_forensics.timeline.model import Evidence
+from rebalance_forensics.timeline.text_limit import shortened
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
 PROOF_SHOWN = 3
@@ -82,7 +83,7 @@ def in_full(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     yield from _ruled_out(incident, verbosity)
     yield from _what_if(incident)
     yield said("")
-    yield said(f"rebalance-forensics explain {incident.root_causes[0].cause} explains the cause.", "dim")
+    yield said(f"More about this cause: rebalance-forensics explain {incident.root_causes[0].cause}", "dim")
 
 
 def explained(incident: Incident) -> Iterator[RenderableType]:
@@ -109,8 +110,8 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     if incident.generations:
         follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
         yield "Generations", ranges(incident.generations) + follow_ups
-    for number, one in enumerate(all_deciding(incident)):
-        yield "" if number else "Would decide", one
+    for number, wanted in enumerate(deciding(incident)):
+        yield "" if number else "Would decide", wanted
     for number, relation in enumerate(incident.related):
         yield "" if number else "Related", f"{relation.why} {_incidents(relation.ids)}."
 
@@ -202,10 +203,12 @@ def _ruled_out(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     if not incident.ruled_out:
         return
     yield heading("Ruled out")
-    shown = incident.ruled_out if verbosity > 0 else incident.ruled_out[:RULED_OUT_SHOWN]
-    yield indented(labelled((other.cause, ruled_out(other, incident)) for other in shown))
-    if len(shown) < len(incident.ruled_out):
-        yield indented(said(f"and {len(incident.ruled_out) - len(shown)} more; --verbose shows them", "dim"))
+    together = exclusions(incident)
+    shown = together if verbosity > 0 else together[:RULED_OUT_SHOWN]
+    yield indented(labelled((",\n".join(one.causes), ruled_out(one.told, incident)) for one in shown))
+    left_out = sum(len(one.causes) for one in together[len(shown) :])
+    if left_out:
+        yield indented(said(f"and {left_out} more; --verbose shows {'it' if left_out == 1 else 'them'}", "dim"))
 
 
 def _what_if(incident: Incident) -> Iterator[RenderableType]:

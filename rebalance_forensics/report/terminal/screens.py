@@ -10,13 +10,13 @@ from rich.console import RenderableType
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.conclusions import caveat, conclusion
-from rebalance_forensics.report.differential import all_deciding
+from rebalance_forensics.report.differential import deciding
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, verdict
 from rebalance_forensics.report.terminal.rebalance_pattern import read_in_brief, read_in_full
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, printed, said
-from rebalance_forensics.report.terminal.signs import signs_of
+from rebalance_forensics.report.terminal.signs import legend, signs_of
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.urgency_order import faults, most_urgent_first, planned, unexplained
 from rebalance_forensics.report.wording import count, culprits, group_of, since, some, sureness, thousands
@@ -89,16 +89,18 @@ def _read(report: Report, found: Sequence[Incident], verbosity: int) -> Iterator
 def _summary(found: Sequence[Incident]) -> str:
     first = found[0]
     counted = Counter(one.severity for one in found)
-    tally = " and ".join(f"{thousands(number)} {severity}" for severity, number in counted.items())
+    tally = " and ".join(f"{thousands(number)} {_plural(severity, number)}" for severity, number in counted.items())
     cause = first.root_causes[0]
     who = f"by {culprits(cause)} in {group_of(first)}"
-    if any(one.kind == "group" for one in cause.culprits):
-        who = f"in the whole group {group_of(first)}"
-    elif not cause.culprits:
+    if not cause.culprits or any(one.kind == "group" for one in cause.culprits):
         who = f"in {group_of(first)}"
     verdict = f"{cause.cause} ({sureness(cause.confidence)}) {who}"
     state = "still going on" if first.ongoing else "over"
     return f"{tally}{': ' if len(found) == 1 else '; most urgent: '}{verdict}, {state}."
+
+
+def _plural(severity: str, number: int) -> str:
+    return "warnings" if severity == "warning" and number > 1 else severity
 
 
 def _all_quiet(report: Report) -> str:
@@ -111,6 +113,9 @@ def _why(report: Report) -> Iterator[RenderableType]:
     for incident in told[:VERDICTS_SHOWN]:
         yield heading(f"Why {incident.root_causes[0].cause} in {group_of(incident)}, incident {incident.id}")
         yield from signs_of(incident)
+    if any(incident.signs for incident in told):
+        yield said("")
+        yield legend()
     if len(told) > VERDICTS_SHOWN:
         yield said("")
         yield said(f"and {len(told) - VERDICTS_SHOWN} more; --json FILE has the signs of all")
@@ -148,7 +153,7 @@ def _unexplained(incidents: Sequence[Incident], verbosity: int) -> Iterator[Rend
     shown = incidents if verbosity > 0 else incidents[:OTHERS_SHOWN]
     for incident in shown:
         yield from in_brief(incident)
-        yield from (indented(f"Would decide: {one}", 4) for one in all_deciding(incident))
+        yield from (indented(f"Would decide: {wanted}", 4) for wanted in deciding(incident))
     if len(shown) < len(incidents):
         yield indented(f"and {len(incidents) - len(shown)} more; --verbose shows them all")
 

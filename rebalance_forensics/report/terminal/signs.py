@@ -21,6 +21,11 @@ PADDING = 2
 LINE_CHARACTERS = 320
 
 
+def legend() -> RenderableType:
+    """What the marks of the tables mean."""
+    return said(LEGEND, "dim")
+
+
 def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableType]:
     """Show the table of one incident; `every` adds the signs that say nothing about its causes, and the lines."""
     table = sign_table(incident)
@@ -31,8 +36,8 @@ def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableT
     if table.idle and not every:
         checked = f"{count(len(table.idle), 'more sign')} {'was' if len(table.idle) == 1 else 'were'} checked"
         yield indented(said(f"{checked} and said nothing about these causes.", "dim"))
-    yield indented(said(LEGEND, "dim"))
     if every:
+        yield indented(legend())
         yield from _lines((*table.telling, *table.idle))
 
 
@@ -45,6 +50,10 @@ class _Grid(Struct, frozen=True):
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Lay it out."""
         hypotheses = self.table.hypotheses
+        if len(hypotheses) == 1:
+            yield said(f"{_named(hypotheses[0])}:")
+            yield self._laid_out([""])
+            return
         heads = [one.cause.replace("-", "-\n") for one in hypotheses]
         taken = sum(max(map(len, head.split("\n"))) + PADDING for head in heads)
         if taken + SIGN_CHARACTERS <= options.max_width:
@@ -55,7 +64,8 @@ class _Grid(Struct, frozen=True):
         yield self._laid_out(heads)
 
     def _laid_out(self, heads: Sequence[str]) -> Table:
-        grid = Table(box=None, padding=(0, PADDING, 0, 0), pad_edge=False, header_style="dim")
+        titled = any(heads)
+        grid = Table(box=None, padding=(0, PADDING, 0, 0), pad_edge=False, header_style="dim", show_header=titled)
         for head in heads:
             grid.add_column(head, no_wrap=True)
         grid.add_column("sign", overflow="fold")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -109,14 +110,38 @@ def _rejected_participants(timeline: Timeline, event: Event) -> list[Participant
     return [known] if known is not None else []
 
 
-_SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz.*")
+class Denial(Struct, frozen=True):
+    """What a client was denied: the lines about its group, and those about topics or about what no line names."""
+
+    of_group: tuple[Event, ...]
+    of_others: tuple[Event, ...]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics, as far as lines name them."""
+        told = (e.names for e in self.of_others if isinstance(e, AuthorizationFailed) and e.resource == "topic")
+        return tuple(sorted({name for names in told for name in names}))
+
+
+def denial_in(events: Sequence[Event]) -> Denial:
+    """Tell what these lines are about."""
+    of_group = [e for e in events if _is_about_group(e)]
+    return Denial(tuple(of_group), tuple(e for e in events if e not in of_group))
+
+
+def _is_about_group(event: Event) -> bool:
+    told = (getattr(event, "resource", None), (getattr(event, "error", None) or "").partition("_")[0].lower())
+    return "group" in told or (getattr(event, "exception", None) or "").endswith("GroupAuthorizationException")
+
+
+_SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz[^()]*")
 
 
 def words_of_denial(event: Event) -> str:
-    """What the line says of it, in a sentence."""
+    """What the line says of it, in a sentence, without the class that logged it."""
     told: str | None = getattr(event, "detail", None) or getattr(event, "error", None)
     sentence = _SENTENCE.search(event.text)
-    return told or (sentence[0] if sentence else event.text)[:160]
+    return told or (sentence[0] if sentence else event.text)[:160].strip()
 
 
 def is_out(timeline: Timeline, participant: Participant, last: int) -> bool:

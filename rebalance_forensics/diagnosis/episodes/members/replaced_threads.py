@@ -174,6 +174,13 @@ def lines_of_threads(timeline: Timeline, replaced: ReplacedThreads, moves: Seque
     return [*errors[:3], *replaced.told, *errors[3:], *effects]
 
 
+def killed_by(timeline: Timeline, replaced: ReplacedThreads) -> str | None:
+    """The exception that the threads died of; None where no line names it, or not always the same."""
+    thrown = (*replaced.told, *_thrown_before(timeline, replaced))
+    names = {getattr(event, "exception", None) for event in thrown} - {None}
+    return names.pop() if len(names) == 1 else None
+
+
 def _thrown_before(timeline: Timeline, replaced: ReplacedThreads) -> list[Event]:
     """What was thrown just before threads were replaced."""
     times = replaced.times

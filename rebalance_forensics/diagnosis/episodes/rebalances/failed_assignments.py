@@ -70,7 +70,8 @@ def assignor_failures(timeline: Timeline) -> list[list[Event]]:
 
 def words_of_failure(event: Event) -> str:
     """What a line says of the exception."""
-    return next((w for k in ("detail", "reason", "error") if (w := getattr(event, k, None))), "no reason was logged")
+    told: str | None = next((w for k in ("detail", "reason", "error") if (w := getattr(event, k, None))), None)
+    return (told or "no reason was logged").removeprefix("rebalance failed due to ")
 
 
 def leaders_in(timeline: Timeline, run: Sequence[Event]) -> list[Participant]:
