@@ -41,6 +41,11 @@ LONE = {
     "librdkafka": "%4|1795169730.123|SESSTMOUT|rdkafka#consumer-1| [thrd:main]: Consumer group session timed out (in "
     "join-state steady) after 10484 ms without a successful response from the group coordinator (broker 2, last error "
     "was Success): revoking assignment and rejoining group",
+    "kafka-python 1.0 without a coordinator": "WARNING:kafka.coordinator:Coordinator unknown during heartbeat -- will "
+    "retry\nWARNING:kafka.coordinator:Heartbeat failed (GroupCoordinatorNotAvailableError); retrying",
+    "KafkaJS at the end of a sentence": '{"level":"ERROR","timestamp":"XXX","logger":"kafkajs","message":"[Runner] The '
+    'coordinator is not aware of this member, re-joining the group","groupId":"payments","memberId":"c-1",'
+    f'"retryCount":0,"retryTime":313,{NOT_AWARE}}}.',
     "KafkaJS with a bracket too many": '{"level":"ERROR","timestamp":"2026-09-17T12:35:16.757Z","logger":"kafkajs",'
     '"message":"[Runner] The coordinator is not aware of this member, re-joining the group","groupId":"payments",'
     f'"memberId":"c-1","retryCount":0,"retryTime":313,{NOT_AWARE}}}}}\n'
@@ -63,6 +68,15 @@ def test_a_lone_sign_is_an_incident_and_the_report_says_what_would_decide(name: 
     incident = report.incidents[0]
     assert incident.root_causes[0].confidence < 0.75
     assert incident.would_decide or report.gaps
+
+
+@pytest.mark.parametrize("name", ["the same as an exception", "the same in the listener container of Spring"])
+def test_a_commit_that_came_too_late_is_guessed_to_be_of_a_slow_loop(name: str, tmp_path: Path) -> None:
+    (incident,) = report_of(LONE[name], tmp_path).incidents
+    guesses = {each.cause: each.confidence for each in incident.root_causes}
+    assert next(iter(guesses)) == "slow-processing"
+    assert max(guesses.values()) < 0.5
+    assert {"process-pause", "network-partition"} <= guesses.keys()
 
 
 @pytest.mark.parametrize("broker", ["b1.example.net:9092", "<broker>", "***"])

@@ -40,7 +40,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
-from rebalance_forensics.timeline.replay.lost_membership import is_first_join, was_refused
+from rebalance_forensics.timeline.replay.lost_membership import is_first_join, is_late_commit, was_refused
 from rebalance_forensics.timeline.windows import (
     BURST_MS,
     LOST_AT_THE_END_MS,
@@ -132,7 +132,8 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
     """A heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first to be refused."""
     del timeline
     told = [e for a in subject.absences for e in lines_of(a)[:1]]
-    return Present(tuple(told)) if told and all(isinstance(e, OffsetCommitFailed) for e in told) else Unobservable()
+    commits = all(isinstance(e, OffsetCommitFailed) or is_late_commit(e) for e in told)
+    return Present(tuple(told)) if told and commits else Unobservable()
 
 
 @sign(present="it used its old member id again, which only the same process knows", absent="")

@@ -18,7 +18,7 @@ _PAGE_LINES = 5_000
 _GOES_ON = (" ", "\t", "at ", "Caused by: ", "... ")
 
 _MOVED = ("  ", " at ", " ...")
-_LEFT_BEHIND = frozenset("}]),;`'\" \t")
+_LEFT_BEHIND = frozenset("}]).,;`'\" \t")
 
 Entry = tuple[int, int, Line]
 

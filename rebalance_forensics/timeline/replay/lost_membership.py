@@ -16,6 +16,8 @@ from rebalance_forensics.events.rebalances import (
 )
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
+_REFUSED_COMMIT = NOT_KNOWN | {"CommitFailedException"}
+"""The exception says in so many words that the group went on without the member."""
 EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
 
 
@@ -64,7 +66,9 @@ def was_refused(event: Event) -> bool:
     """
     if isinstance(event, JoinRequested):
         return event.error in NOT_KNOWN and event.speaker.role == "other"  # brod names no request in its lines
-    return isinstance(event, OffsetCommitFailed | OwnershipGivenUp) and event.error in NOT_KNOWN
+    if isinstance(event, OffsetCommitFailed):
+        return event.error in _REFUSED_COMMIT
+    return is_late_commit(event) or (isinstance(event, OwnershipGivenUp) and event.error in NOT_KNOWN)
 
 
 def is_late_commit(event: Event) -> bool:
