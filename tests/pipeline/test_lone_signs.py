@@ -43,6 +43,8 @@ LONE = {
     "was Success): revoking assignment and rejoining group",
     "kafka-python 1.0 without a coordinator": "WARNING:kafka.coordinator:Coordinator unknown during heartbeat -- will "
     "retry\nWARNING:kafka.coordinator:Heartbeat failed (GroupCoordinatorNotAvailableError); retrying",
+    "KafkaJS through pino-pretty": "[10:15:30.123] ERROR (7): [Runner] The coordinator is not aware of this member, "
+    're-joining the group\n    groupId: "payments"\n    memberId: "c-1"\n    retryCount: 0',
     "KafkaJS at the end of a sentence": '{"level":"ERROR","timestamp":"XXX","logger":"kafkajs","message":"[Runner] The '
     'coordinator is not aware of this member, re-joining the group","groupId":"payments","memberId":"c-1",'
     f'"retryCount":0,"retryTime":313,{NOT_AWARE}}}.',
