@@ -4,10 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.timeline.model import Mark
 from tests.browser.accessibility import violations
-from tests.browser.conftest import Opener
+from tests.browser.conftest import Opened, Opener
 from tests.browser.looking import FIRST_PICTURE, on_mark, point, row_named, view_of
-from tests.report.building import crash_report, empty_report, healthy_report
+from tests.report.building import a_line, at, crash_report, empty_report, healthy_report
 from tests.report.extremes import hostile_report, many_events, many_groups
 from tests.report.owned import owned_report
 from tests.report.weighed import weighed_report
@@ -121,6 +122,64 @@ def test_the_keyboard_walks_over_lanes_and_marks(opened: Opener) -> None:
     assert "session expired" in one.page.locator("#says").inner_text()
     one.page.keyboard.press("Enter")
     assert "server.log:4711" in one.page.locator("#panel").inner_text()
+
+
+def repeating_report() -> Report:
+    """A member that is told the same five times within a tenth of a second, and once again much later."""
+    report = crash_report()
+    history = report.groups[0]
+    lane = next(one for one in history.lanes if one.name == "payments-1")
+    often = [Mark(at=at(133 + index * 0.02), kind="join-failed", label="join failed", severity="fault",
+                  evidence=a_line("payments-1/app.log", 900 + index, 133 + index * 0.02, f"JoinGroup failed {index}"))
+             for index in (0, 1, 2, 3, 4, 400)]  # fmt: skip
+    lanes = tuple(replace(one, marks=tuple(often)) if one is lane else one for one in history.lanes)
+    return replace(report, groups=(replace(history, lanes=lanes),))
+
+
+def folded_mark(one: Opened) -> tuple[float, float]:
+    box = one.page.locator(f"{FIRST_PICTURE} [data-row='{row_named(one, 'payments-1')}'] .dot").first.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_repeated_marks_are_folded_with_their_number_and_told_with_all_their_lines(opened: Opener) -> None:
+    one = opened(repeating_report())
+    marks = f"{FIRST_PICTURE} [data-row='{row_named(one, 'payments-1')}'] .dot"
+    shown = f"{marks}:not(.folded)"
+    assert (one.page.locator(marks).count(), one.page.locator(shown).count()) == (6, 2)
+    assert one.page.locator(f"{FIRST_PICTURE} .counts text").all_text_contents() == ["\u00d75"]
+    one.page.mouse.move(*folded_mark(one))
+    assert "join failed, 5 times" in one.page.locator("#tip").inner_text()
+    one.page.mouse.click(*folded_mark(one))
+    assert "join failed, 5 times" in one.page.locator("#panel-title").inner_text()
+    assert one.page.locator("#panel pre").count() == 5
+    assert not one.complaints
+
+
+def test_zooming_in_takes_folded_marks_apart(opened: Opener) -> None:
+    one = opened(repeating_report())
+    x, y = on_mark(one, "notice")
+    one.page.mouse.move(x, y)
+    one.page.keyboard.down("Control")
+    for _ in range(60):
+        one.page.mouse.wheel(0, -120)
+    one.page.keyboard.up("Control")
+    one.page.wait_for_function(f"document.querySelectorAll('{FIRST_PICTURE} .dot.folded').length === 0")
+    assert one.page.locator(f"{FIRST_PICTURE} .counts text").count() == 0
+    one.page.locator(FIRST_PICTURE).get_by_role("button", name="All").click()
+    assert one.page.locator(f"{FIRST_PICTURE} .dot.folded").count() == 4
+
+
+def test_the_keyboard_steps_over_folded_marks_at_once(opened: Opener) -> None:
+    one = opened(repeating_report())
+    one.page.locator(f"{FIRST_PICTURE} .plot").focus()
+    says, lane = one.page.locator("#says"), row_named(one, "payments-1")
+    for key in ("ArrowDown",) * lane + ("ArrowRight",):
+        one.page.keyboard.press(key)
+    assert "join failed, 5 times" in says.inner_text()
+    one.page.keyboard.press("ArrowRight")
+    assert "join failed" in says.inner_text()
+    assert "times" not in says.inner_text()
 
 
 def test_nothing_needs_a_mouse(opened: Opener) -> None:

@@ -30,7 +30,7 @@ from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.urgency_order import RANKS, is_unexplained
 
 LONGEST_WHOLE = 30
-SCRIPT = ("page", "times", "panel", "picture", "filters", "sorting", "address", "copying", "start")
+SCRIPT = ("page", "times", "panel", "folding", "picture", "filters", "sorting", "address", "copying", "start")
 
 
 def to_html(report: Report) -> str:

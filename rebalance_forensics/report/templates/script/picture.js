@@ -20,6 +20,7 @@ class Picture {
     this.layer = "members";
     this.shown = this.rows;
     this.cursor = { row: 0, dot: -1 };
+    this.folding = new Folding(this);
     this.listen();
   }
   get length() { return this.data.to - this.data.from; }
@@ -32,6 +33,7 @@ class Picture {
     this.left = Math.max(0, Math.min(left, WIDTH - this.span));
     if (this.left !== before[0] || this.span !== before[1]) this.chosen();
     this.chart.setAttribute("viewBox", `${this.left} 0 ${this.span} ${this.shown.length * LANE}`);
+    this.folding.fold();
     this.label();
   }
   chosen() {
@@ -93,7 +95,7 @@ class Picture {
       const away = Math.abs(this.share(at) - x);
       if (away <= distance) [best, distance] = [index, away];
     });
-    if (best >= 0) return { row, dot: best };
+    if (best >= 0) return { row, dot: row.marks[row.markOf[best]][0] };
     const at = this.time(x), slack = 3 / box.width * this.span / WIDTH * this.length;
     let bar = -1;
     row.bars.forEach(([kind, from, to], index) => {
@@ -102,11 +104,20 @@ class Picture {
     return bar >= 0 ? { row, bar } : null;
   }
   told({ row, dot, bar }) {
-    if (dot !== undefined) return `${row.name}\n${written(row.dots[dot][1], "clock")}  ${row.dots[dot][2]}`;
+    if (dot !== undefined) return `${row.name}\n${this.when(row, dot)}  ${this.what(row, dot)}`;
     const [kind, from, to, label] = row.bars[bar];
     const until = to === null ? "to the end" : `to ${written(to, "clock")}, ${length(to - from)}`;
     const leads = row.bars.find((one) => one[0] === "leading" && one[1] === from);
     return `${row.name}\n${row.layer === "members" ? `${kind}: ` : ""}${label}${leads ? ", leads it" : ""}\n${written(from, "clock")} ${until}`;
+  }
+  group(row, dot) { return row.marks[row.markOf[dot]]; }
+  what(row, dot) {
+    const number = this.group(row, dot).length;
+    return number > 1 ? `${row.dots[dot][2]}, ${number} times` : row.dots[dot][2];
+  }
+  when(row, dot) {
+    const group = this.group(row, dot), [first, last] = [group[0], group[group.length - 1]].map((one) => written(row.dots[one][1], "clock"));
+    return group.length > 1 ? `${first} to ${last}` : first;
   }
   open(found) {
     const [row, thing] = [found.row, found.dot !== undefined ? found.row.dots[found.dot] : found.row.bars[found.bar]];
@@ -115,8 +126,8 @@ class Picture {
     setTimeout(() => this.uncover(found.row));
     const note = incident === null || incident === undefined ? "" : ` Part of: ${data.incidents[incident][1]}`;
     if (found.dot !== undefined) {
-      const line = thing[3] === null ? [] : [thing[3]];
-      showPanel(`${row.name}: ${thing[2]}`, `${written(thing[1], "clock")}.${note}${line.length ? "" : " Its line was left out of this page."}`, line);
+      const lines = [...new Set(this.group(row, found.dot).map((dot) => row.dots[dot][3]).filter((line) => line !== null))];
+      showPanel(`${row.name}: ${this.what(row, found.dot)}`, `${this.when(row, found.dot)}.${note}${lines.length ? "" : " Its line was left out of this page."}`, lines);
     } else {
       const end = thing[2] === null ? Infinity : thing[2];
       const within = (rows) => [...new Set(rows.flatMap((one) =>
@@ -249,10 +260,11 @@ class Picture {
       this.cursor = { row: Math.max(0, Math.min(this.cursor.row + step[0], this.shown.length - 1)), dot: -1 };
     }
     const row = this.shown[Math.min(this.cursor.row, this.shown.length - 1)];
+    const drawn = row.dots.length ? row.marks : row.bars;
+    if (step && step[1]) this.cursor.dot = Math.max(0, Math.min(this.cursor.dot + step[1], drawn.length - 1));
+    if (!drawn.length) { $("says").textContent = `${row.name}: nothing drawn`; return undefined; }
+    const place = Math.max(0, this.cursor.dot), index = row.dots.length ? row.marks[place][0] : place;
     const things = row.dots.length ? row.dots : row.bars;
-    if (step && step[1]) this.cursor.dot = Math.max(0, Math.min(this.cursor.dot + step[1], things.length - 1));
-    if (!things.length) { $("says").textContent = `${row.name}: nothing drawn`; return undefined; }
-    const index = row.dots.length ? row.inTime[Math.max(0, this.cursor.dot)] : Math.max(0, this.cursor.dot);
     const found = row.dots.length ? { row, dot: index } : { row, bar: index };
     for (const node of all(".cursor", this.chart)) node.classList.remove("cursor");
     (row.dots.length ? row.dotNodes : row.barNodes)[index].classList.add("cursor");
