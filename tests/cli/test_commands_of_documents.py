@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,3 +106,14 @@ def test_a_command_of_the_docs_runs_as_it_stands(command: Command, tmp_path: Pat
     if behind and shutil.which("jq"):
         told = subprocess.run(shlex.split(behind), input=done.stdout, capture_output=True, text=True, check=True).stdout
         assert told.strip()
+
+
+def test_one_input_of_the_fuzzer_is_shown_as_the_docs_say() -> None:
+    text = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    line = re.search(r"^\$ python (-m benchmarks\.fuzz --show [^#\n]+)", text, re.MULTILINE)
+    assert line
+    shown = subprocess.run(
+        [sys.executable, *line[1].split()], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "---" in shown.stdout
