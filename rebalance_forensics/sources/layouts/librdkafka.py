@@ -62,7 +62,7 @@ _WRAPPED = re.compile(
 
 def unwrapped(parsed: Parsed) -> Parsed:
     """Put a line that a wrapper or syslog logged (`FAC: name: msg`) into librdkafka's one wording."""
-    match = _WRAPPED.match(parsed.message)
+    match = _WRAPPED.match(parsed.message) if "[thrd:" in parsed.message else None
     if match is None:
         return parsed
     message = canonical(match["facility"], match["name"], match["message"])
