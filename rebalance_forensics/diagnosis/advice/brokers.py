@@ -74,7 +74,7 @@ def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:
             action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is back.",
             why=(
                 "A write needs at least min.insync.replicas in-sync replicas; "
-                f"such writes were rejected {how_often(refused)}."
+                f"without them requests failed {how_often(refused)}."
             ),
             cost="With fewer replicas one more failure may lose committed offsets.",
         ),

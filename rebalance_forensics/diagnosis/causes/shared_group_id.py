@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes.topics.disjoint_subscriptions import
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.narratives import share_a_group_id
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 NO_TOPIC_IN_COMMON = stated("no-topic-in-common", present="its members read different topics, none of them in common")
@@ -23,11 +24,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     if found is None:
         return
     moves = found.moves(timeline)
-    why = (
-        "their client ids have a different form than all others"
-        if found.by_names_alone
-        else "they have no topic in common with the other members"
-    )
     yield Hypothesis(
         because=found.lines,
         culprits=culprits_of(timeline, found.members),
@@ -36,7 +32,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         severity="info" if found.by_names_alone else "warning",
         onset=min((move.at for move in moves), default=None),
         brings=with_rebalances(timeline, moves),
-        narrative=f"{', '.join(a.name for a in found.members)} use the group.id of another application: {why}.",
+        narrative=share_a_group_id([a.name for a in found.members], by_names_alone=found.by_names_alone),
         advice=separate_group_ids(len(found.members), len(moves)),
     )
 

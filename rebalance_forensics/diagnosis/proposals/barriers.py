@@ -22,7 +22,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     """Who joined last, or was removed because it did not join, held up the others."""
     culprits, generation = each_culprit(barrier.last), barrier.rebalance.generation
     open_ms = timeline.measured(barrier.open_ms)
-    who = ", ".join(c.name for c in culprits) or "A member"
+    who, them = ", ".join(c.name for c in culprits) or "A member", "it" if len(culprits) < 2 else "them"
     return Hypothesis(
         because=barrier.lines,
         culprits=culprits,
@@ -32,7 +32,9 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
         onset=barrier.rebalance.started_at,
         explains=(barrier.rebalance,),
         brings=(*barrier.removed, *barrier.began_by),
-        narrative=f"{who} held up generation {generation}{lasting(open_ms)}: the others had to wait for it to rejoin.",
+        narrative=(
+            f"{who} held up generation {generation}{lasting(open_ms)}: the others had to wait for {them} to rejoin."
+        ),
         advice=poll_during_rebalances(timeline, open_ms),
     )
 
@@ -40,6 +42,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
 def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
     """The logs end before the last one joins: what the others wait for is in its own log."""
     culprits, rebalances = each_culprit(barrier.participants), barrier.rebalances(timeline)
+    has = "has" if len(culprits) == 1 else "have"
     open_ms = timeline.measured(barrier.open_ms)
     return Hypothesis(
         because=[*barrier.told[:4], *barrier.waiting[:4], *(e for r in rebalances for e in r.events)],
@@ -51,8 +54,8 @@ def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
         ongoing=True,
         brings=(*rebalances, *barrier.arrivals(timeline)),
         narrative=(
-            f"{', '.join(c.name for c in culprits)} has known of the rebalance{lasting(open_ms)} "
-            "and has not rejoined; the others are still waiting when the logs end."
+            f"{', '.join(c.name for c in culprits)} {has} known of the rebalance{lasting(open_ms)} "
+            f"and {has} not rejoined; the others are still waiting when the logs end."
         ),
         advice=poll_at_last(open_ms),
     )

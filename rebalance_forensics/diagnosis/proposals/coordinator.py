@@ -55,7 +55,8 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
     """Assignments or commits could not be stored."""
     short = (*outage.shrunk, *outage.insufficient)
     culprits = tuple(broker(number) for number in outage.missing)
-    gone = f"; {', '.join(c.name for c in culprits)} was missing from its in-sync replicas." if culprits else "."
+    were = "was" if len(culprits) == 1 else "were"
+    gone = f"; {', '.join(c.name for c in culprits)} {were} missing from its in-sync replicas." if culprits else "."
     moves = with_rebalances(timeline, moves_in_outage(timeline, outage))
     return Hypothesis(
         because=outage.lines,

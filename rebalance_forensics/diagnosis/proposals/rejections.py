@@ -62,6 +62,7 @@ def about_refused_migration(timeline: Timeline, mixture: Mixture) -> Hypothesis:
     facts = [f for p in whose for f in around_rejection(timeline, p, mixture.begin, mixture.end)]
     culprits = culprits_of(timeline, whose) if whose else (the_group(timeline),)
     who = ", ".join(c.name for c in culprits) if whose else "A member"
+    joins = "were rejected: they join" if len(culprits) > 1 else "was rejected: it joins"
     group = "classic" if mixture.joined_with == "consumer" else "consumer"
     return Hypothesis(
         because=mixture.lines,
@@ -71,7 +72,7 @@ def about_refused_migration(timeline: Timeline, mixture: Mixture) -> Hypothesis:
         severity="warning",
         brings=with_rebalances(timeline, facts),
         narrative=(
-            f"{who} was rejected: it joins with the {mixture.joined_with} protocol, the group uses the {group} one, "
+            f"{who} {joins} with the {mixture.joined_with} protocol, the group uses the {group} one, "
             f"and the coordinator does not convert it{f' ({mixture.reason})' if mixture.reason else ''}."
         ),
         advice=allow_migration(mixture.lines),

@@ -84,6 +84,19 @@ def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: boo
     return f"{who} shut down cleanly and {'was' if number == 1 else 'were'} not back when the logs end."
 
 
+def share_a_group_id(names: Sequence[str], *, by_names_alone: bool) -> str:
+    """Members of another application, told by their topics, or by the form of their client ids alone."""
+    if len(names) == 1:
+        use, why = "uses", "its client id differs in form from" if by_names_alone else "it has no topic in common with"
+    else:
+        use, why = (
+            "use",
+            "their client ids differ in form from" if by_names_alone else "they have no topic in common with",
+        )
+    others = "all others" if by_names_alone else "the other members"
+    return f"{', '.join(names)} {use} the group.id of another application: {why} {others}."
+
+
 def what_it_asked(rejoin: EnforcedRejoin) -> str:
     """An application that asked for a rebalance, or may have."""
     match rejoin.shown:
