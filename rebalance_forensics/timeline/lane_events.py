@@ -58,10 +58,9 @@ from rebalance_forensics.events.streams import (
     ThreadAdded,
     ThreadFailed,
 )
-from rebalance_forensics.timeline.model import Evidence, Mark
-from rebalance_forensics.timeline.text_limit import shortened
+from rebalance_forensics.timeline.evidence import evidence_of
+from rebalance_forensics.timeline.model import Mark
 
-LONGEST_TEXT = 2_000
 _FAULTS = (
     PollTimeoutExpired, MemberFailed, InstanceFenced, MemberRefused, StaticMemberFenced, AuthorizationFailed,
     ExceptionLogged, ThreadFailed, ShutdownRequested, AssignmentFailed, AssignmentNotStored, ReplicasInsufficient,
@@ -103,11 +102,5 @@ def mark_of(event: Event) -> Mark | None:
         kind=kind,
         label=label,
         severity=severity,
-        evidence=Evidence(
-            path=event.origin.path,
-            line=event.origin.line,
-            byte_offset=event.origin.byte_offset,
-            timestamp=event.at,
-            text=shortened(event.text, LONGEST_TEXT),
-        ),
+        evidence=evidence_of(event),
     )

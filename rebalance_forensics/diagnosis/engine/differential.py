@@ -13,9 +13,9 @@ from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, worth
 from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow
 from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Present, Unobservable
-from rebalance_forensics.diagnosis.wording.proof import evidence_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 MOST_ASKED = 20

@@ -10,8 +10,9 @@ from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Root
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.wording.culprits import ids_told, the_group
 from rebalance_forensics.diagnosis.wording.event_text import what_happened
-from rebalance_forensics.diagnosis.wording.proof import evidence_of, most_telling
+from rebalance_forensics.diagnosis.wording.proof import most_telling
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 LONGEST_CHAIN = 40

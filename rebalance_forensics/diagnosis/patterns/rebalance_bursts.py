@@ -10,10 +10,10 @@ from typing import TypeGuard
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, member_name, rounds_of
-from rebalance_forensics.diagnosis.wording.proof import evidence_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Burst, FailedAttempt
 from rebalance_forensics.timeline.windows import ONE_BURST_MS, SAME_REBALANCE_MS

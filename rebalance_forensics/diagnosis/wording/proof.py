@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.model import Evidence
-from rebalance_forensics.timeline.text_limit import shortened
 
 MOST_LINES = 20
 MOST_CIRCUMSTANCES = 4
-LONGEST_TEXT = 2_000
-
-
-def evidence_of(event: Event) -> Evidence:
-    """The line an event was read from."""
-    return Evidence(
-        path=event.origin.path,
-        line=event.origin.line,
-        byte_offset=event.origin.byte_offset,
-        timestamp=event.at,
-        text=shortened(event.text, LONGEST_TEXT),
-    )
 
 
 def most_telling(because: Iterable[Event], circumstances: Iterable[Event] = ()) -> tuple[tuple[Evidence, ...], int]:
