@@ -16,8 +16,8 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.read_plan import plan_reading
-from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.schemas import Kind, rows_of
 from rebalance_forensics.pipeline.stages import in_order, read_portion
 from rebalance_forensics.records import EpochMs
@@ -35,7 +35,6 @@ TIMERS = ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms", 
           "scheduled.rebalance.max.delay.ms", "metadata.max.age.ms")  # fmt: skip
 """What makes something happen by itself after a while: a gap as long as one of these is no pause of anybody's."""
 _LIKE_A_TIMER_MS = 3_000
-_SPANS = Codec()
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def told_in(logs: Path) -> list[Told]:
     events, spans = defaultdict(list), defaultdict(list)
     for row in chain.from_iterable(map(rows_of, batches)):
         if row.kind == Kind.HEARD:
-            spans[row.cluster or ""].append(_SPANS.loads(LogSpan, row.payload))
+            spans[row.cluster or ""].append(object_of(LogSpan, row.payload))
         elif row.kind in (Kind.SHARED, Kind.EVENT):
             events[row.cluster or ""].append(event_of(row))
     return [Told(cluster, tuple(told), tuple(spans[cluster])) for cluster, told in events.items()]

@@ -14,9 +14,9 @@ import pyarrow as pa
 from benchmarks.fuzz.corpus import profile_like
 from benchmarks.fuzz.laws import CALLS_A_BYTE, CALLS_AT_LEAST, broken, in_place, is_expected, isolated
 from benchmarks.fuzz.model import Find, Input
+from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import results_of
-from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.schemas import ROWS, Kind, Row, rows_of
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.stats import SplitStats
@@ -24,7 +24,6 @@ from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.splits import Split
 
 READING = Reading(cluster="fuzz")
-_CODEC = Codec()
 
 
 class Calls:
@@ -93,7 +92,7 @@ def _told(rows: list[Row], data: bytes, *, document: bool) -> Iterator[Find]:
             if find := in_place(row, data, document=document):
                 yield find
         elif row.kind == Kind.COUNTS:
-            for sentence in _CODEC.loads(SplitStats, row.payload).errors:
+            for sentence in object_of(SplitStats, row.payload).errors:
                 if not is_expected(sentence):
                     yield Find(law="no mistake is isolated", sign=sentence[:100], told=sentence)
 

@@ -17,7 +17,7 @@ Assignment = tuple[tuple[str, tuple[str, ...]], ...]
 Role = Literal["broker", "consumer", "streams", "connect", "schema-registry", "share", "other", "unknown"]
 
 
-class Speaker(Struct, frozen=True, kw_only=True):
+class Speaker(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who wrote a line: what its log prefix, its thread and its file say.
 
     `broker` is the broker's id (`[GroupCoordinator id=1 …]`), `client_id` and `instance_id` come from

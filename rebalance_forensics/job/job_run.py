@@ -19,10 +19,11 @@ from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms
 from rebalance_forensics.job.scan import scan_files
 from rebalance_forensics.job.table_scan import scan_tables
 from rebalance_forensics.job.tenure import Tenure, holding
+from rebalance_forensics.pipeline.line_numbers import SplitLines
+from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.read_plan import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.report_assembly import seen_together
-from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables import state
@@ -157,7 +158,7 @@ def _refuse_backwards(since: int, until: int) -> None:
 
 def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     """Write the chosen dates' rows to waiting files and note what they replace."""
-    store, scope, codec = run.store, run.options.scope, Codec()
+    store, scope = run.store, run.options.scope
     for table in (EVENTS, PENDING):
         run.journal.replace(_directories(store, table, days.written, scope))
     for table in MADE_OF_EVENTS:
@@ -175,7 +176,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     shards = shard_keys(max(run.engine.workers, scanned.events // EVENTS_A_SHARD))
     deal = Deal(
         store=store, portions=_portions(sources, run.engine.workers * 4), days=days, shards=shards,
-        forgotten=scanned.replaced, file_ids=scanned.file_ids, split_counts=_cut(scanned.stats),
+        forgotten=scanned.replaced, file_ids=scanned.file_ids, lines_of_splits=_cut(scanned.stats),
     )  # fmt: skip
     what = Investigation(
         days=days, heard=heard_on(days, scanned.ledger.entries), store=store, work=run.work, run=run.id,
@@ -184,8 +185,8 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     told = run.engine.investigate(deal, what)
     put_all(run.journal, run.work, [text for what_, text in told if what_ == "file"])
     outcome.defects = list(dict.fromkeys(text for what_, text in told if what_ == "defect"))
-    outcome.cases = _seen_together((codec.loads(GroupCase, text) for what_, text in told if what_ == "case"), outcome)
-    outcome.failures = list(dict.fromkeys(codec.loads(Failure, t) for what_, t in told if what_ == "failure"))
+    outcome.cases = _seen_together((object_of(GroupCase, text) for what_, text in told if what_ == "case"), outcome)
+    outcome.failures = list(dict.fromkeys(object_of(Failure, t) for what_, t in told if what_ == "failure"))
     return outcome
 
 
@@ -199,10 +200,10 @@ def _portions(files: Sequence[str], tasks: int) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(files[hand::hands]) for hand in range(hands))
 
 
-def _cut(stats: Sequence[SplitStats]) -> tuple[SplitStats, ...]:
-    """The counts of files that were read in several splits."""
+def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
+    """The lines of files that were read in several splits."""
     often = Counter(split.path for split in stats)
-    return tuple(split for split in stats if often[split.path] > 1)
+    return tuple(split.begun for split in stats if often[split.path] > 1)
 
 
 def _seen_together(cases: Iterable[GroupCase], outcome: Outcome) -> list[GroupCase]:

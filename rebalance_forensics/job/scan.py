@@ -10,8 +10,8 @@ from rebalance_forensics.job.entries import Known, Ledger, entries_of
 from rebalance_forensics.job.losses import losses_of
 from rebalance_forensics.job.micro_batch import ReadAhead, as_it_was, fitting
 from rebalance_forensics.job.run import Run, Scanned
+from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.rows import Codec
 from rebalance_forensics.pipeline.run import refuse_with_defect
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.tables.file_listing import Listing, list_inputs
@@ -35,8 +35,8 @@ class Harvest:
     @classmethod
     def of(cls, told: Told) -> Harvest:
         """All of it."""
-        codec, harvest = Codec(), cls()
-        harvest.stats = [codec.loads(SplitStats, text) for what, text in told if what == "counts"]
+        harvest = cls()
+        harvest.stats = [object_of(SplitStats, text) for what, text in told if what == "counts"]
         for share in (json.loads(text) for what, text in told if what == "scan"):
             harvest.files.append(share["file"])
             harvest.events += share["events"]

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.event_rows import event_of
-from rebalance_forensics.pipeline.rows import fields_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import Row, rows_of
 from rebalance_forensics.report.times import iso
@@ -70,7 +70,7 @@ def _document(row: Row) -> dict[str, Any]:
         "path": event.origin.path,
         "line": event.origin.line,
         "byte_offset": event.origin.byte_offset,
-        "speaker": {name: told for name, told in fields_of(event.speaker).items() if name != "file"},
+        "speaker": {name: told for name, told in msgspec.to_builtins(event.speaker).items() if name != "file"},
         "text": event.text,
     }
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any
+
+import msgspec
+from msgspec import NODEFAULT, Struct, structs
 
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event, Speaker
-from rebalance_forensics.pipeline.rows import Codec, dumps, fields_of
+from rebalance_forensics.pipeline.payloads import object_of, payload_of
 from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.records import EpochMs, Origin
 
 _IN_COLUMNS = frozenset({"at", "origin", "cluster", "group", "pattern"})
-_SAID_OFTEN = frozenset({"cluster", "group", "pattern", "level", "member", "instance_id", "protocol", "error"})
-_CODEC = Codec()
+_SAID_OFTEN = ("level", "member", "instance_id", "protocol", "error")
 
 
 def row_of(event: Event, *, shard: int, split: int) -> Row:
     """One event as one row of a shard."""
-    payload = fields_of(event, without=_IN_COLUMNS)
-    payload["speaker"] = _speaker_fields(event.speaker)
+    kind = type(event).__name__
     return Row(
         shard=shard,
         kind=Kind.SHARED if event.group is None else Kind.EVENT,
@@ -33,41 +31,48 @@ def row_of(event: Event, *, shard: int, split: int) -> Row:
         byte_offset=event.origin.byte_offset,
         line=event.origin.line,
         split=split,
-        event=type(event).__name__,
+        event=kind,
         pattern=event.pattern,
-        payload=dumps(payload),
+        payload=payload_of(msgspec.convert(event, _beside_columns(kind), from_attributes=True)),
     )
 
 
 def event_of(row: Row) -> Event:
     """The event that a row was made from."""
     assert row.event is not None
-    payload = json.loads(row.payload)
-    payload["at"] = None if row.ts is None else EpochMs(row.ts // 1000)
-    payload["origin"] = origin_of(row)
-    payload["speaker"] = _speaker(tuple(payload["speaker"].items()))
-    payload["cluster"], payload["group"], payload["pattern"] = row.cluster, row.group, row.pattern
-    for name in _SAID_OFTEN & payload.keys():
+    assert row.cluster is not None
+    assert row.pattern is not None
+    told = structs.asdict(object_of(_beside_columns(row.event), row.payload))
+    told["speaker"] = _once(told["speaker"])
+    for name in _SAID_OFTEN:
         # One object for the same text: a hot group's events say the same few words a million times.
-        if type(payload[name]) is str:
-            payload[name] = sys.intern(payload[name])
-    return _event_reader(row.event)(payload)
+        if type(told.get(name)) is str:
+            told[name] = sys.intern(told[name])
+    return EVENT_TYPES[row.event](
+        at=None if row.ts is None else EpochMs(row.ts // 1000),
+        origin=origin_of(row),
+        cluster=sys.intern(row.cluster),
+        group=row.group and sys.intern(row.group),
+        pattern=sys.intern(row.pattern),
+        **told,
+    )
 
 
 @cache
-def _event_reader(name: str) -> Callable[[dict[str, Any]], Event]:
-    return _CODEC.reader(EVENT_TYPES[name], given=frozenset({"origin", "speaker"}))
+def _beside_columns(kind: str) -> type[Struct]:
+    """What of this kind of event stands in no column; a field that holds its default is left out."""
+    fields = [
+        (field.name, field.type, *(() if field.default is NODEFAULT else (field.default,)))
+        for field in structs.fields(EVENT_TYPES[kind])
+        if field.name not in _IN_COLUMNS
+    ]
+    return msgspec.defstruct(kind, fields, kw_only=True, omit_defaults=True)
 
 
 @lru_cache(maxsize=4096)
-def _speaker_fields(speaker: Speaker) -> dict[str, Any]:
-    """The same few speak line after line."""
-    return fields_of(speaker)
-
-
-@lru_cache(maxsize=4096)
-def _speaker(told: tuple[tuple[str, Any], ...]) -> Speaker:
-    return _CODEC.read(Speaker, dict(told))
+def _once(speaker: Speaker) -> Speaker:
+    """The same few speak line after line: one object for each."""
+    return speaker
 
 
 def origin_of(row: Row) -> Origin:

@@ -63,9 +63,9 @@ def _read(plan: ReadPlan, progress: Callable[[int], None]) -> tuple[dict[Group, 
 
 def _count_lines_on(events: dict[Group, list[Event]], stats: Sequence[SplitStats]) -> None:
     """Count the lines of later splits of a file on from those before."""
-    before = LinesBefore(stats)
     if not any(one.start for one in stats):
         return
+    before = LinesBefore(one.begun for one in stats)
     for told in events.values():
         for number, event in enumerate(told):
             at = event.origin

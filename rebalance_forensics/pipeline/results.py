@@ -9,11 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.pipeline.case_rows import CaseReader
 from rebalance_forensics.pipeline.garbage_collection import seldom_collected
-from rebalance_forensics.pipeline.line_numbers import LinesBefore
-from rebalance_forensics.pipeline.rows import Codec
-from rebalance_forensics.pipeline.schemas import Kind, array_of
+from rebalance_forensics.pipeline.payloads import object_of
+from rebalance_forensics.pipeline.schemas import Kind
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 
 
@@ -31,18 +29,16 @@ class Results:
 
 def results_of(rows: pa.Table, *, first_shard: int) -> Results:
     """What result rows hold; events that every shard has are taken from the first one."""
-    stats = counts_of(rows)
-    before = LinesBefore(stats)
-    reader = CaseReader(before.corrected)
     with seldom_collected():
-        cases = tuple(map(reader.read, _payloads(rows, Kind.CASE)))
-    return Results(stats=stats, cases=cases, failures=_failures_of(rows), events=_events_of(rows, before, first_shard))
+        cases = tuple(object_of(GroupCase, told) for told in _payloads(rows, Kind.CASE))
+    return Results(
+        stats=counts_of(rows), cases=cases, failures=_failures_of(rows), events=_events_of(rows, first_shard)
+    )
 
 
 def counts_of(rows: pa.Table) -> tuple[SplitStats, ...]:
     """What was counted in each split."""
-    codec = Codec()
-    return tuple(codec.loads(SplitStats, text) for text in _payloads(rows, Kind.COUNTS))
+    return tuple(object_of(SplitStats, text) for text in _payloads(rows, Kind.COUNTS))
 
 
 def in_order_of_groups(failures: Iterable[Failure]) -> tuple[Failure, ...]:
@@ -51,17 +47,13 @@ def in_order_of_groups(failures: Iterable[Failure]) -> tuple[Failure, ...]:
 
 
 def _failures_of(rows: pa.Table) -> tuple[Failure, ...]:
-    codec = Codec()
-    return in_order_of_groups(codec.loads(Failure, text) for text in _payloads(rows, Kind.FAILURE))
+    return in_order_of_groups(object_of(Failure, text) for text in _payloads(rows, Kind.FAILURE))
 
 
-def _events_of(rows: pa.Table, before: LinesBefore, first_shard: int) -> pa.Table:
+def _events_of(rows: pa.Table, first_shard: int) -> pa.Table:
     kinds = rows["kind"]
     shared = pc.and_(pc.equal(kinds, int(Kind.SHARED)), pc.equal(rows["shard"], first_shard))
-    table = rows.filter(pc.or_(pc.equal(kinds, int(Kind.EVENT)), shared))
-    places = (table[name].to_pylist() for name in ("line", "path", "byte_offset"))
-    lines = [line + before.at(path, offset) for line, path, offset in zip(*places, strict=True)]
-    return table.set_column(table.schema.get_field_index("line"), "line", array_of(lines, pa.int64()))
+    return rows.filter(pc.or_(pc.equal(kinds, int(Kind.EVENT)), shared))
 
 
 def _payloads(rows: pa.Table, kind: Kind) -> Iterator[str]:

@@ -17,15 +17,17 @@ class Kind(IntEnum):
 
     COUNTS = 0
     """What one split read: a SplitStats in `payload`."""
-    HEARD = 1
+    LINES = 1
+    """How many lines start in one split of a file, in `line`: every shard counts those of later splits on."""
+    HEARD = 2
     """How far one log was read: a LogSpan in `payload`. Every shard needs it: silence counts only while a log lasts."""
-    SHARED = 2
+    SHARED = 3
     """An event without a group, which every group of the shard may need."""
-    EVENT = 3
+    EVENT = 4
     """An event of one group."""
-    CASE = 4
+    CASE = 5
     """A finished group: a GroupCase in `payload`."""
-    FAILURE = 5
+    FAILURE = 6
     """A group that could not be investigated: a Failure in `payload`."""
 
 

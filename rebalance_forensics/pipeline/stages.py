@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate, investigate_unnamed
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.pipeline.case_rows import payload_of
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import event_of, row_of
 from rebalance_forensics.pipeline.garbage_collection import seldom_collected
+from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
+from rebalance_forensics.pipeline.payloads import object_of, payload_of
 from rebalance_forensics.pipeline.read_split import Reading, read_split
-from rebalance_forensics.pipeline.rows import Codec, dumps
 from rebalance_forensics.pipeline.schemas import BATCH_ROWS, ORDER, ROWS, Kind, Row, batch_of, rows_of
 from rebalance_forensics.pipeline.shards import shard_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
@@ -34,7 +34,6 @@ from rebalance_forensics.timeline.coverage import LogSpan, LogsRead, logs_read
 from rebalance_forensics.timeline.unnamed_groups import UnnamedGroup
 
 BATCH_CHARACTERS = 1 << 22
-_SPANS = Codec()
 
 
 class Heard(NamedTuple):
@@ -73,14 +72,16 @@ def _rows_of_split(split: Split, read: Iterable[Event | SplitStats], reading: Re
 
 
 def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
-    """How far the split's log reaches, for every shard, also where it holds no Kafka line; then what was counted."""
-    cluster = reading.cluster_of(stats.path)
-    for span in stats.heard:
-        row = Row(
-            shard=0, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start, payload=dumps(span)
-        )
-        yield from (row._replace(shard=shard) for shard in reading.shards)
-    yield Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=dumps(stats))
+    """For every shard its lines and how far its log reaches, also where it holds no Kafka line; then the counts."""
+    row = Row(shard=0, kind=Kind.HEARD, path=stats.path, byte_offset=split.start)
+    everywhere = [
+        row._replace(kind=Kind.HEARD, cluster=reading.cluster_of(stats.path), payload=payload_of(span))
+        for span in stats.heard
+    ]
+    if split.is_part:
+        everywhere.append(row._replace(kind=Kind.LINES, line=stats.lines))
+    yield from (one._replace(shard=shard) for one in everywhere for shard in reading.shards)
+    yield Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=payload_of(stats))
 
 
 def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
@@ -144,28 +145,38 @@ def _investigated(cluster: str, group: str, ask: Callable[[], GroupCase]) -> Gro
 def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
     """Rows in order in; out comes what passes through as it is, and between it the cases."""
     passed: list[Row] = []
+    before = LinesBefore(())
     has_counts = False
 
     def parts() -> Iterator[Heard | Told]:
-        nonlocal has_counts
+        nonlocal before, has_counts
         for (_, kind, cluster, group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
             if kind == Kind.COUNTS:
                 has_counts = True
                 passed.extend(together)
+            elif kind == Kind.LINES:
+                before = LinesBefore(map(_split_lines, together))
             elif kind == Kind.HEARD:
-                yield Heard(cluster, (_SPANS.loads(LogSpan, row.payload) for row in together))
+                yield Heard(cluster, (object_of(LogSpan, row.payload) for row in together))
             elif keep_events:
-                known = list(together)
+                known = [before.counted_on(row) for row in together]
                 passed.extend(known)
                 yield Told(cluster, group, map(event_of, known))
             else:
-                yield Told(cluster, group, map(event_of, together))
+                yield Told(cluster, group, (event_of(before.counted_on(row)) for row in together))
 
     for found in investigated(parts(), unnamed=lambda: has_counts):
         yield from passed
         passed.clear()
         yield _row_of_result(found)
     yield from passed
+
+
+def _split_lines(row: Row) -> SplitLines:
+    assert row.path is not None
+    assert row.byte_offset is not None
+    assert row.line is not None
+    return SplitLines(row.path, row.byte_offset, row.line)
 
 
 def _row_of_result(found: GroupCase | Failure) -> Row:
@@ -179,7 +190,7 @@ def _row_of_result(found: GroupCase | Failure) -> Row:
 
 
 def _failure_row(failure: Failure) -> Row:
-    return Row(shard=0, kind=Kind.FAILURE, cluster=failure.cluster, group=failure.group, payload=dumps(failure))
+    return Row(shard=0, kind=Kind.FAILURE, cluster=failure.cluster, group=failure.group, payload=payload_of(failure))
 
 
 def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:

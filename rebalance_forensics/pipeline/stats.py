@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from rebalance_forensics import defects
+from rebalance_forensics.pipeline.line_numbers import SplitLines
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.coverage import LogSpan
 
@@ -73,3 +74,8 @@ class SplitStats(Struct, frozen=True, kw_only=True):
     errors: tuple[str, ...] = ()
     try_again: bool = False
     """Whether another try may read what these say was not."""
+
+    @property
+    def begun(self) -> SplitLines:
+        """How many lines start in it."""
+        return SplitLines(self.path, self.start, self.lines)

@@ -28,7 +28,7 @@ _UNTIMED = range(80, 90)
 """The ranks of layouts without a time."""
 
 
-class FileProfile(Struct, frozen=True, kw_only=True):
+class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How to read a file, and what it says about itself.
 
     `layouts` are all those seen, `starts` the bytes their headers begin with. `header_marks` are bytes that tell a

@@ -21,6 +21,11 @@ class Split(Struct, frozen=True, kw_only=True):
     start: int = 0
     end: int | None = None
 
+    @property
+    def is_part(self) -> bool:
+        """Whether the file has other splits."""
+        return self.start > 0 or self.end is not None
+
 
 def plan(
     files: Sequence[InputFile], profiles: Sequence[FileProfile], split_bytes: int = SPLIT_BYTES

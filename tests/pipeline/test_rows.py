@@ -7,13 +7,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.pipeline.case_rows import CaseReader, payload_of
 from rebalance_forensics.pipeline.event_rows import event_of, row_of
-from rebalance_forensics.pipeline.rows import Codec, dumps
+from rebalance_forensics.pipeline.payloads import object_of, payload_of
 from rebalance_forensics.pipeline.schemas import ROWS, batch_of, rows_of
-from rebalance_forensics.timeline.model import Evidence, GroupHistory
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.timeline.coverage import LogSpan
 
 SLOW_DATA = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 st.register_type_strategy(int, st.integers(-(10**14), 10**14))
@@ -33,43 +32,15 @@ def test_every_kind_of_event_comes_back_from_its_row(name: str) -> None:
     comes_back()
 
 
-@SLOW_DATA
-@given(st.from_type(Incident))
-def test_an_incident_comes_back_from_json(incident: Incident) -> None:
-    assert Codec().loads(Incident, dumps(incident)) == incident
+@pytest.mark.parametrize("kind", [GroupCase, SplitStats, LogSpan, Failure])
+def test_what_the_stages_tell_besides_events_comes_back_from_its_row(kind: type) -> None:
+    @SLOW_DATA
+    @given(st.from_type(kind))
+    def comes_back(told: object) -> None:
+        assert object_of(kind, payload_of(told)) == told
 
-
-def test_a_codec_can_replace_objects_deep_inside() -> None:
-    evidence = Evidence(path="a.log", line=3, byte_offset=40, timestamp=None, text="t")
-    codec = Codec({Evidence: lambda e: Evidence(path=e.path, line=99, byte_offset=0, timestamp=None, text=e.text)})
-    assert codec.loads(Evidence, dumps(evidence)).line == 99
-
-
-def test_a_field_that_json_cannot_carry_is_refused_and_named() -> None:
-    with pytest.raises(TypeError, match="no row can hold"):
-        Codec().read(bytes, b"")
-
-
-def test_a_history_is_something_a_row_can_hold() -> None:
-    history = GroupHistory(
-        group="g", cluster="c", kind="consumer", protocol="classic", protocols=(), rebalance_mode="eager",
-        coordinators=(), generations=(), pauses=(), settings=(("session.timeout.ms", "45000"),),
-    )  # fmt: skip
-    assert Codec().loads(GroupHistory, dumps(history)) == history
+    comes_back()
 
 
 def test_no_rows_are_a_batch_too() -> None:
     assert batch_of([]).schema == ROWS
-
-
-@SLOW_DATA
-@given(st.from_type(GroupCase))
-def test_a_case_comes_back_with_every_line_corrected_once(case: GroupCase) -> None:
-    corrected: list[Evidence] = []
-
-    def correct(line: Evidence) -> Evidence:
-        corrected.append(line)
-        return line
-
-    assert CaseReader(correct).read(payload_of(case)) == case
-    assert len(corrected) == len(set(corrected))

@@ -15,7 +15,7 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.event_rows import event_of
-from rebalance_forensics.pipeline.rows import dumps
+from rebalance_forensics.pipeline.payloads import payload_of
 from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS
@@ -156,7 +156,7 @@ def _event_cells(row: Dealt) -> Cells:
 
 
 def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
-    return "failure", dumps(Failure(cluster=first.cluster, group=first.group, error=defects.told(error)))
+    return "failure", payload_of(Failure(cluster=first.cluster, group=first.group, error=defects.told(error)))
 
 
 def _investigated(
@@ -196,4 +196,4 @@ def _written(case: GroupCase, first: Dealt, what: Investigation, writer: PartWri
     if not incidents:
         return []
     told = GroupCase(history=case.history, incidents=incidents, gaps=case.gaps, clocks=())
-    return [("case", dumps(told))]
+    return [("case", payload_of(told))]

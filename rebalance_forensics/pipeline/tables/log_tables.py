@@ -22,9 +22,9 @@ from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import row_of
+from rebalance_forensics.pipeline.payloads import payload_of
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.rows import dumps
 from rebalance_forensics.pipeline.schemas import BATCH_ROWS, Kind, Row, batch_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.records import EpochMs, LogRecord, Origin
@@ -97,7 +97,7 @@ def read_rows(batches: Iterable[pa.RecordBatch], table: LogTable, reading: Readi
             if len(rows) >= BATCH_ROWS:
                 yield batch_of(rows)
                 rows = []
-    told = (Row(shard=0, kind=Kind.COUNTS, path=hour, payload=dumps(c.stats(hour))) for hour, c in counts.items())
+    told = (Row(shard=0, kind=Kind.COUNTS, path=hour, payload=payload_of(c.stats(hour))) for hour, c in counts.items())
     yield batch_of([*rows, *told])
 
 

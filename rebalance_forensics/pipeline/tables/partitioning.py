@@ -9,10 +9,9 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_forensics.pipeline.line_numbers import LinesBefore
+from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
 from rebalance_forensics.pipeline.schemas import Kind
 from rebalance_forensics.pipeline.shards import shard_of
-from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage
 from rebalance_forensics.pipeline.tables.layout import partition_of
 from rebalance_forensics.pipeline.tables.scan_step import SCANNED
@@ -63,13 +62,13 @@ class Deal:
     """By file id, from which place on a file was scanned anew: what is known of it from there on no longer counts."""
     file_ids: Mapping[str, str]
     """By path, of the files that were scanned; what was read of others does not count."""
-    split_counts: tuple[SplitStats, ...]
+    lines_of_splits: tuple[SplitLines, ...]
     """Of files read in several splits: their events are numbered from the start of the split."""
 
 
 def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
     """The events of some files, each once for every date that needs it."""
-    before = LinesBefore(deal.split_counts)
+    before = LinesBefore(deal.lines_of_splits)
     for path in deal.portions[task]:
         known = partition_of(path)
         read = (

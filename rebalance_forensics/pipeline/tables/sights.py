@@ -6,14 +6,16 @@ enough to tell, so none of them is opened again for that.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from rebalance_forensics import __version__
-from rebalance_forensics.pipeline.rows import Codec, fields_of
+from rebalance_forensics.pipeline.payloads import object_of, payload_of
 from rebalance_forensics.sources.budgets import Allowance
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.neighbours import profiles_of
@@ -50,57 +52,57 @@ def profiles_beside(sights: Sequence[Sight], zones: ZoneRules, gone: Collection[
 
 def read_as(profile: FileProfile, look: Look) -> str:
     """What changes when the same lines would become other events; the year of dates that print none is among it."""
-    own = {name: value for name, value in fields_of(profile).items() if name not in _BESIDE}
+    own = {name: value for name, value in msgspec.to_builtins(profile).items() if name not in _BESIDE}
     years = [with_year(at, profile.near_ms) for at in look.dates.yearless or ()]
     near = profile.near_ms if profile.partly_dated else None
-    told = json.dumps([own, years, near], default=_plain, sort_keys=True)
-    return sha256(told.encode(errors="replace")).hexdigest()[:16]
+    return sha256(payload_of((own, years, near)).encode()).hexdigest()[:16]
+
+
+class _By(Struct):
+    """The release that told a cell of the ledger."""
+
+    by: str | None = None
+
+
+class _Shown(Struct, kw_only=True, omit_defaults=True):
+    """A sight as one cell of the ledger."""
+
+    by: str
+    members: tuple[str, ...]
+    codec: str | None
+    mtime_ms: int
+    in_packed: bool
+    look: Look
+    stamp: Stamp | None = None
+    allowance: Allowance | None = None
+    release: str | None = None
 
 
 def shown(sight: Sight) -> str:
     """A sight as the ledger keeps it; the name, the place and the size of the file stand in columns of their own."""
-    told = {
-        "by": __version__,
-        "members": sight.file.members,
-        "codec": sight.file.codec,
-        "mtime_ms": sight.file.mtime_ms,
-        "stamp": sight.file.stamp,
-        "allowance": sight.file.allowance,
-        "in_packed": sight.file.in_packed,
-        "release": sight.release,
-        "look": sight.look,
-    }
-    return json.dumps(told, default=_plain, separators=(",", ":"))
+    file = sight.file
+    return payload_of(
+        _Shown(
+            by=__version__, members=file.members, codec=file.codec, mtime_ms=file.mtime_ms, in_packed=file.in_packed,
+            look=sight.look, stamp=file.stamp, allowance=file.allowance, release=sight.release,
+        )
+    )  # fmt: skip
 
 
 def sight_of(cells: Mapping[str, Any], location: str = "") -> Sight | None:
     """The same, back from a row of the ledger; None where that holds none, or one that another release told."""
     text = cells.get("shows")
-    told = json.loads(text) if text else {}
-    if told.get("by") != __version__:
+    if not text or object_of(_By, text).by != __version__:
         return None
+    told = object_of(_Shown, text)
     return Sight(
         file=InputFile(
-            path=cells["path"], location=location, members=tuple(told["members"]), codec=told["codec"],
-            size=cells["size"], mtime_ms=told["mtime_ms"], in_packed=told["in_packed"],
-            stamp=_CODEC.read(Stamp, told["stamp"]) if told["stamp"] else None,
-            allowance=_CODEC.read(Allowance, told["allowance"]) if told["allowance"] else None,
+            path=cells["path"], location=location, members=told.members, codec=told.codec, size=cells["size"],
+            mtime_ms=told.mtime_ms, in_packed=told.in_packed, stamp=told.stamp, allowance=told.allowance,
         ),
-        look=_CODEC.read(Look, told["look"]),
+        look=told.look,
         heads={cells["head_bytes"]: cells["head"]},
         etag=cells["etag"] or "",
         fingerprint=cells["fingerprint"],
-        release=told["release"],
+        release=told.release,
     )  # fmt: skip
-
-
-def _plain(value: object) -> object:
-    """What JSON does not know."""
-    return value.decode("latin-1") if isinstance(value, bytes) else fields_of(value)
-
-
-def _bytes(text: Any) -> bytes:  # noqa: ANN401 - of JSON
-    return str(text).encode("latin-1")
-
-
-_CODEC = Codec(known={bytes: _bytes})

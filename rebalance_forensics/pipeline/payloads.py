@@ -1,0 +1,28 @@
+"""What a row holds beside its columns: a Struct as JSON, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from msgspec.json import Decoder, Encoder
+
+T = TypeVar("T")
+
+_ENCODER = Encoder()
+
+
+def payload_of(value: object) -> str:
+    """`value` as JSON."""
+    return _ENCODER.encode(value).decode()
+
+
+def object_of(cls: type[T], payload: str) -> T:
+    """The object of class `cls` that a payload was made from; raises msgspec.ValidationError for any other."""
+    return cast("T", _reader(cls)(payload))
+
+
+@cache
+def _reader(cls: Any) -> Callable[[str], object]:  # noqa: ANN401 - a class; mypy does not hash type[T]
+    return Decoder(cls).decode
