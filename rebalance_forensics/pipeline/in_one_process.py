@@ -12,7 +12,6 @@ from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import row_of
-from rebalance_forensics.pipeline.garbage_collection import seldom_collected
 from rebalance_forensics.pipeline.line_numbers import LinesBefore
 from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
 from rebalance_forensics.pipeline.read_split import read_split
@@ -20,6 +19,7 @@ from rebalance_forensics.pipeline.results import Results, in_order_of_groups
 from rebalance_forensics.pipeline.schemas import BATCH_ROWS, ROWS, batch_of
 from rebalance_forensics.pipeline.stages import Heard, Told, investigated
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.process.garbage_collection import seldom_collected
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.timeline.coverage import LogSpan
 

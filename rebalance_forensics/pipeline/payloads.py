@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from msgspec.json import Decoder, Encoder
 
@@ -20,9 +20,9 @@ def payload_of(value: object) -> str:
 
 def object_of(cls: type[T], payload: str) -> T:
     """The object of class `cls` that a payload was made from; raises msgspec.ValidationError for any other."""
-    return cast("T", _reader(cls)(payload))
+    return cast("T", _reader(cast("Hashable", cls))(payload))
 
 
 @cache
-def _reader(cls: Any) -> Callable[[str], object]:  # noqa: ANN401 - a class; mypy does not hash type[T]
+def _reader(cls: Hashable) -> Callable[[str], object]:
     return Decoder(cls).decode

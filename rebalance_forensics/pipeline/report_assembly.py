@@ -10,13 +10,13 @@ from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.cross_group import related
 from rebalance_forensics.diagnosis.model import Gap, Incident
-from rebalance_forensics.pipeline.garbage_collection import seldom_collected
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.results import Results
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.pipeline.unnamed_cases import without_those_named_elsewhere
+from rebalance_forensics.process.garbage_collection import seldom_collected
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.pipeline.garbage_collection import seldom_collected
 from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.schemas import Kind
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.process.garbage_collection import seldom_collected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.model import (
     WhatIf,
     WouldDecide,
 )
+from rebalance_forensics.process.garbage_collection import seldom_collected
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.json_rebalance_pattern import evidence_document, reading_document
 from rebalance_forensics.report.model import InputSummary, Report
@@ -26,6 +27,7 @@ from rebalance_forensics.timeline.model import Generation, GroupHistory, Identit
 SCHEMA_VERSION = 1
 
 
+@seldom_collected()
 def to_json(report: Report) -> str:
     """Write the whole report; the same report gives the same bytes."""
     return written(

@@ -11,6 +11,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from rebalance_forensics.process.garbage_collection import seldom_collected
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import differential, times, wording
 from rebalance_forensics.report.chains import steps_of
@@ -33,6 +34,7 @@ LONGEST_WHOLE = 30
 SCRIPT = ("page", "times", "panel", "folding", "picture", "filters", "sorting", "address", "copying", "start")
 
 
+@seldom_collected()
 def to_html(report: Report) -> str:
     """Write the whole report as one page; the same report gives the same bytes."""
     content = content_of(report)
