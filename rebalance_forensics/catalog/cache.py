@@ -85,7 +85,7 @@ def _to_json(catalog: CompiledCatalog) -> dict[str, object]:
 def _entry_row(entry: Entry) -> list[object]:
     return [
         entry.pattern, entry.event, entry.loggers, entry.prefixes, entry.weight, entry.dressed, entry.sought,
-        entry.sources, entry.only_at_debug, entry.in_doubt, *_program_row(entry.program),
+        entry.sources, entry.only_at_debug, entry.in_doubt, entry.releases, *_program_row(entry.program),
     ]  # fmt: skip
 
 
@@ -106,7 +106,8 @@ def _from_json(found: dict[str, Any]) -> CompiledCatalog:
 
 
 def _entry(row: Sequence[Any]) -> Entry:
-    pattern, event, loggers, prefixes, weight, dressed, sought, sources, only_at_debug, in_doubt, *program = row
+    pattern, event, loggers, prefixes, weight, dressed, sought, sources, only_at_debug, *rest = row
+    in_doubt, releases, *program = rest
     return Entry(
         pattern=pattern,
         event=event,
@@ -119,6 +120,7 @@ def _entry(row: Sequence[Any]) -> Entry:
         sources=tuple(sources),
         only_at_debug=only_at_debug,
         in_doubt=in_doubt,
+        releases=None if releases is None else (tuple(releases[0]), tuple(releases[1])),
     )
 
 

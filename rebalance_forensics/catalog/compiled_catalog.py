@@ -20,7 +20,14 @@ from rebalance_forensics.catalog.program import Program, Types, compile_parts
 from rebalance_forensics.catalog.template import Hole, Part, TemplateError, literals_of, parse, weight_of
 
 _CLASS = re.compile(r"\b([A-Z]\w*)\.(?:java|scala)\b")
+_RELEASES = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:-(\d+)\.(\d+)(?:\.\d+)?)?")
 _AT_DEBUG = re.compile(r"\((?:DEBUG|TRACE)\)\Z")
+
+
+Release = tuple[int, int]
+"""Major and minor number of a release of Kafka's."""
+Releases = tuple[Release, Release]
+"""The first and the last release that log a template."""
 
 
 @dataclass(slots=True)
@@ -42,6 +49,7 @@ class Entry:
     only_at_debug: bool = False
     in_doubt: str | None = None
     """The pattern that a line is read as where too little of it is left to tell the two apart."""
+    releases: Releases | None = None
 
 
 class CompiledCatalog(Struct, frozen=True):
@@ -124,7 +132,17 @@ def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
         sources=tuple(_CLASS.findall(template.logged_by or "")),
         only_at_debug=bool(_AT_DEBUG.search(template.logged_by or "")),
         in_doubt=pattern.in_doubt,
+        releases=_releases_of(template),
     )
+
+
+def _releases_of(template: Template) -> Releases | None:
+    """As the file says them, if it says Kafka's own and one span of them."""
+    told = _RELEASES.fullmatch(template.releases or "")
+    if told is None or not _CLASS.search(template.logged_by or ""):
+        return None
+    first = int(told[1]), int(told[2])
+    return first, (int(told[3]), int(told[4])) if told[3] else first
 
 
 def _opening_of(parts: Sequence[Part]) -> str:

@@ -15,7 +15,7 @@ import regex
 from msgspec import Struct
 
 from rebalance_forensics.catalog.bare_messages import LEFT_OUT
-from rebalance_forensics.catalog.compiled_catalog import Entry
+from rebalance_forensics.catalog.compiled_catalog import Entry, Release
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import FieldError, FieldValue
 from rebalance_forensics.catalog.prefixes import Peeled
@@ -71,16 +71,24 @@ class CutMessages(Struct, frozen=True):
     errors: ErrorNames
 
     def read(
-        self, peeled: Peeled, tail: str, *, logger: str | None, level: str | None = None
+        self,
+        peeled: Peeled,
+        tail: str,
+        *,
+        logger: str | None,
+        level: str | None = None,
+        since: Release | None = None,
     ) -> tuple[Entry, Left] | None:
         """The template that head and tail are of, and what they tell; None where several events fit as well.
 
         `peeled` is what stands before the cut; `tail` what stands behind it, empty where nothing of the message does.
-        Of a `logger` only the end of its name may be left, or its beginning with the ellipsis behind it.
+        Of a `logger` only the end of its name may be left, or its beginning with the ellipsis behind it. `since` is the
+        oldest release that the coordinator may have: what older ones alone log, it does not.
         """
         if len(peeled.stages[0]) + len(tail) > _LONGEST or not (peeled.stages[-1] or tail):
             return None
         fitting = [each for each in self._fitting(peeled, tail) if _may_be_of(each[0], peeled.role, level)]
+        fitting = [each for each in fitting if since is None or not _is_outdated(each[0], since)]
         told = [each for each in fitting if _logged_by(each[0], logger)]
         found = sorted(told or fitting, key=lambda each: -each[1].own)
         best = _less_told([(entry, left) for entry, left in found if left.own == found[0][1].own])
@@ -134,12 +142,20 @@ class CutMessages(Struct, frozen=True):
                 own += inner.own
                 fields |= inner.fields
                 begun = inner.begun or begun
+            elif self._is_of_another(at, kind, before):
+                return None
             else:
                 cut_off |= {told for inside in self.fragments.get(kind, ()) for told in inside.constants}
                 open_text = before.open[1] if before.open and before.open[0] == at else ""
                 fields |= _word_of(name, kind, open_text)
                 begun = {name: open_text + LEFT_OUT} if name in _IDS and _ID_LETTERS.fullmatch(open_text) else begun
         return Left(own, fields, frozenset(cut_off), begun)
+
+    def _is_of_another(self, at: int, kind: str, before: _Side) -> bool:
+        """Whether what is left of a value begins no text that a hole of this kind can hold."""
+        head = before.open[1] if before.open and before.open[0] == at else ""
+        texts = self.fragments.get(kind, ())
+        return bool(head and texts) and all(_before(text, head) is None for text in texts)
 
     def _inner(self, at: int, name: str, kind: str, before: _Side, behind: _Side) -> Left | None:
         """What is left of the words of a fragment, or of the text of an error, that the cut goes through."""
@@ -162,6 +178,10 @@ def _may_be_of(entry: Entry, role: str | None, level: str | None) -> bool:
     if entry.only_at_debug and level not in (None, "DEBUG", "TRACE"):
         return False
     return role is None or role == "unknown" or (role == "broker") == entry.pattern.startswith("broker/")
+
+
+def _is_outdated(entry: Entry, since: Release) -> bool:
+    return entry.pattern.startswith("broker/") and entry.releases is not None and entry.releases[1] < since
 
 
 def _logged_by(entry: Entry, logger: str | None) -> bool:

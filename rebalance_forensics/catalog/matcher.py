@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.catalog import bare_messages, cache
-from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry
+from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry, Release
 from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required, unknown
@@ -47,6 +47,8 @@ class Match(Struct, frozen=True, kw_only=True):
     speaker: SpeakerWords
     weight: int = 0
     dressed: bool = False
+    since: Release | None = None
+    """The first release that logs it in these words."""
 
 
 class Catalog:
@@ -91,11 +93,13 @@ class Catalog:
         level: str | None = None,
         headed: bool = False,
         begun: bool = False,
+        since: Release | None = None,
     ) -> Match | None:
         """The message that a text holds, wherever it begins; cut ones as far as they go.
 
         A text that is `headed` stood behind a header that a layout knows, so what begins it is no sentence. Ids that
-        are only `begun` are told, if wanted, with the ellipsis behind them.
+        are only `begun` are told, if wanted, with the ellipsis behind them. `since` is the oldest release that a
+        coordinator may have here, as its other lines show.
         """
         cut = bare_messages.around_the_cut(text)
         if cut is None:
@@ -108,7 +112,8 @@ class Catalog:
         if cut.behind_a_word:
             whole = whole or self._whole(cut.head.rstrip())
         cut = cut._replace(logger=logger or cut.logger)
-        found = (self._cut(cut, at, level, headed=headed, begun=begun) for at in bare_messages.beginnings(cut.head))
+        begins = bare_messages.beginnings(cut.head)
+        found = (self._cut(cut, at, level, headed=headed, begun=begun, since=since) for at in begins)
         return whole or next(filter(None, found), None) or self._behind_its_logger(cut, level)
 
     def _whole(self, head: str) -> Match | None:
@@ -127,10 +132,12 @@ class Catalog:
         found = self._cut_messages.read(peeled, cut.tail, logger=logger, level=level)
         return None if found is None else _match(found[0], found[1].fields, peeled)
 
-    def _cut(self, cut: bare_messages.Cut, at: int, level: str | None, *, headed: bool, begun: bool) -> Match | None:
+    def _cut(
+        self, cut: bare_messages.Cut, at: int, level: str | None, *, headed: bool, begun: bool, since: Release | None
+    ) -> Match | None:
         """What the beginning and the end of a message tell, of which something was left out."""
         peeled = peel_cut(cut.head[at:]) or peel(cut.head[at:])
-        found = self._cut_messages.read(peeled, cut.tail, logger=cut.logger, level=level)
+        found = self._cut_messages.read(peeled, cut.tail, logger=cut.logger, level=level, since=since)
         if found is None:
             return None
         entry, left = found
@@ -283,6 +290,7 @@ def _match(entry: Entry, fields: Mapping[str, FieldValue], peeled: Peeled) -> Ma
         speaker=speaker_of(said | words, peeled.role or _role(entry.pattern)),
         weight=entry.weight,
         dressed=entry.dressed or peeled.kind is not None,
+        since=entry.releases[0] if entry.releases is not None else None,
     )
 
 

@@ -11,7 +11,14 @@ from rebalance_forensics.catalog.bare_messages import LEFT_OUT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
-from rebalance_forensics.timeline.identity.names import is_bare_member_id, letters_of_its_own, name_in_member_id
+from rebalance_forensics.timeline.identity.merged_logs import instance_of
+from rebalance_forensics.timeline.identity.names import (
+    is_bare_member_id,
+    letters_of_its_own,
+    name_in_member_id,
+    process_of_streams_client,
+    thread_of,
+)
 
 _NAME_THEIR_GROUP = (*OF_A_MEMBER, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft)
 _ROLES = frozenset({"broker", "consumer", "share", "streams", "connect"})
@@ -81,6 +88,7 @@ class _Members:
         self.ids = {member for event in events for member in _members_of(event)}
         self.clients = {event.speaker.client_id or "" for event in events}
         self.clients |= {name_in_member_id(member) or "" for member in self.ids if not member.endswith(LEFT_OUT)}
+        self.streams = {client for event in events if (client := instance_of(event)) is not None}
         self.groups = groups
 
     def named_in(self, event: Event) -> Event:
@@ -103,11 +111,20 @@ class _Members:
             return begun
         longer = {each for each in self.ids if each.removesuffix(LEFT_OUT).startswith(begun)}
         longest = {each for each in longer if not any(_begins(each, other) for other in longer)}
-        if len(longest) != 1:
+        if len(longest) == 1:
+            (whole,) = longest
+            shown = len(begun) - len(whole.removesuffix(LEFT_OUT)) + len(letters_of_its_own(whole))
+            if shown >= _ENOUGH and (_is_whole(whole) or self._tells_its_client(whole)):
+                return whole
+        return self._a_thread_of(begun)
+
+    def _a_thread_of(self, begun: str) -> str | None:
+        """What stands for a thread of the one Streams client whose members' ids begin so."""
+        known = [client for client in self.streams if client.startswith(begun) or begun.startswith(f"{client}-S")]
+        if len(known) != 1:
             return None
-        (whole,) = longest
-        shown = len(begun) - len(whole.removesuffix(LEFT_OUT)) + len(letters_of_its_own(whole))
-        return whole if shown >= _ENOUGH and (_is_whole(whole) or self._tells_its_client(whole)) else None
+        uuid = process_of_streams_client(known[0]) or known[0]
+        return thread_of(known[0]) if len(begun) - len(known[0]) + len(uuid) >= _ENOUGH else None
 
     def _tells_its_client(self, member: str) -> bool:
         """Whether the letters at the end of a cut id are surely those of a member, and not of a client's own name.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_forensics import defects
 from rebalance_forensics.catalog.bare_messages import LEFT_OUT, is_kafkas
+from rebalance_forensics.catalog.compiled_catalog import Release
 from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog, Match
@@ -66,7 +68,8 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     profile, path = split.profile, split.file.path
     pasted = profile.document == PASTE
     cluster, known = reading.cluster_of(path), _Remembered(catalog, pasted=pasted)
-    for record in read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts):
+    records = read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts)
+    for record in known.in_doubt_last(records) if pasted else records:
         try:
             match = known.match(record)
             component = profile.component_of(record.host)
@@ -147,6 +150,27 @@ class _Remembered:
         self._catalog = catalog
         self._pasted = pasted
         self._answers: dict[tuple[str, str | None], Match | None] = {}
+        self._since: Release | None = None
+
+    def in_doubt_last(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:
+        """The records of a paste; those that too little is left of come when the others have told the release.
+
+        All that coordinators say in one paste they say in one release, but for an upgrade.
+        """
+        put_off: list[LogRecord] = []
+        since: list[Release] = []
+        for record in records:
+            with contextlib.suppress(Exception):  # whoever takes the record meets the same one
+                match = self.match(record)
+                if match is None and LEFT_OUT in record.message:
+                    put_off.append(record)
+                    continue
+                if match is not None and match.since is not None and match.pattern.startswith("broker/"):
+                    since.append(match.since)
+            yield record
+        self._since = max(since, default=None)
+        self._answers.clear()
+        yield from put_off
 
     def match(self, record: LogRecord) -> Match | None:
         """What the catalog says of a record."""
@@ -166,6 +190,7 @@ class _Remembered:
                 level=record.level,
                 headed=not record.bare,
                 begun=self._pasted,
+                since=self._since,
             )
         whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
         if self._pasted and (whole is None or (record.bare and not is_kafkas(whole))):

@@ -203,3 +203,13 @@ def test_words_that_several_messages_begin_with_tell_none_of_them(catalog: Catal
 def test_a_sentence_with_something_left_out_is_no_message(catalog: Catalog, sentence: str) -> None:
     found = catalog.match_inside(sentence)
     assert found is None
+
+
+EVICTED_OR_LEFT = "[GroupCoordinator 3]: Member c-1-b749f02b-154f \u2026 group.GroupCoordinator)"
+
+
+def test_a_line_that_only_an_old_coordinator_logs_is_none_of_a_newer_one(catalog: Catalog) -> None:
+    assert catalog.match_inside(EVICTED_OR_LEFT, level="INFO") is None
+    found = catalog.match_inside(EVICTED_OR_LEFT, level="INFO", since=(2, 8))
+    assert found is not None
+    assert found.event == "MemberFailed"

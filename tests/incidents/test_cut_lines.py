@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rebalance_forensics.diagnosis.model import Incident
+import pytest
+
+from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.pipeline.run import analyze
 from tests.incidents.sample import LOCAL
 
@@ -44,6 +46,13 @@ def found(text: str, directory: Path) -> Incident:
     paste.write_text(text)
     (incident,) = analyze([str(paste)], LOCAL).incidents
     return incident
+
+
+def causes_in(text: str, directory: Path) -> list[RootCause]:
+    """The first cause of each incident of a paste."""
+    paste = directory / "paste.txt"
+    paste.write_text(text)
+    return [incident.root_causes[0] for incident in analyze([str(paste)], LOCAL).incidents]
 
 
 def test_a_poll_timeout_is_known_by_the_first_half_of_its_line(tmp_path: Path) -> None:
@@ -126,3 +135,74 @@ CAME_BACK = f"""\
 
 def test_no_cause_is_likely_where_the_reason_for_leaving_was_cut_off(tmp_path: Path) -> None:
     assert found(CAME_BACK, tmp_path).root_causes[0].confidence < 0.5
+
+
+CLIENT = "orders-9e42b5ba-c664-4a81-ab3a-be662aef5c55"
+OTHER_CLIENT = "orders-37e9e207-974d-4bf2-aafc-8d813ef8c0e4"
+STREAMS_SCALED_IN = f"""\
+[2026-03-01 10:00:02,804] INFO [GroupCoordinator 2]: Stabilized group orders generation 1 (__consumer_offsets-0) with \
+6 members (kafka.coordinator.group.GroupCoordinator)
+[2026-03-01 10:00:40,341] INFO stream-client [{CLIENT}] State transition from RUNNING to PENDING_SHUTDOWN (org.apac \
+\u2026 treams.KafkaStreams)
+[2026-03-01 10:00:40,513] INFO stream-client [{CLIENT}] Streams client stopped completely \
+(org.apache.kafka.streams.KafkaStreams)
+[2026-03-01 10:00:50,421] INFO [GroupCoordinator 2]: Member {CLIENT}-StreamThread-2-consumer-3ea83921-ec58-4b15-a96 \
+\u2026 up.GroupCoordinator)
+[2026-03-01 10:00:50,423] INFO [GroupCoordinator 2]: Preparing to rebalance group orders in state PreparingRebalance \
+with old generation 1 (__consumer \u2026 up.GroupCoordinator)
+[2026-03-01 10:00:51,111] INFO [GroupCoordinator 2]: Stabilized group orders generation 2 (__consumer_offsets-0) with \
+4 members (kafka.coordinator.group.GroupCoordinator)
+"""
+
+
+def test_a_streams_instance_that_stopped_is_whose_members_expire(tmp_path: Path) -> None:
+    first = found(STREAMS_SCALED_IN, tmp_path).root_causes[0]
+    assert (first.cause, [culprit.name for culprit in first.culprits]) == ("scale-in", [CLIENT])
+    assert first.narrative.startswith("1 instance shut down cleanly")
+
+
+PREPARING = f"""\
+[2026-03-01 10:00:45,616] INFO {BROKER} Preparing to rebalance group orders in state Pre \u2026 dataManager)
+"""
+
+
+def _streams_restart(client: str, second: int) -> str:
+    """An instance that stops, starts and has its old members evicted, whose ids are cut within its own name."""
+    return f"""\
+[2026-03-01 10:00:{second:02},591] INFO stream-client [{client}] State transition from RUNNING to PENDING_SHUTDOW \
+\u2026 ms.KafkaStreams:366)
+[2026-03-01 10:00:{second + 5:02},687] INFO StreamsConfig values:\x20
+[2026-03-01 10:00:{second + 10:02},615] INFO {BROKER} Member {client[:-3]} \u2026 roupMetadataManager)
+"""
+
+
+def test_members_whose_ids_are_cut_within_the_name_of_their_streams_client_are_its_threads(tmp_path: Path) -> None:
+    restarts = _streams_restart(CLIENT, 2) + _streams_restart(OTHER_CLIENT, 35)
+    first = found(f"{restarts}{PREPARING}", tmp_path).root_causes[0]
+    assert first.cause == "rolling-restart"
+    assert {CLIENT, OTHER_CLIENT} <= {name for culprit in first.culprits for name in culprit.names}
+
+
+def _counts(first: int, *, seconds: int) -> str:
+    """A group that grows from two members to three, its first generation so numbered; no line says who came."""
+    return f"""\
+[2026-03-01 10:00:01,497] INFO [GroupCoordinator 3]: Stabilized group orders generation {first} \
+(__consumer_offsets-5) with 2 members (kafka.coordinator.group.GroupCoordinator)
+[2026-03-01 10:00:{seconds:02},360] INFO [GroupCoordinator 3]: Preparing to rebalance group orders in state \
+PreparingRebalance with old generation {first} (__ \u2026 up.GroupCoordinator)
+[2026-03-01 10:00:{seconds + 1:02},749] INFO [GroupCoordinator 3]: Stabilized group orders generation {first + 1} \
+(__consumer_offsets-5) with 3 members (kafka.coordinator.group.GroupCoordinator)
+"""
+
+
+@pytest.mark.parametrize(("first", "confidence"), [(1, 0.75), (4, 0.55)])
+def test_a_coordinator_that_counts_more_members_shows_a_scale_out(
+    first: int, confidence: float, tmp_path: Path
+) -> None:
+    (cause,) = (c for c in causes_in(_counts(first, seconds=30), tmp_path) if c.cause == "scale-out")
+    assert cause.confidence == confidence
+    assert cause.narrative == "The group grew from 2 to 3 members; no line names who joined."
+
+
+def test_a_group_that_has_just_formed_is_not_scaled_out(tmp_path: Path) -> None:
+    assert "scale-out" not in [each.cause for each in causes_in(_counts(1, seconds=10), tmp_path)]

@@ -73,7 +73,8 @@ def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothe
 def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
     """The first rebalance needs no cause where the group formed; in logs that begin later it does."""
     if timeline.coverage.is_excerpt:
-        return any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
+        begun = any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
+        return begun or rebalance.generation == 1
     return rebalance is timeline.rebalances[0] and (rebalance.generation is None or rebalance.generation <= 1)
 
 

@@ -11,6 +11,10 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")
 PICKED = stated("new-in-an-excerpt", present="the picked lines do not show whether they were members before")
+COUNTED = stated("more-members-counted", present="the coordinator counts more members than ever since generation 1")
+PICKED_COUNTS = stated(
+    "more-members-than-before", present="the picked lines do not show whether the members that came are new or back"
+)
 ONLY_LISTED = stated("new-in-a-list", present="only the leader's list names them, so they may also have been restarted")
 
 

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTim
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
 from rebalance_forensics.diagnosis.group_settings import session_limit, session_told_ms, setting
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, times
-from rebalance_forensics.diagnosis.wording.participants import members
+from rebalance_forensics.diagnosis.wording.participants import counted_members, members
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -74,8 +74,11 @@ def replaced_dying_threads(who: str, count: int, thrown: str | None) -> str:
 
 def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
-    number, everybody = len({a.participant for a in absences}), timeline.members()
+    gone, everybody = {a.participant for a in absences}, timeline.members()
+    number = len(gone)
     who = f"{number} of {len(everybody)} {members(timeline, everybody)}"
+    if timeline.coverage.is_excerpt:
+        who = counted_members(timeline, gone, one="1 ")  # how many members the picked lines leave out is unknown
     if silent:
         return (
             f"{who} may have been shut down: a Streams instance sends no LeaveGroup on close, so its members are "

@@ -62,7 +62,7 @@ def _beside_their_coordinator(mine: Sequence[Event], beside: Sequence[Event]) ->
         file = event.speaker.host, event.speaker.file
         if file in files and (client := instance_of(event)) is not None:
             here[file].add(client)
-    yield from (client for clients in here.values() if len(clients) > 1 for client in clients)
+    yield from (client for clients in here.values() for client in clients)
 
 
 def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:

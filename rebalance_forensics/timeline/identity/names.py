@@ -10,8 +10,10 @@ _CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
 _FIRST_OF_A_UUID = r"[0-9a-f]{4,7}|[0-9a-f]{8}(?:-[0-9a-f]{0,4}){0,3}(?:-[0-9a-f]{0,12})?"
 _CUT_MEMBER = re.compile(rf"(?P<name>.+?)-(?P<letters>{_FIRST_OF_A_UUID})\u2026")
 _STREAM_THREAD = re.compile(
-    r"(?P<client>.+)-(?:StreamThread|StateUpdater)-(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-(?s:.*))?"
+    r"(?P<client>.+)-(?:StreamThread|StateUpdater)-"
+    r"(?:(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-(?s:.*))?|\u2026)"
 )
+_THREAD_CUT_OFF = "-StreamThread-\u2026"
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 _CONNECTOR_CLIENT = re.compile(
     r"connector-(?:consumer|producer|adminclient|dlq-producer)-(?P<connector>.+)-(?P<task>\d+)"
@@ -23,8 +25,10 @@ def name_in_member_id(member_id: str) -> str | None:
     """The client id or instance id that a classic member id starts with; None for KIP-848 ids.
 
     GroupCoordinator.scala and ClassicGroup build `{group.instance.id or client.id}-{uuid}`. Of an id that was cut, and
-    ends with an ellipsis, some of the uuid is there.
+    ends with an ellipsis, some of the uuid is there, or it is that of a thread whose number was cut off (`thread_of`).
     """
+    if member_id.endswith(_THREAD_CUT_OFF):
+        return member_id
     found = _CLASSIC_MEMBER.fullmatch(member_id) or _CUT_MEMBER.fullmatch(member_id)
     return found["name"] if found else None
 
@@ -53,6 +57,16 @@ def streams_thread(client_id: str) -> str | None:
     """`app-uuid-StreamThread-1` of a thread's name, its consumer's client id or its member id."""
     found = re.match(r"(.+-StreamThread-\d+)(?![\d])", client_id)
     return found[1] if found else None
+
+
+def thread_of(client: str) -> str:
+    """What stands for the ids of a thread of this Streams client, where its number was cut off in a paste."""
+    return client + _THREAD_CUT_OFF
+
+
+def is_thread_cut_off(client_id: str) -> bool:
+    """Whether this stands for some thread of its Streams client."""
+    return client_id.endswith(_THREAD_CUT_OFF)
 
 
 def process_of_streams_client(client: str) -> str | None:

@@ -22,6 +22,7 @@ from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.identity.merged_logs import instance_of
 from rebalance_forensics.timeline.identity.names import (
     is_bare_member_id,
+    is_thread_cut_off,
     name_in_member_id,
     process_of_streams_client,
     streams_client,
@@ -231,6 +232,8 @@ class ParticipantDrafts:
         client = streams_client(name)
         if client is not None:
             participant = self._by_streams_client(client)
+            if is_thread_cut_off(name):
+                return participant
             participant.threads.add(streams_thread(name) or name)
             process = process_of_streams_client(client)
             if process:

@@ -1,0 +1,71 @@
+"""Growth that only the coordinator's counts tell: generations of more members, and no line left of who came."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, ONE_SCALING_MS, STARTUP_GAP_MS
+
+
+class Growth(Struct, frozen=True, kw_only=True):
+    """A group that grew from so many members to so many, and the rebalances that it grew by."""
+
+    before: int
+    after: int
+    since_the_first: bool
+    """Counted from generation 1 on: then nobody had been a member who is back now, as far as counted."""
+    lines: tuple[Event, ...]
+    rebalances: tuple[Rebalance, ...]
+
+
+def counted_growths(timeline: Timeline) -> list[Growth]:
+    """By steps of a scaling; only in picked lines: a whole log names who joined."""
+    return timeline.remembered(_counted_growths) if timeline.coverage.is_excerpt else []
+
+
+def _counted_growths(timeline: Timeline) -> list[Growth]:
+    counts = [e for e in timeline.of(GenerationStabilized) if e.member_count and e.at is not None]
+    steps: list[tuple[GenerationStabilized, GenerationStabilized]] = []
+    most = 0
+    for before, after in pairwise(counts):
+        most = max(most, before.member_count or 0)
+        if (after.member_count or 0) > most and _is_unnamed(timeline, before, after):
+            steps.append((before, after))
+    since = counts[0].generation if counts else None
+    return [_growth(timeline, run, since) for run in runs(steps, lambda s: time_of(s[1]), ONE_SCALING_MS)]
+
+
+def _is_unnamed(timeline: Timeline, before: GenerationStabilized, after: GenerationStabilized) -> bool:
+    """Whether nobody is known to have come or gone, nor was the group just forming."""
+    begin, end = time_of(before), time_of(after)
+    still_forms = before.generation == 1 and end - begin <= STARTUP_GAP_MS
+    if still_forms or timeline.of(GroupEmptied).any_between(begin, end):
+        return False
+    moves = timeline.arrivals, timeline.departures
+    return not any(facts.any_between(begin + 1, end + CLOCK_SLACK_MS) for facts in moves)
+
+
+def _growth(
+    timeline: Timeline, steps: list[tuple[GenerationStabilized, GenerationStabilized]], since: int | None
+) -> Growth:
+    reached = {after.generation: time_of(after) for _, after in steps}
+    begin, end = time_of(steps[0][0]), time_of(steps[-1][1])
+    return Growth(
+        before=steps[0][0].member_count or 0,
+        after=steps[-1][1].member_count or 0,
+        since_the_first=since == 1,
+        lines=(
+            *dict.fromkeys(e for step in reversed(steps) for e in reversed(step)),
+            *timeline.of(SettingsReported).between(begin, end),
+        ),
+        rebalances=tuple(r for r in timeline.rebalances if reached.get(r.generation or -1) == r.stabilized_at),
+    )

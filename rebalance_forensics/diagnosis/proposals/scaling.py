@@ -1,0 +1,48 @@
+"""Groups that were scaled out: by members that lines name, or that only the coordinator counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
+from rebalance_forensics.diagnosis.episodes.members.counted_growth import Growth
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import Present
+from rebalance_forensics.diagnosis.signs.newcomers import COUNTED, NEWCOMERS, PICKED_COUNTS, shown_to_be_new
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.wording.participants import member
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+
+def about_additions(timeline: Timeline, arrivals: Sequence[Arrival]) -> Hypothesis:
+    """Members never seen before came while others were in."""
+    participants = tuple(dict.fromkeys(a.participant for a in arrivals))
+    shown = shown_to_be_new(timeline, arrivals)
+    number, what = len(participants), member(timeline, participants)
+    new = f"A new {what}" if number == 1 else f"{number} new {what}s"
+    return Hypothesis(
+        because=[e for a in arrivals for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))],
+        circumstances=others_in(timeline, [a.at for a in arrivals]),
+        culprits=culprits_of(timeline, participants),
+        answers={shown: Present(tuple(e for a in arrivals for e in a.events[:1]))},
+        severity="info",
+        brings=with_rebalances(timeline, arrivals),
+        explains=tuple(arrivals),
+        participants=participants,
+        narrative=f"{new} joined the running group{'' if shown is NEWCOMERS else f'; {shown.present}'}.",
+    )
+
+
+def about_growth(timeline: Timeline, growth: Growth) -> Hypothesis:
+    """Nobody is named: the group as a whole grew."""
+    shown = COUNTED if growth.since_the_first else PICKED_COUNTS
+    return Hypothesis(
+        because=growth.lines,
+        culprits=(the_group(timeline),),
+        answers={shown: Present(growth.lines[:2])},
+        severity="info",
+        explains=growth.rebalances,
+        narrative=f"The group grew from {growth.before} to {growth.after} members; no line names who joined.",
+    )
