@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from rebalance_forensics.catalog.bare_messages import LEFT_OUT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
+from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
 from rebalance_forensics.timeline.identity.merged_logs import instance_of
 from rebalance_forensics.timeline.identity.names import (
@@ -19,29 +20,41 @@ from rebalance_forensics.timeline.identity.names import (
     process_of_streams_client,
     thread_of,
 )
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
 
 _NAME_THEIR_GROUP = (*OF_A_MEMBER, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft)
 _ROLES = frozenset({"broker", "consumer", "share", "streams", "connect"})
 """Who names the group in every such line."""
 _BEGUN = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
 _HEARTBEATS = re.compile(r"kafka-coordinator-heartbeat-thread \| (\S{1,250})")
+_CLIENTS = re.compile(r"[\[ ]clientId=([^\],\s\u2026]{1,250})[\],]")
 _OF_MEMBERS = ("member", "members", "old_member")
 _ENOUGH = 4
 """So many letters of an id that Kafka drew by lot tell it from the few of a paste."""
 
 
-def with_their_names(events: Iterable[Event]) -> Iterator[Event]:
-    """The events of a paste with the groups and the members that its other lines name."""
+def clients_in(text: str) -> Iterator[str]:
+    """The client ids that a line names whole, be its message cut off."""
+    yield from _CLIENTS.findall(text)
+
+
+def with_their_names(events: Iterable[Event], clients: Collection[str] = ()) -> Iterator[Event]:
+    """The events of a paste with the groups and the members that its other lines name.
+
+    `clients` are named by lines of which too little is left to be events; more may be added while events are read.
+    """
     held: list[Event] = []
     failure: Exception | None = None
     try:
         held.extend(events)
     except Exception as error:  # noqa: BLE001 - what came before it stays, as in a log
         failure = error
+    held = list(on_the_brokers_clock(held))
     if any(LEFT_OUT in event.text for event in held):
         groups = {g for event in held if (g := event.group or _of_its_thread(event)) and not g.endswith(LEFT_OUT)}
-        members = _Members(held, groups)
+        members = _Members(held, groups, clients)
         held = [_with_its_group(groups, members.named_in(event)) for event in held]
+        held = [_with_its_client(held, event) for event in held]
     yield from held
     if failure is not None:
         raise failure
@@ -75,6 +88,20 @@ def _of_its_thread(event: Event) -> str | None:
     return named[1] if named else None
 
 
+def _with_its_client(events: Sequence[Event], event: Event) -> Event:
+    """What a heartbeat thread says of a client that was cut off: it is who leaves the group at that moment."""
+    if event.speaker.client_id is not None or _of_its_thread(event) is None or event.at is None:
+        return event
+    near = [e for e in events if isinstance(e, MemberLeft) and e.group == event.group and _soon_after(event, e)]
+    clients = {name_in_member_id(e.member) if e.member else None for e in near}
+    (client, *others) = clients or {None}
+    return event if client is None or others else replace(event, speaker=replace(event.speaker, client_id=client))
+
+
+def _soon_after(event: Event, later: Event) -> bool:
+    return event.at is not None and later.at is not None and 0 <= later.at - event.at <= CLOCK_SLACK_MS
+
+
 def _members_of(event: Event) -> Iterator[str]:
     for name in _OF_MEMBERS:
         value = getattr(event, name, None)
@@ -84,9 +111,10 @@ def _members_of(event: Event) -> Iterator[str]:
 class _Members:
     """The members that a paste names, and the clients."""
 
-    def __init__(self, events: Sequence[Event], groups: set[str]) -> None:
+    def __init__(self, events: Sequence[Event], groups: set[str], clients: Collection[str]) -> None:
         self.ids = {member for event in events for member in _members_of(event)}
         self.clients = {event.speaker.client_id or "" for event in events}
+        self.clients.update(clients)
         self.clients |= {name_in_member_id(member) or "" for member in self.ids if not member.endswith(LEFT_OUT)}
         self.streams = {client for event in events if (client := instance_of(event)) is not None}
         self.groups = groups

@@ -17,7 +17,7 @@ from rebalance_forensics.catalog.matcher import Catalog, Match
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.pipeline.cut_names import with_their_names
+from rebalance_forensics.pipeline.cut_names import clients_in, with_their_names
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.documents import PASTE
@@ -54,7 +54,7 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     counts, tally = SplitCounts(), _Tally()
     try:
         events = _events(split, catalog, reading, counts, tally)
-        yield from with_their_names(events) if split.profile.document == PASTE else events
+        yield from with_their_names(events, tally.clients) if split.profile.document == PASTE else events
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
     except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay
@@ -74,8 +74,12 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
             match = known.match(record)
             component = profile.component_of(record.host)
             if match is None or _names_no_exception(match):
-                match = exception_in(record, component) or match
+                # A paste with lines of a broker may have those of an application between them.
+                thrown = exception_in(record, None if pasted else component)
+                match, component = thrown or match, None if pasted and thrown is not None else component
             if match is None:
+                if pasted:
+                    tally.clients.update(clients_in(record.message))
                 if not record.bare and record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
                     tally.unknown(record)
                 continue
@@ -93,9 +97,9 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
-    """A line with something left out may have lost the words that a line is found by."""
-    hits, left_out = catalog.prefilter().hits, re.compile(re.escape(LEFT_OUT.encode()))
-    return lambda block: sorted({*hits(block), *(match.start() for match in left_out.finditer(block))})
+    """A line with something left out may have lost the words that a line is found by, an error its stack trace."""
+    hits, telling = catalog.prefilter().hits, re.compile(re.escape(LEFT_OUT.encode()) + rb"|\b(?:ERROR|FATAL|SEVERE)\b")
+    return lambda block: sorted({*hits(block), *(match.start() for match in telling.finditer(block))})
 
 
 def _names_no_exception(match: Match) -> bool:
@@ -208,6 +212,8 @@ class _Tally:
         self.version: dict[str | None, str] = {}
         self.seen: defaultdict[str, Times] = defaultdict(Times)
         self.roles: Counter[str] = Counter()
+        self.clients: set[str] = set()
+        """Named by the lines of a paste that no pattern knows."""
 
     def known(self, record: LogRecord, event: Event | None) -> None:
         self.matched[record.host] += 1

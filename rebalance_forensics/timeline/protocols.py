@@ -15,7 +15,7 @@ from rebalance_forensics.events.epochs import (
     MemberTransitioned,
     TargetAssignmentComputed,
 )
-from rebalance_forensics.events.membership import MemberJoined
+from rebalance_forensics.events.membership import MemberFailed, MemberJoined
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import GenerationStabilized, JoinSucceeded, RebalanceStarted, SyncSucceeded
 from rebalance_forensics.timeline.identity.names import streams_client
@@ -36,7 +36,7 @@ def kind_of(events: Sequence[Event]) -> GroupKind:
         return "streams"
     if "share" in roles or any(getattr(event, "protocol", None) == "share" for event in events):
         return "share"
-    if any(_is_worker_id(m) for event in events if isinstance(event, RebalanceStarted) for m in event.members):
+    if any(_is_worker_id(m) for e in events if isinstance(e, RebalanceStarted | MemberFailed) for m in e.members):
         return "connect"
     return "consumer" if events else "unknown"
 

@@ -8,6 +8,7 @@ import pytest
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.report.times import iso
 from tests.incidents.sample import LOCAL
 
 BROKER = "[GroupCoordinator id=1 topic=__consumer_offsets partition=0]"
@@ -206,3 +207,55 @@ def test_a_coordinator_that_counts_more_members_shows_a_scale_out(
 
 def test_a_group_that_has_just_formed_is_not_scaled_out(tmp_path: Path) -> None:
     assert "scale-out" not in [each.cause for each in causes_in(_counts(1, seconds=10), tmp_path)]
+
+
+HEARTBEATS = (
+    "[kafka-coordinator-heartbeat-thread | orders] org.apache.kafka.clients.consumer.internals.ConsumerCoordinato"
+)
+POLL_TIMEOUT_WITHOUT_A_NAME = f"""\
+2026-03-01T10:00:11.851Z WARN  {HEARTBEATS} \u2026 th max.poll.records.
+2026-03-01T10:00:11.852Z INFO  {HEARTBEATS} \u2026 timeout has expired.
+[2026-03-01 10:00:11,859] INFO {BROKER} [Group orders] Member c-2-43e1b \u2026 roupMetadataManager)
+[2026-03-01 10:00:11,861] INFO {BROKER} Preparing to rebalance group orders in state Pr \u2026 roupMetadataManager)
+2026-03-01T10:00:23.930Z INFO  [main] org.apache.kafka.clients.consumer.internals.ConsumerCoordinator - [Consumer \
+clientId=c-2, groupI \u2026 30-a4c9-2717dd1e5493
+"""
+
+
+def test_whose_heartbeat_thread_speaks_shows_in_who_leaves_at_that_moment(tmp_path: Path) -> None:
+    first = found(POLL_TIMEOUT_WITHOUT_A_NAME, tmp_path).root_causes[0]
+    assert (first.cause, [culprit.name for culprit in first.culprits]) == ("slow-processing", ["c-2"])
+
+
+WORKER = "connect-10.0.0.7:8083"
+WORKER_KILLED = f"""\
+[2026-03-01 10:00:10,602] INFO [GroupCoordinator 3]: Member {WORKER}-e82fd2af-87ae-4a7c-b04c-c22c0aa3873c in group cdc \
+has failed, remo \u2026 up.GroupCoordinator)
+[2026-03-01 10:00:22,613] INFO DistributedConfig values:\x20
+[2026-03-01 10:00:24,266] INFO [GroupCoordinator 3]: Dynamic member with unknown member id joins group cdc in Stable \
+state. Created a new member id co \u2026 up.GroupCoordinator)
+"""
+
+
+def test_a_process_that_starts_before_a_newcomer_without_a_name_is_the_one_that_was_lost(tmp_path: Path) -> None:
+    first = found(WORKER_KILLED, tmp_path).root_causes[0]
+    assert (first.cause, [culprit.name for culprit in first.culprits]) == ("process-crash", [WORKER])
+
+
+TWO_ZONES = """\
+2026-03-01 12:00:06.161 ERROR 6 --- [           main] org.media.clicks.Pipeline  : Fatal error, stopping
+2026-03-01 12:00:06.250  INFO 6 --- [           main] o.a.k.c.c.internals.ConsumerCoordinator  : [Consumer \
+clientId=c-3, groupId=ord \u2026 umer is being closed
+[2026-03-01 10:00:06,255] INFO [GroupCoordinator 3]: Preparing to rebalance group orders in state PreparingRebalance \
+with old generation 1  \u2026 up.GroupCoordinator)
+[2026-03-01 10:00:06,257] INFO [GroupCoordinator 3]: Member MemberMetadata(memberId=\
+c-3-27413e05-e1b9-48b1-949c-913075bb5372, groupIns \u2026 up.GroupCoordinator)
+2026-03-01 12:00:06.609  INFO 6 --- [           main] o.a.kafka.common.utils.AppInfoParser     : App info \
+kafka.consumer for c-3 unregistered
+"""
+
+
+def test_an_application_in_another_zone_than_its_broker_closes_when_the_coordinator_says_so(tmp_path: Path) -> None:
+    first = found(TWO_ZONES, tmp_path).root_causes[0]
+    assert (first.cause, first.culprits[0].name) == ("member-left", "c-3")
+    assert {(iso(line.timestamp) or "")[:13] for line in first.evidence} == {"2026-03-01T10"}

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
 from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent, MemberIdIssued, Subscribed
+from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberIdIssued, Subscribed
 from rebalance_forensics.events.process import (
     ConsumerClosed,
     ProcessStopping,
@@ -83,7 +83,8 @@ def _nameless_starts(
 ) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
     """Starts of nobody knows which process, in a file that others write into as well.
 
-    It is of whoever joins next, else of whoever stopped last.
+    It is of whoever joins next, else of whoever stopped last; where the name of who joins was cut off in a paste, of
+    whoever alone was lost before.
     """
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
     gathered = {place_name(e) for e in events if e.speaker.role == "broker"}
@@ -97,11 +98,15 @@ def _nameless_starts(
         return
     joined = [(e.at, participants.of_member(e.member)) for e in events if isinstance(e, MemberIdIssued) and e.at]
     stopped = [(stop.at, stop.participant) for stop in stops_of(participants, events)]
+    unnamed = [e.at for e in events if isinstance(e, MemberIdIssued) and e.at and e.member is None]
+    failed = [(e.at, participants.of_member(m)) for e in events if isinstance(e, MemberFailed) for m in e.members]
     for banner in banners:
         at = banner.at or 0
         after = [who for when, who in joined if at < when <= at + ONE_START_MS and who is not None]
         before = [who for when, who in stopped if at - RESTART_PAIR_MS <= when < at]
-        if who := (after[:1] or before[-1:]):
+        lost = {gone for when, gone in failed if at - RESTART_PAIR_MS <= (when or 0) < at and gone is not None}
+        came_back = len(lost) == 1 and any(at < when <= at + ONE_START_MS for when in unnamed)
+        if who := (after[:1] or before[-1:] or (list(lost) if came_back else [])):
             yield banner.origin, tuple(who)
 
 
