@@ -101,7 +101,7 @@ class _Group:
                 f"Member MemberMetadata(memberId={member}, groupInstanceId=None, clientId={member[:-33]}, "
                 "clientHost=/10.0.3.17, sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, "
                 f"supportedProtocols=List(range, cooperative-sticky)) has left group {self.name} through explicit "
-                f"`LeaveGroup` request; {why}"
+                f"`LeaveGroup`; {why}"
             ),
         )
 

@@ -42,7 +42,10 @@ class Sieve(Generic[T]):
         if not self._by_word or len(text) > _MANY_WORDS:
             return [place for place in self.places if place[2] in text and text.startswith(place[3])]
         found = [place for place in self._wordless if place[2] in text and text.startswith(place[3])]
-        for word in self._by_word.keys() & words():
+        said = words()
+        if self._by_word.keys().isdisjoint(said):
+            return found
+        for word in self._by_word.keys() & said:
             found += [place for place in self._by_word[word] if place[2] in text and text.startswith(place[3])]
         return found
 

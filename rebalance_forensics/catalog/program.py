@@ -104,7 +104,7 @@ class Program:
                 own[name] = text
                 continue
             value = read(text)
-            if isinstance(value, Mapping):
+            if isinstance(value, dict):
                 merged |= value
                 value = value.get(name, text)
             if name != IGNORED:
