@@ -76,10 +76,10 @@ def type_names(fragments: Iterable[str], errors: Mapping[str, Mapping[str, Seque
     return table
 
 
-def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], Mapping[str, FieldValue]]:
+def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[str, FieldValue]]:
     index = Index((program, program) for program in programs)
 
-    def read(text: str) -> Mapping[str, FieldValue]:
+    def read(text: str) -> dict[str, FieldValue]:
         likely = index.candidates(text)
         for loosely in (False, True):
             for program in likely:

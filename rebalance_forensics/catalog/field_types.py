@@ -20,7 +20,7 @@ class HoleType(Struct, frozen=True):
     """
 
     source: str
-    read: Callable[[str], FieldValue | Mapping[str, FieldValue]]
+    read: Callable[[str], FieldValue | dict[str, FieldValue]]
     loose: str | None = None
     composite: bool = False
 

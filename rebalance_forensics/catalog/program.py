@@ -29,7 +29,7 @@ from rebalance_forensics.catalog.template import (
 Groups = Sequence[str | None]
 Matching = Callable[[str], "regex.Match[str] | None"]
 Types = Mapping[str, HoleType]
-_Reader = tuple[str, Callable[[str], FieldValue | Mapping[str, FieldValue]] | None]
+_Reader = tuple[str, Callable[[str], FieldValue | dict[str, FieldValue]] | None]
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
 _SHORT = 512
