@@ -185,12 +185,22 @@ def _is_outdated(entry: Entry, since: Release) -> bool:
 
 
 def _logged_by(entry: Entry, logger: str | None) -> bool:
-    """Whether a class of that name logs it; a broker's classes log what stands in their own source."""
+    """Whether a class of that name logs it: what stands in its own source, or in that of the one it extends.
+
+    ConsumerCoordinator and WorkerCoordinator log what AbstractCoordinator says.
+    """
     name = simple_name(logger) if logger else ""
-    classes = (entry.sources if entry.pattern.startswith("broker/") else ()) or entry.loggers
+    own = tuple(each for source in entry.sources for each in (source, *_heirs(source, entry.loggers)))
+    classes = own or entry.loggers
     if name.endswith(LEFT_OUT):
         return any(each.startswith(name.removesuffix(LEFT_OUT)) for each in classes)
     return bool(name) and any(each.endswith(name) for each in classes)
+
+
+def _heirs(source: str, loggers: Sequence[str]) -> Sequence[str]:
+    """Those of the loggers that extend an abstract class, as their names show."""
+    kind = source.removeprefix("Abstract")
+    return () if kind == source else [each for each in loggers if each.endswith(kind)]
 
 
 def _less_told(best: Sequence[tuple[Entry, Left]]) -> Sequence[tuple[Entry, Left]]:

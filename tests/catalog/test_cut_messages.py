@@ -213,3 +213,11 @@ def test_a_line_that_only_an_old_coordinator_logs_is_none_of_a_newer_one(catalog
     found = catalog.match_inside(EVICTED_OR_LEFT, level="INFO", since=(2, 8))
     assert found is not None
     assert found.event == "MemberFailed"
+
+
+def test_a_class_logs_what_the_one_that_it_extends_says(catalog: Catalog) -> None:
+    cut = f"{PREFIX} Member c-1-46814d76-a368-447a \u2026 {{}})"
+    sent = catalog.match_inside(cut.format("ConsumerCoordinator"), level="INFO")
+    assert sent is not None
+    assert sent.event == "LeaveSent"
+    assert catalog.match_inside(cut.format("ConsumerMembershipManager"), level="INFO") is None

@@ -42,6 +42,17 @@ def test_the_instance_that_asked_everybody_to_stop_is_blamed() -> None:
     assert found.severity == "critical"
 
 
+def test_what_the_others_heard_is_shown_though_the_thread_rejoins_again_and_again() -> None:
+    story = told_to_stop()
+    for tenth in range(1, 40):
+        story.by_consumer(
+            1, 1, f"01:10:0{tenth // 10}.{tenth % 10}50", "Request joining group due to: Shutdown requested"
+        )
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "streams-shutdown")
+    heard = [line for line in found.root_causes[0].evidence if "Detected that shutdown was requested" in line.text]
+    assert len(heard) == 2
+
+
 def test_an_instance_that_closes_for_itself_asks_nobody() -> None:
     story = shop().by_instance(1, "01:10:00.000", "State transition from RUNNING to PENDING_SHUTDOWN")
     assert "streams-shutdown" not in story.causes()

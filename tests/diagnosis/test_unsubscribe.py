@@ -37,6 +37,7 @@ def test_its_own_log_says_so_after_the_leave(release: Release, seen: Side) -> No
     story = closes(Story(release=release, seen=seen).formed("c-1", "c-2"), "c-2", "01:10:00.000", ["c-1"], UNSUBSCRIBED)
     story.client("c-2", "01:10:00.010", "Unsubscribed all topics or patterns and assigned partitions")
     assert story.causes() == ["unsubscribe"]
+    assert "Unsubscribed all topics" in "".join(line.text for line in story.the_incident().root_causes[0].evidence)
 
 
 def test_a_framework_that_unsubscribes_before_it_closes_is_closing() -> None:

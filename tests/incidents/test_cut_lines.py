@@ -259,3 +259,14 @@ def test_an_application_in_another_zone_than_its_broker_closes_when_the_coordina
     first = found(TWO_ZONES, tmp_path).root_causes[0]
     assert (first.cause, first.culprits[0].name) == ("member-left", "c-3")
     assert {(iso(line.timestamp) or "")[:13] for line in first.evidence} == {"2026-03-01T10"}
+
+
+UNSUBSCRIBED = f"""\
+[2026-03-01 10:00:33,864] INFO [Consumer clientId=c-1, groupId=orders] Unsubscribed all topics or patterns and \
+assigned par \u2026 lassicKafkaConsumer)
+{CAME_BACK}"""
+
+
+def test_a_member_that_unsubscribed_just_before_left_for_that(tmp_path: Path) -> None:
+    first = found(UNSUBSCRIBED, tmp_path).root_causes[0]
+    assert (first.cause, [culprit.name for culprit in first.culprits]) == ("unsubscribe", ["c-1"])

@@ -33,7 +33,8 @@ def about_shutdown_asked(timeline: Timeline, asked: ShutdownAsked) -> Hypothesis
     after = f" after {asked.exception}" if asked.exception else ""
     passed_on = tuple(e for r in asked.requests for e in r.events)
     return Hypothesis(
-        because=[*asked.asking[:2], *asked.errors[:3], *passed_on, *asked.told],
+        # A thread rejoins hundreds of times to pass the request on: what others heard of it says more.
+        because=[*asked.asking[:2], *asked.errors[:3], *passed_on[:3], *asked.told, *passed_on],
         culprits=culprits,
         severity="critical",
         ongoing=not timeline.starts.since(asked.at + 1),  # no instance comes back by itself

@@ -154,8 +154,13 @@ class Lives(Register):
         member = event.member
         if member is None:
             member = next(iter(self.live.of(self.participants.of_instance(event.instance_id))), None)
-        if member is not None:
-            self._departed(member, event, why_left(event.reason, event.why))
+        if member is None:
+            return
+        why = why_left(event.reason, event.why)
+        participant = self.participants.of_member(member)
+        hints = self._hints_before(participant, event, LEAVE_LOGGED_MS) if participant is not None else []
+        told = why == "left" and any(isinstance(h, Unsubscribed) for h in hints)
+        self._departed(member, event, "unsubscribed" if told else why)
 
     def _withdrawn(self, member: str) -> None:
         arrival = self._pending.pop(member, None)
@@ -274,7 +279,7 @@ class Lives(Register):
         last = self._last_departure.get(participant)
         if last is None or last.returned is not None or (event.at or 0) - last.at >= LEAVE_LOGGED_MS:
             return
-        if last.why == "left" or any(isinstance(e, MemberTransitioned) for e in last.events):
+        if last.why in ("left", "unsubscribed") or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
 
     def _in_generation(self, participant: Participant, event: JoinSucceeded | SyncSucceeded | JoinReported) -> None:
