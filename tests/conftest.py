@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import pytest
 
 from rebalance_forensics.pipeline.java import find_java
 from rebalance_forensics.pipeline.refusals import InputError
+from tests.forks import STARTED_ANEW, loaded_program, starts_alike
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,8 +66,15 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
+@pytest.fixture(scope="session")
+def program() -> Iterator[list[str]]:
+    """The program, loaded once for all that `command` runs."""
+    with loaded_program() as call:
+        yield call
+
+
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def command(tmp_path: Path, program: list[str]) -> Command:
     """The program as a user runs it, in an empty directory."""
     here = tmp_path / "cwd"
     here.mkdir()
@@ -77,8 +84,9 @@ def command(tmp_path: Path) -> Command:
         env: Mapping[str, str] = os.environ,
         **settings: Any,  # noqa: ANN401 - whatever subprocess.run takes
     ) -> subprocess.CompletedProcess[str]:
+        call = program if starts_alike(env, os.environ) else STARTED_ANEW
         return subprocess.run(
-            [sys.executable, "-m", "rebalance_forensics", *map(str, arguments)],
+            [*call, *map(str, arguments)],
             cwd=here, capture_output=True, text=True, timeout=300, check=False,
             env={"XDG_CONFIG_HOME": str(tmp_path / "config"), **env, "PYTHONPATH": str(ROOT)}, **settings,
         )  # fmt: skip

@@ -59,7 +59,7 @@ def test_it_installs_the_programs_of_the_wheel() -> None:
 def test_conda_forge_gets_the_published_sdist_and_its_checksum(tmp_path: Path) -> None:
     sdist = tmp_path / "rebalance_forensics.tar.gz"
     sdist.write_bytes(b"an sdist")
-    program = [sys.executable, FOLDER / "submission.py", "somebody/logs", sdist]
+    program: list[str | Path] = [sys.executable, FOLDER / "submission.py", "somebody/logs", sdist]
     submitted = recipe(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
     name = f"rebalance_forensics-{__version__}.tar.gz"
     here = of_clone()
