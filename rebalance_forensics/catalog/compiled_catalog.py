@@ -52,6 +52,10 @@ class Entry:
     releases: Releases | None = None
 
 
+EntryOf = Callable[[Pattern, Template, Types], Entry]
+"""What compiles one template of a pattern, or has it compiled already."""
+
+
 class CompiledCatalog(Struct, frozen=True):
     """Entries, the fragments their holes refer to, and the error codes."""
 
@@ -90,14 +94,15 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
     return read
 
 
-def compile_catalog(loaded: PatternSet) -> CompiledCatalog:
-    """Compile every template; PatternError says which one cannot be."""
+def compile_catalog(loaded: PatternSet, entry_of: EntryOf | None = None) -> CompiledCatalog:
+    """Compile every template; PatternError says which one cannot be. `entry_of` may know some of them already."""
+    entry_of = entry_of or compile_entry
     fragments = [pattern for pattern in loaded.patterns if pattern.fragment]
     types = type_names((str(pattern.fragment) for pattern in fragments), loaded.errors)
     return CompiledCatalog(
-        entries=tuple(_entries(loaded, types)),
+        entries=tuple(_entries(loaded, types, entry_of)),
         fragments={
-            str(pattern.fragment): tuple(_program(pattern, template, types)[1] for template in pattern.templates)
+            str(pattern.fragment): tuple(entry_of(pattern, template, types).program for template in pattern.templates)
             for pattern in fragments
         },
         errors=loaded.errors,
@@ -105,10 +110,10 @@ def compile_catalog(loaded: PatternSet) -> CompiledCatalog:
     )
 
 
-def _entries(loaded: PatternSet, types: Types) -> Iterator[Entry]:
+def _entries(loaded: PatternSet, types: Types, entry_of: EntryOf) -> Iterator[Entry]:
     """Every template at work; what is looked for to find one also finds as many others as possible."""
     templates = [(p, template) for p in loaded.patterns if not p.fragment for template in p.templates]
-    entries = [compile_entry(pattern, template, types) for pattern, template in templates]
+    entries = [entry_of(pattern, template, types) for pattern, template in templates]
     offered = [
         offers(literals_of(parse(template.text))) if entry.sought else frozenset[str]()
         for entry, (_, template) in zip(entries, templates, strict=True)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rebalance_forensics.catalog.compiled_catalog import compile_catalog, compile_entry, type_names
+from rebalance_forensics.catalog.compiled_catalog import Entry, compile_catalog, compile_entry, type_names
 from rebalance_forensics.catalog.loader import (
     load_errors,
     load_pattern,
@@ -16,7 +16,7 @@ from rebalance_forensics.catalog.loader import (
     shipped_patterns,
 )
 from rebalance_forensics.catalog.matcher import Catalog
-from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem
+from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem, Template
 from rebalance_forensics.catalog.pattern_lint import shape_problems
 from rebalance_forensics.catalog.program import Types
 from rebalance_forensics.catalog.sample_check import Proof
@@ -78,12 +78,19 @@ class Loaded:
         self.problems: list[Problem] = []
         self.errors: dict[str, Mapping[str, tuple[str, ...]]] = {}
         loaded = [pattern for identifier, path in files.items() if (pattern := self._load(path, identifier))]
+        self._entries: dict[int, Entry] = {}
         types = type_names((pattern.fragment for pattern in loaded if pattern.fragment), self.errors)
         self.sound = tuple(self._sound_part(pattern, types) for pattern in loaded)
 
     def catalog(self) -> Catalog:
         """The catalog of all that is sound."""
-        return Catalog(compile_catalog(PatternSet(self.sound, self.errors)))
+        return Catalog(compile_catalog(PatternSet(self.sound, self.errors), self._entry))
+
+    def _entry(self, pattern: Pattern, template: Template, types: Types) -> Entry:
+        """Compiled once: there are thousands, and whoever has patterns of their own waits for them at each run."""
+        if id(template) not in self._entries:
+            self._entries[id(template)] = compile_entry(pattern, template, types)
+        return self._entries[id(template)]
 
     def _load(self, path: Path, identifier: str) -> Pattern | None:
         try:
@@ -101,7 +108,7 @@ class Loaded:
         sound = []
         for template in pattern.templates:
             try:
-                compile_entry(pattern, template, types)
+                self._entry(pattern, template, types)
             except PatternError as error:
                 self.problems.append(error.problem)
             else:

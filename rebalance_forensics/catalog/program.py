@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import cast
 
@@ -151,9 +151,12 @@ def _may_hold(hole: Hole, following: Part, types: Types, *, loosely: bool) -> bo
     """Whether the words behind a hole may stand in it as well; anything but words may."""
     kind = type_named(hole.type, types)
     source = kind.loose if loosely and kind.loose else kind.source
-    return not isinstance(following, str) or any(
-        regex.fullmatch(source, f"{around[0]}{following}{around[-1]}") for around in ("xx", "[]", "{}", "()", "00")
-    )
+    return not isinstance(following, str) or _holds(source, following)
+
+
+@cache
+def _holds(source: str, words: str) -> bool:
+    return any(regex.fullmatch(source, f"{around[0]}{words}{around[-1]}") for around in ("xx", "[]", "{}", "()", "00"))
 
 
 def _source(parts: Sequence[Part], types: Types, *, loosely: bool) -> str:
@@ -166,8 +169,13 @@ def _source(parts: Sequence[Part], types: Types, *, loosely: bool) -> str:
 
 def _may_be_empty(part: Part, types: Types) -> bool:
     if isinstance(part, Hole):
-        return part.optional or bool(regex.fullmatch(type_named(part.type, types).source, ""))
+        return part.optional or _holds_nothing(type_named(part.type, types).source)
     return isinstance(part, Maybe)
+
+
+@cache
+def _holds_nothing(source: str) -> bool:
+    return regex.fullmatch(source, "") is not None
 
 
 def _blanks_may_be_cut(literal: str) -> str:
