@@ -18,6 +18,8 @@ from rebalance_forensics.timeline.windows import STEADY_MS
 
 MOST_NAMES = 5
 _ENDED = "How it ended"
+_LEFT_OUT = "\u2026"
+"""What viewers and people put where they left something out of a line."""
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
@@ -32,6 +34,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         *_ends_early(timeline, incidents),
         *_unknown_zones(timeline),
         *_no_times(timeline),
+        *_cut_lines(timeline),
     )
 
 
@@ -269,6 +272,26 @@ def _no_times(timeline: Timeline) -> list[Gap]:
             ended_at=None,
             consequence="How long anything took, and whether two things happened at the same time, is unknown. "
             "The same lines with their times would show it.",
+        )
+    ]
+
+
+def _cut_lines(timeline: Timeline) -> list[Gap]:
+    """Lines of which a viewer or a person left something out."""
+    told = [event for event in timeline.own if event.group is not None]
+    cut = sum(_LEFT_OUT in event.text for event in told)
+    if not cut:
+        return []
+    number = "All" if cut == len(told) else f"{cut} of {len(told)}"
+    return [
+        Gap(
+            what=f"{number} lines about {in_words(timeline.group)} are cut."
+            if len(told) > 1
+            else f"The line about {in_words(timeline.group)} is cut.",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
+            consequence="What was left out, such as member ids, generations and reasons, is unknown. The same lines in "
+            "full would show it.",
         )
     ]
 

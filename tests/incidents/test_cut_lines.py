@@ -270,3 +270,17 @@ assigned par \u2026 lassicKafkaConsumer)
 def test_a_member_that_unsubscribed_just_before_left_for_that(tmp_path: Path) -> None:
     first = found(UNSUBSCRIBED, tmp_path).root_causes[0]
     assert (first.cause, [culprit.name for culprit in first.culprits]) == ("unsubscribe", ["c-1"])
+
+
+def test_it_is_said_that_lines_are_cut_and_what_that_hides(tmp_path: Path) -> None:
+    paste = tmp_path / "paste.txt"
+    paste.write_text(SCALED_IN)
+    (gap,) = (gap for gap in analyze([str(paste)], LOCAL).gaps if "cut" in gap.what)
+    assert gap.what == "All lines about group orders are cut."
+    assert "member ids, generations and reasons" in gap.consequence
+
+
+def test_no_line_is_called_cut_where_none_is(tmp_path: Path) -> None:
+    paste = tmp_path / "paste.txt"
+    paste.write_text(SCALED_IN.replace(" \u2026 ", ""))
+    assert not any("cut" in gap.what for gap in analyze([str(paste)], LOCAL).gaps)

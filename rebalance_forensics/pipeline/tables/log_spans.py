@@ -19,17 +19,27 @@ Heard = Mapping[int, LogsRead]
 
 
 def heard_cells(spans: Iterable[LogSpan]) -> list[Cells]:
-    """The parts of a log put together, as the ledger keeps them."""
+    """The parts of a log put together, as the ledger keeps them; lines that somebody picked have no times there.
+
+    Between two of them nobody knows what was left out, so from when to when they last says nothing.
+    """
     return [
-        {"path": path, "host": host, "first": moment(first), "last": moment(last)}
-        for (path, host), (first, last, _) in sorted(logs_read(spans).items(), key=repr)
-        if first is not None and last is not None
+        {"path": path, "host": host, "first": None, "last": None}
+        if excerpt
+        else {"path": path, "host": host, "first": moment(first), "last": moment(last)}
+        for (path, host), (first, last, excerpt) in sorted(logs_read(spans).items(), key=repr)
+        if excerpt or (first is not None and last is not None)
     ]
 
 
 def heard_in(entry: Entry) -> Iterator[LogSpan]:
     """The same, back from a row of the ledger; of a file that could not be read nothing is heard."""
     for told in entry.cells["heard"] or ():
+        if told["first"] is None:
+            yield LogSpan(
+                path=told["path"], host=told["host"], opening=None, closing=None, lines="pasted", records=1, telling=1
+            )
+            continue
         first, last = millis(told["first"]), millis(told["last"])
         # An hour of a table is a part of its logs; of parts the earlier one comes first.
         yield LogSpan(path=told["path"], host=told["host"], opening=first, closing=last, start=first)
@@ -43,6 +53,8 @@ def heard_on(days: Days, entries: Iterable[Entry]) -> Heard:
         for span in heard_in(entry):
             opening, closing = span.opening, span.closing
             if opening is None or closing is None:
+                for day in dates:
+                    found[day].append(span)
                 continue
             earliest = (opening - days.lookahead_ms) // DAY_MS
             for day in dates[bisect_left(dates, earliest) :]:

@@ -266,7 +266,11 @@ INPUTS = Table(
         ("unparsed", pa.int64(), "lines that belong to no record"),
         ("first", TIME, "its first time"),
         ("last", TIME, "its last time"),
-        ("heard", pa.list_(_HEARD), "from when to when each host logs in it: only then does its silence count"),
+        (
+            "heard",
+            pa.list_(_HEARD),
+            "from when to when each host logs in it: only then does its silence count, and never if lines were picked",
+        ),
         ("errors", WORDS, "what could not be read, as sentences"),
         (
             "settled",
