@@ -15,7 +15,6 @@ SAMPLES = {sample.folder.name: sample for sample in all_samples()}
 NOT_YET = {
     "member-left",
     "probing-loop",
-    "unstable-leader",
 }
 """Causes that the report proves with lines beside the evidence: who else was in, how often, who spoke where."""
 IN_EVERY_SHAPE = ("slow-processing", "process-pause", "static-member-fenced", "rolling-restart", "enforced-rebalance")

@@ -16,27 +16,27 @@ MOVES = 3
 
 
 class LeaderMoves(Struct, frozen=True):
-    """How often in a row the leader changed, and the rebalances in which it did."""
+    """How often in a row the leader changed, and the rebalances in which it did.
+
+    `lines` are the assignments that the leaders made, beginning with that of the one whom the first move replaced;
+    `counted`: they show how many members there were each time, and not who.
+    """
 
     count: int
     rebalances: tuple[Rebalance, ...]
-
-    @property
-    def lines(self) -> tuple[Event, ...]:
-        """The assignments that each leader made."""
-        assigned = AssignmentReceived | AssignmentComputed
-        return tuple(e for r in self.rebalances for e in r.events if isinstance(e, assigned))
+    lines: tuple[Event, ...]
+    counted: bool = False
 
 
 def leader_moves(timeline: Timeline) -> Iterator[LeaderMoves]:
     """At least three moves in a row of the leadership between the same members."""
-    run: list[Generation] = []
+    run: list[tuple[Generation, Generation]] = []
     before: Generation | None = None
     for generation in timeline.generations:
         if generation.leader is None:
             continue
         if before is not None and _moved(timeline, before, generation):
-            run.append(generation)
+            run.append((before, generation))
         else:
             yield from _in_a_row(timeline, run)
             run = []
@@ -44,18 +44,42 @@ def leader_moves(timeline: Timeline) -> Iterator[LeaderMoves]:
     yield from _in_a_row(timeline, run)
 
 
-def _in_a_row(timeline: Timeline, run: list[Generation]) -> Iterator[LeaderMoves]:
+def _in_a_row(timeline: Timeline, run: list[tuple[Generation, Generation]]) -> Iterator[LeaderMoves]:
     if len(run) >= MOVES:
-        numbers = {g.generation for g in run}
-        yield LeaderMoves(len(run), tuple(r for r in timeline.rebalances if r.generation in numbers))
+        numbers, first = {g.generation for _, g in run}, run[0][0].generation
+        told = timeline.of(AssignmentReceived, AssignmentComputed)
+        yield LeaderMoves(
+            len(run),
+            tuple(r for r in timeline.rebalances if r.generation in numbers),
+            tuple(e for e in told if getattr(e, "generation", None) in numbers | {first}),
+            counted=not all(_same_members(*move) for move in run),
+        )
 
 
 def _moved(timeline: Timeline, before: Generation, generation: Generation) -> bool:
-    """Another member leads though the members, by whatever id, are the same."""
+    """Another member leads though the members, by whatever id, are the same, or where no line names them, as many."""
     leaders = [timeline.participants.of_member(g.leader) for g in (before, generation)]
-    if leaders[0] is leaders[1] or _members(before) != _members(generation):
+    if leaders[0] is leaders[1] or not (_same_members(before, generation) or _as_many(timeline, before, generation)):
         return False
     return generation.generation not in timeline.remembered(_follow_ups)
+
+
+def _same_members(before: Generation, generation: Generation) -> bool:
+    return bool(before.members) and _members(before) == _members(generation)
+
+
+def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> bool:
+    """Whether the coordinator counted as many in the very next generation, and nobody is named in either."""
+    if before.members or generation.members or generation.generation != before.generation + 1:
+        return False
+    counts = timeline.remembered(_counts)
+    count = counts.get(generation.generation)
+    return count is not None and count == counts.get(before.generation)
+
+
+def _counts(timeline: Timeline) -> dict[int, int]:
+    told = timeline.of(AssignmentReceived)
+    return {e.generation: e.member_count for e in told if e.member_count is not None}
 
 
 def _members(generation: Generation) -> frozenset[str | None]:
