@@ -4,11 +4,6 @@ VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Tests write and remove many small files: in memory, where the system lends 6 GB of it, that takes no time.
-IN_MEMORY := /dev/shm/rebalance-forensics-tests-$(shell echo $$PPID)
-FILES := $(shell test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'END {print $$4}')" -gt 6000000 \
-	&& echo --basetemp=$(IN_MEMORY) -o tmp_path_retention_policy=failed)
-
 .DEFAULT_GOAL := help
 .PHONY: help demo check test test-long test-patterns lint fmt docs bench pictures clean
 
@@ -32,8 +27,7 @@ check: $(READY) lint ## the inner loop: lint, types and, for half a minute, the 
 	$(RUN)/python -m tests.touched
 
 test: $(READY) lint ## format, lint, types, import contracts and every test but the long ones
-	$(RUN)/python -m pytest -m 'not long' --numprocesses auto --maxprocesses 4 --dist loadgroup $(FILES)
-	rm -rf $(IN_MEMORY) # after a failure it stays, to be looked at
+	$(RUN)/python -m pytest -m 'not long' --numprocesses auto --maxprocesses 4 --dist loadgroup
 
 test-long: $(READY) ## the tests that take minutes
 	REBALANCE_FORENSICS_BUILD_SERVERS=1 $(RUN)/python -m pytest -m long
