@@ -4,7 +4,7 @@ import pytest
 
 from tests.diagnosis.closings import comes
 from tests.kafka_words import Release, member_id
-from tests.story import Side, Story, ms
+from tests.story import Side, Story, clock, ms
 
 
 def late(seconds: int, release: Release = (3, 9), seen: Side = "both") -> Story:
@@ -91,6 +91,50 @@ def test_a_member_that_only_heartbeats_while_the_others_wait_is_blamed_though_th
 
 def test_a_rebalance_that_has_only_begun_when_the_logs_end_waits_for_nobody_yet() -> None:
     assert "rebalance-straggler" not in unended((3, 9), "both", 8).causes()
+
+
+def alone(release: Release, told_for: int, *, rejoins: bool) -> Story:
+    """Only the log of c-1: a newcomer has come that it does not see, and it hears so at every heartbeat."""
+    story = Story(release=release, seen="clients").formed("c-1")
+    for second in range(0, told_for, 3):
+        story.line("c-1/app.log", clock(ms("01:10:00.000") + second * 1000), story.of("c-1").interrupted())
+    if not rejoins:
+        return story
+    until = clock(ms("01:10:01.000") + told_for * 1000)
+    story.line("c-1/app.log", until, story.of("c-1").revoking(story.holds["c-1"]))
+    story.client("c-1", until, "(Re-)joining group")
+    story.generation += 1
+    return story.assigned(ms(until) + 50, ["c-1"])
+
+
+@pytest.mark.parametrize("release", [(2, 8), (3, 9)])
+def test_a_clients_own_log_alone_shows_that_the_group_waited_for_it(release: Release) -> None:
+    story = alone(release, 120, rejoins=True)
+    assert story.causes() == ["rebalance-straggler"]
+    assert story.blamed() == ["c-1"]
+    assert "knew of the rebalance for 2 min 01 s before it rejoined" in story.the_incident().summary
+    assert not story.the_incident().ongoing
+
+
+@pytest.mark.parametrize("release", [(2, 8), (3, 9)])
+def test_a_clients_own_log_alone_shows_that_the_group_still_waits_for_it(release: Release) -> None:
+    story = alone(release, 120, rejoins=False)
+    assert story.blamed() == ["c-1"]
+    assert story.the_incident().ongoing
+
+
+def test_a_client_that_rejoins_at_its_next_poll_is_no_straggler() -> None:
+    assert "rebalance-straggler" not in alone((3, 9), 6, rejoins=True).causes()
+    assert "rebalance-straggler" not in alone((3, 9), 6, rejoins=False).causes()
+
+
+def test_a_client_that_joined_and_waits_for_the_others_is_no_straggler() -> None:
+    story = Story(release=(3, 9), seen="clients").formed("c-1")
+    story.line("c-1/app.log", "01:10:00.000", story.of("c-1").interrupted())
+    story.client("c-1", "01:10:00.100", "(Re-)joining group")
+    story.client("c-1", "01:10:00.200", "Request joining group due to: group is already rebalancing")
+    story.client("c-1", "01:12:00.000", "Request joining group due to: group is already rebalancing")
+    assert "rebalance-straggler" not in story.causes()
 
 
 LOST = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.advice.poll_loops import poll_at_last, poll_during_rebalances
+from rebalance_forensics.diagnosis.episodes.rebalances.hearings import Hearing
 from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import LongBarrier
 from rebalance_forensics.diagnosis.episodes.rebalances.open_barriers import OpenBarrier
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
@@ -39,15 +40,39 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     )
 
 
+def about_late_join(timeline: Timeline, late: Hearing) -> Hypothesis:
+    """Its own log shows how long it let a rebalance wait; whoever else was in the group waited for it."""
+    culprits, rebalances = each_culprit((late.participant,)), late.joined(timeline)
+    lasted_ms = timeline.measured(late.lasted_ms)
+    joined = (late.ended_by,) if late.ended_by else ()
+    return Hypothesis(
+        because=[*late.told[:4], late.told[-1], *joined],
+        culprits=culprits,
+        answers={LONG: Present((late.told[0], *joined)), HEARD: Present(late.told[:4])},
+        participants=(late.participant,),
+        severity="warning",
+        onset=late.began_at,
+        explains=tuple(rebalances),
+        narrative=(
+            f"{culprits[0].name} knew of the rebalance{lasting(lasted_ms)} before it rejoined; "
+            "until then the group had to wait for it."
+        ),
+        advice=poll_during_rebalances(timeline, lasted_ms),
+    )
+
+
 def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
     """The logs end before the last one joins: what the others wait for is in its own log."""
     culprits, rebalances = each_culprit(barrier.participants), barrier.rebalances(timeline)
     has = "has" if len(culprits) == 1 else "have"
+    wait = "a rebalance waits for every member" if barrier.is_one else "but picked lines may leave out that it did"
+    wait = "the others are still waiting when the logs end" if barrier.waiting else wait
     open_ms = timeline.measured(barrier.open_ms)
+    heard = {HEARD: Present(barrier.told[:4])}
     return Hypothesis(
         because=[*barrier.told[:4], *barrier.waiting[:4], *(e for r in rebalances for e in r.events)],
         culprits=culprits,
-        answers={LONG: Present(barrier.waiting[:2]), HEARD: Present(barrier.told[:4])},
+        answers=heard | ({LONG: Present(barrier.waiting[:2] or barrier.told[-1:])} if barrier.is_one else {}),
         participants=barrier.participants,
         severity="warning",
         onset=barrier.began_at,
@@ -55,7 +80,7 @@ def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
         brings=(*rebalances, *barrier.arrivals(timeline)),
         narrative=(
             f"{', '.join(c.name for c in culprits)} {has} known of the rebalance{lasting(open_ms)} "
-            f"and {has} not rejoined; the others are still waiting when the logs end."
+            f"and {has} not rejoined; {wait}."
         ),
         advice=poll_at_last(open_ms),
     )

@@ -9,31 +9,27 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from rebalance_forensics.diagnosis.episodes.rebalances.hearings import Hearing, hearings
 from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
-from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalances import (
-    HeartbeatFailed,
-    JoinRequested,
-    JoinStarted,
-    JoinSucceeded,
-    SyncSucceeded,
-)
+from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
-_ACTED = (JoinStarted, JoinSucceeded, SyncSucceeded, LeaveSent, PollTimeoutExpired, ConsumerClosed)
-
 
 class OpenBarrier(Struct, frozen=True):
-    """Who heard of the rebalance in vain, the lines that repeat it, and the joins of those who wait."""
+    """Who heard of the rebalance in vain, the lines that repeat it, and the joins of those who wait.
+
+    Nobody is seen to wait where no other member's log is there.
+    """
 
     participants: tuple[Participant, ...]
     told: tuple[Event, ...]
     waiting: tuple[Event, ...]
+    is_one: bool
+    """Whether all of it is surely one rebalance: of picked lines a JoinGroup may have been left out."""
 
     @property
     def began_at(self) -> int:
@@ -59,27 +55,26 @@ def open_barrier(timeline: Timeline) -> OpenBarrier | None:
     """The barrier at the end of the logs, if one stands open there."""
     if timeline.kind != "consumer" or timeline.protocol not in ("classic", "unknown"):
         return None
-    heard = {participant: told for participant in timeline.members() if (told := _heard_in_vain(timeline, participant))}
+    # Whom the coordinator tells of a rebalance is a member, be it that no line shows how it became one.
+    heard = {one: last for one in timeline.participants.everybody if (last := _heard_in_vain(timeline, one))}
     if not heard:
         return None
-    lines = sorted((e for told in heard.values() for e in told), key=time_of)
-    waiting = [e for a in timeline.members() if a not in heard and (e := _waits(timeline, a, time_of(lines[0])))]
-    return OpenBarrier(tuple(heard), tuple(lines), tuple(waiting)) if waiting else None
+    lines = sorted((e for last in heard.values() for e in last.told), key=time_of)
+    others = [a for a in timeline.members() if a not in heard]
+    waiting = [e for a in others if (e := _waits(timeline, a, time_of(lines[0])))]
+    if not waiting and any(timeline.coverage.of(a) for a in others):
+        return None
+    is_one = bool(waiting) or all(last.is_one_rebalance(timeline) for last in heard.values())
+    return OpenBarrier(tuple(heard), tuple(lines), tuple(waiting), is_one)
 
 
-def _heard_in_vain(timeline: Timeline, participant: Participant) -> Sequence[Event]:
-    """What it was told since it last took a step of its own; nothing if it is gone."""
-    acted = timeline.said_by(participant, *_ACTED).last(timeline.last)
-    since = time_of(acted) + 1 if acted is not None else 0
-    told = [e for e in timeline.said_by(participant, HeartbeatFailed, JoinRequested).since(since) if _rebalances(e)]
-    gone = bool(told) and timeline.departures.of(participant).any_between(time_of(told[0]), timeline.last)
-    return () if gone else told
-
-
-def _rebalances(event: Event) -> bool:
-    if isinstance(event, JoinRequested):
-        return event.why == "already-rebalancing"
-    return isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
+def _heard_in_vain(timeline: Timeline, participant: Participant) -> Hearing | None:
+    """What it was told since it last took a step of its own; None if it is gone."""
+    last = next(iter([*hearings(timeline, participant)][-1:]), None)
+    if last is None or last.ended_by is not None:
+        return None
+    gone = timeline.departures.of(participant).any_between(last.began_at, timeline.last)
+    return None if gone else last
 
 
 def _waits(timeline: Timeline, participant: Participant, since: int) -> Event | None:

@@ -1,0 +1,87 @@
+"""A member that hears of a rebalance at every heartbeat and does not join: its poll loop is elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
+from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.events.rebalances import (
+    HeartbeatFailed,
+    JoinFailed,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+
+ACTED = (JoinStarted, JoinSucceeded, JoinFailed, SyncSucceeded, LeaveSent, PollTimeoutExpired, ConsumerClosed)
+
+
+class Hearing(Struct, frozen=True):
+    """What a member was told, heartbeat after heartbeat, and what it did then: None while it has not done anything."""
+
+    participant: Participant
+    told: tuple[Event, ...]
+    ended_by: Event | None
+
+    @property
+    def began_at(self) -> int:
+        """When it first heard of the rebalance."""
+        return time_of(self.told[0])
+
+    @property
+    def ended_at(self) -> int:
+        """When it acted, else when it last heard of the rebalance."""
+        return time_of(self.ended_by or self.told[-1])
+
+    @property
+    def lasted_ms(self) -> int:
+        """For how long it is known to have kept the others waiting."""
+        return self.ended_at - self.began_at
+
+    @property
+    def ended_with_a_join(self) -> bool:
+        """Whether it sent its JoinGroup at last."""
+        return isinstance(self.ended_by, JoinStarted)
+
+    def is_one_rebalance(self, timeline: Timeline) -> bool:
+        """Whether it may not have joined in between; from picked lines a JoinGroup may have been left out."""
+        times = [*map(time_of, self.told), self.ended_at]
+        longest = max((later - earlier for earlier, later in pairwise(times)), default=0)
+        return not timeline.coverage.is_excerpt or longest <= all_have_heard_ms(timeline)
+
+    def joined(self, timeline: Timeline) -> list[Rebalance]:
+        """The rebalances that its JoinGroup was for."""
+        at = self.ended_at
+        return [r for r in timeline.rebalances.touching(at, at) if r.joined_at.get(self.participant) == at]
+
+
+def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
+    """Each time it was told of a rebalance until it acted, oldest first; once it has joined it is waiting itself."""
+    told: list[Event] = []
+    waits = False
+    for event in timeline.said_by(participant, *ACTED, HeartbeatFailed, JoinRequested):
+        if isinstance(event, ACTED):
+            if told:
+                yield Hearing(participant, tuple(told), event)
+            told, waits = [], isinstance(event, JoinStarted)
+        elif not waits and _tells_of_a_rebalance(event):
+            told.append(event)
+    if told:
+        yield Hearing(participant, tuple(told), None)
+
+
+def _tells_of_a_rebalance(event: Event) -> bool:
+    if isinstance(event, JoinRequested):
+        return event.why == "already-rebalancing"
+    return isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
