@@ -115,3 +115,43 @@ def test_a_worker_that_starts_before_somebody_joins_anew_is_the_one_that_was_los
         line(24, f"[GroupCoordinator 1]: {words} {member.format('f9')} and request the member to rejoin with this id."),
     ]  # fmt: skip
     assert first_causes(lines, tmp_path) == ["process-crash"]
+
+
+_EVICTED = line(1, f"[GroupCoordinator 1]: Preparing to rebalance group payments in state PreparingRebalance with old "
+                   f"generation 7 (__consumer_offsets-3) (reason: removing member {_MEMBER} on heartbeat "
+                   f"expiration)")  # fmt: skip
+_HOURS_LATER = [
+    f"[2026-11-21 05:40:00,{at:03}] INFO [GroupCoordinator 1]: {text} ({_BROKER})"
+    for at, text in (
+        (0, "Stabilized group payments generation 93 (__consumer_offsets-3) with 4 members"),
+        (20, (f"Assignment received from leader {_MEMBER.replace('c-1-9', 'c-2-7')} for group payments for generation "
+             "93. The group has 4 members, 0 of which are static.")),
+    )
+]  # fmt: skip
+_PROSE = "Hi all, this happens every night, see the two places of the log:\n\n```"
+
+
+def test_a_return_that_picked_lines_leave_out_makes_no_crash_sure_and_costs_nothing_known(tmp_path: Path) -> None:
+    (incident, *_) = report_of([_PROSE, _EVICTED, *_HOURS_LATER, "```"], tmp_path).incidents
+    assert incident.root_causes[0].confidence < 0.6
+    assert incident.severity != "critical"
+    cost = incident.impact.by_member
+    assert cost is None or cost.unread_member_ms < 60_000
+
+
+def test_a_whole_log_in_which_nobody_comes_back_tells_a_crash_and_its_cost(tmp_path: Path) -> None:
+    (incident, *_) = report_of([_EVICTED, *OTHERS, *_HOURS_LATER], tmp_path).incidents
+    assert incident.root_causes[0].cause == "process-crash"
+    assert incident.root_causes[0].confidence >= 0.75
+    assert incident.severity == "critical"
+
+
+def test_a_client_that_hears_of_a_rebalance_again_much_later_may_have_rejoined_in_between(tmp_path: Path) -> None:
+    told = "[Consumer clientId=c-1, groupId=payments] Request joining group due to: group is already rebalancing"
+    lines = [line(at, told, _CLIENT) for at in (0, 3)]
+    (sure,) = report_of([_PROSE, *(line(at, told, _CLIENT) for at in range(0, 60, 3)), "```"], tmp_path).incidents
+    (guess,) = report_of([_PROSE, *lines, "... 5 minutes of this ...", line(300, told, _CLIENT), "```"],
+                         tmp_path).incidents  # fmt: skip
+    assert sure.root_causes[0].cause == guess.root_causes[0].cause == "rebalance-straggler"
+    assert sure.root_causes[0].confidence > guess.root_causes[0].confidence
+    assert "picked lines may leave out that it did" in guess.summary

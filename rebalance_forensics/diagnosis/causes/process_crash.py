@@ -50,6 +50,7 @@ CAUSE = Cause(
         speaks_against(threads.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
         speaks_for(returns.logs_continue_long_enough, 0, absent=WEAK),
+        speaks_against(returns.return_left_out, WEAK),
         speaks_against(returns.logs_end_at_once, WEAK),
     ),
     brings=("rebalance-straggler", "scale-out"),

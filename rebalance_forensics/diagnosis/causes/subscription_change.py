@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.circumstances import subscriptions_around
-from rebalance_forensics.diagnosis.episodes.topics.subscription_changes import subscription_changes
+from rebalance_forensics.diagnosis.episodes.topics.subscription_changes import SubscriptionChange, subscription_changes
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.signs.subscription_changes import REASON_LOGGED, SUBSCRIBED_AGAIN, TAKEN_UP, shown_by
@@ -20,7 +20,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that said so, subscribed anew, alone got topics nobody had, or rejoined without a reason."""
     for change in subscription_changes(timeline):
         culprits, rebalances = culprits_of(timeline, [change.participant]), change.rebalances(timeline)
-        alone = f"was the only member assigned {', '.join(change.topics)} afterwards"
         yield Hypothesis(
             because=change.lines,
             circumstances=subscriptions_around(timeline, change.participant, time_of(change.lines[0])),
@@ -31,8 +30,16 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             onset=next((f.started_at for f in change.facts if isinstance(f, Rebalance)), None),
             brings=(*change.facts, *rebalances),
             explains=change.facts or rebalances,
-            narrative=f"{culprits[0].name} {alone if change.topics else 'changed its subscription'}.",
+            narrative=f"{culprits[0].name} {_what_it_did(change)}.",
         )
+
+
+def _what_it_did(change: SubscriptionChange) -> str:
+    if change.topics:
+        return f"was the only member assigned {', '.join(change.topics)} afterwards"
+    if change.shown == "wordless":
+        return "rejoined, and no reason was logged: it may have changed its subscription"
+    return "changed its subscription"
 
 
 CAUSE = Cause(

@@ -99,6 +99,14 @@ def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
     return Present()
 
 
+@sign(present="somebody picked these lines, and may have left its return out", absent="")
+def return_left_out(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether later lines about others say nothing about a return that is not among them."""
+    unseen = [a for a in subject.absences if a.back_at is None and a.start is None]
+    later = any(timeline.coverage.end - a.at >= long_enough_ms(timeline) for a in unseen)
+    return Present() if timeline.coverage.is_excerpt and later else Absent()
+
+
 @sign(present="the logs end with its eviction", absent="")
 def logs_end_at_once(timeline: Timeline, subject: Subject) -> Answer:
     """Nothing that happened afterwards could have been seen."""

@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.ownership.losses import LossJudge
 from rebalance_forensics.timeline.ownership.timeouts import LEAST_SESSION, timeouts_of
 from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.time_index import InTime, Lasting
-from rebalance_forensics.timeline.windows import SEEN_BY_BOTH_MS
+from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS, SEEN_BY_BOTH_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +128,9 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
         if before is None or before > departure.at:
             continue
         one = _absence(timeline, judge, departure, in_force.first(departure.at + 1), least)
+        if timeline.coverage.is_excerpt and not _is_next(timeline, departure, one.ended_at):
+            # Whoever picked the lines may have left out the assignment: it was missed until it went, that is sure.
+            one = replace(one, ended_at=departure.at, at_least=True)
         over[who] = one.ended_at
         yield replace(one, started_at=max(one.started_at, before))
 
@@ -152,6 +155,13 @@ def _absence(
         missed_at=departure.at,
         from_earliest=loss.earliest,
     )
+
+
+def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> bool:
+    """Whether this is the assignment of the rebalance that the departure caused."""
+    begun = timeline.rebalances.between(departure.at - SAME_REBALANCE_MS, departure.at + SAME_REBALANCE_MS)
+    mine = {rebalance.id for rebalance in begun}
+    return any(at == assigned and one.id in mine for one, at in timeline.remembered(_assignments) if at is not None)
 
 
 def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: InTime[int]) -> bool:

@@ -84,6 +84,8 @@ class Generations:
         self.participants = participants
         self.slots: list[Slot] = []
         self.unfinished: list[RebalanceStarted] = []
+        self.passed_over: list[RebalanceStarted] = []
+        """Those whose generation the lines leave out: the next one that they show is a later one."""
         self._by_number: dict[int, Slot] = {}
         self._joining: dict[Participant, int] = {}
         self._failures: list[Event] = []
@@ -169,9 +171,14 @@ class Generations:
         return first is not None and abs(first.first_at() - (event.at or 0)) < ONE_LIFE_MS and self._highest == 1
 
     def _reached(self, slot: Slot) -> None:
-        mine = [p for p in self.unfinished if p.generation is None or p.generation < slot.number]
-        slot.prepared.extend(mine)
-        self.unfinished = [p for p in self.unfinished if p.generation is not None and p.generation >= slot.number]
+        waiting, self.unfinished = self.unfinished, []
+        for one in waiting:
+            if one.generation is None or one.generation + 1 == slot.number:
+                slot.prepared.append(one)
+            elif one.generation < slot.number:
+                self.passed_over.append(one)
+            else:
+                self.unfinished.append(one)
         slot.failures.extend(self._failures)
         self._failures.clear()
 

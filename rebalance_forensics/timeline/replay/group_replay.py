@@ -78,7 +78,8 @@ def _rebalances(
     classic: Generations, slots: Sequence[Slot], bumps: Sequence[EpochSlot], rejoins: Iterable[tuple[int, int]]
 ) -> tuple[Rebalance, ...]:
     found = [rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
-    found += [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in classic.unfinished]
+    without_end = (*classic.passed_over, *classic.unfinished)
+    found += [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in without_end]
     found += rebalances_of(bumps)
     again = [(out - WITHIN_A_REJOIN_MS, back + WITHIN_A_REJOIN_MS) for out, back in rejoins]
     found = [replace(r, followup="rejoin") if _is_within(again, r.started_at) else r for r in found]

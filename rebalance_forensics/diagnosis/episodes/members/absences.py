@@ -197,7 +197,12 @@ def _went_on(timeline: Timeline, participant: Participant, stop: Stop, until: in
 
 
 def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
-    """Whether somebody did not come back while the logs last, and they last long enough to show a return."""
+    """Whether somebody did not come back while the logs last, and they last long enough to show a return.
+
+    Whoever picked the lines may have left its return out.
+    """
+    if timeline.coverage.is_excerpt:
+        return False
     latest = timeline.coverage.end - long_enough_ms(timeline)
     return any(away.back_at is None and away.start is None and away.at <= latest for away in absences)
 
