@@ -150,6 +150,15 @@ def test_members_that_ask_for_their_coordinator_in_vain_hold_nothing_up() -> Non
     assert "rebalance-straggler" not in story.causes()
 
 
+def test_a_client_that_loses_its_coordinator_meanwhile_is_not_blamed_by_its_own_log_alone() -> None:
+    story = Story(release=(3, 9), seen="clients").formed("c-1")
+    for second in range(0, 40, 3):
+        story.line("c-1/app.log", f"01:10:{second:02}.000", story.of("c-1").interrupted())
+        story.client("c-1", f"01:10:{second:02}.500", LOST)
+    story.client("c-1", "01:10:45.000", "(Re-)joining group")
+    assert "rebalance-straggler" not in story.causes()
+
+
 def test_a_lost_coordinator_that_was_found_at_once_excuses_no_straggler() -> None:
     story = late(30)
     story.client("c-2", "01:10:02.500", LOST)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalances import (
@@ -24,7 +25,9 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
-ACTED = (JoinStarted, JoinSucceeded, JoinFailed, SyncSucceeded, LeaveSent, PollTimeoutExpired, ConsumerClosed)
+_ACTED = (JoinStarted, JoinSucceeded, JoinFailed, SyncSucceeded, LeaveSent, PollTimeoutExpired, ConsumerClosed)
+_ENDS = (*_ACTED, CoordinatorLost)
+"""Whoever has no coordinator cannot join, however often it polls."""
 
 
 class Hearing(Struct, frozen=True):
@@ -70,8 +73,8 @@ def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
     """Each time it was told of a rebalance until it acted, oldest first; once it has joined it is waiting itself."""
     told: list[Event] = []
     waits = False
-    for event in timeline.said_by(participant, *ACTED, HeartbeatFailed, JoinRequested):
-        if isinstance(event, ACTED):
+    for event in timeline.said_by(participant, *_ENDS, HeartbeatFailed, JoinRequested):
+        if isinstance(event, _ENDS):
             if told:
                 yield Hearing(participant, tuple(told), event)
             told, waits = [], isinstance(event, JoinStarted)
