@@ -23,8 +23,7 @@ CAUSE = Cause(
     summary="A process died (kill -9, OOM, node loss) without leaving the group.",
     mechanism=(
         "No LeaveGroup is sent. The coordinator waits session.timeout.ms, removes the member and rebalances; "
-        "meanwhile its "
-        "partitions are unread. A restarted process joins as a new member and causes another rebalance."
+        "meanwhile its partitions are unread. A restarted process joins as a new member and causes another rebalance."
     ),
     shows=(
         "Heartbeat expiry on the coordinator and nothing more from the member, or a new process "
