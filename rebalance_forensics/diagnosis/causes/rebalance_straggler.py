@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.late_joins import late_joins
-from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import allowed_ms, long_barriers
-from rebalance_forensics.diagnosis.episodes.rebalances.open_barriers import open_barrier
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.barriers import (
-    HEARD,
-    LAST,
-    LONG,
-    about_late_join,
-    about_long_barrier,
-    about_open_barrier,
-)
+from rebalance_forensics.diagnosis.proposals.barriers import HEARD, LAST, LONG, about_barriers
 from rebalance_forensics.diagnosis.signs import barriers
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -25,12 +15,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every join barrier that stood open longer than heartbeats and the initial delay explain."""
     if timeline.protocol not in ("classic", "unknown"):
         return
-    barriers = list(long_barriers(timeline))
-    yield from (about_long_barrier(timeline, barrier) for barrier in barriers)
-    yield from (about_late_join(timeline, late) for late in late_joins(timeline, barriers))
-    still = open_barrier(timeline)
-    if still is not None and still.open_ms > allowed_ms(timeline):
-        yield about_open_barrier(timeline, still)
+    yield from about_barriers(timeline)
 
 
 CAUSE = Cause(

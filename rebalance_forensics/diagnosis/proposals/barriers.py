@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rebalance_forensics.diagnosis.advice.poll_loops import poll_at_last, poll_during_rebalances
 from rebalance_forensics.diagnosis.episodes.rebalances.hearings import Hearing
-from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import LongBarrier
-from rebalance_forensics.diagnosis.episodes.rebalances.open_barriers import OpenBarrier
+from rebalance_forensics.diagnosis.episodes.rebalances.late_joins import late_joins
+from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import LongBarrier, allowed_ms, long_barriers
+from rebalance_forensics.diagnosis.episodes.rebalances.open_barriers import OpenBarrier, open_barrier
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import each_culprit
@@ -17,6 +20,16 @@ LONG = stated(
 )
 LAST = stated("last-to-join", present="one member joined long after the others, or was removed because it did not join")
 HEARD = stated("heard-and-did-not-join", present="it was told of the rebalance again and again and did not join")
+
+
+def about_barriers(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Those that ended, the late joins that a member's own log alone shows, and the one that stands open at the end."""
+    barriers = list(long_barriers(timeline))
+    yield from (about_long_barrier(timeline, barrier) for barrier in barriers)
+    yield from (about_late_join(timeline, late) for late in late_joins(timeline, barriers))
+    still = open_barrier(timeline)
+    if still is not None and still.open_ms > allowed_ms(timeline):
+        yield about_open_barrier(timeline, still)
 
 
 def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
