@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.circumstances import subscriptions_around
-from rebalance_forensics.diagnosis.episodes.topics.subscription_changes import SubscriptionChange, subscription_changes
+from rebalance_forensics.diagnosis.episodes.topics.subscription_changes import subscription_changes
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.signs.subscription_changes import REASON_LOGGED, SUBSCRIBED_AGAIN, TAKEN_UP, shown_by
@@ -30,16 +30,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             onset=next((f.started_at for f in change.facts if isinstance(f, Rebalance)), None),
             brings=(*change.facts, *rebalances),
             explains=change.facts or rebalances,
-            narrative=f"{culprits[0].name} {_what_it_did(change)}.",
+            narrative=f"{culprits[0].name} {change.in_words}.",
         )
-
-
-def _what_it_did(change: SubscriptionChange) -> str:
-    if change.topics:
-        return f"was the only member assigned {', '.join(change.topics)} afterwards"
-    if change.shown == "wordless":
-        return "rejoined, and no reason was logged: it may have changed its subscription"
-    return "changed its subscription"
 
 
 CAUSE = Cause(

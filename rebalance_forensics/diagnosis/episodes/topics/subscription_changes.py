@@ -32,6 +32,15 @@ class SubscriptionChange(Struct, frozen=True):
     facts: tuple[Request | Rebalance, ...]
     topics: tuple[str, ...] = ()
 
+    @property
+    def in_words(self) -> str:
+        """What it did, as far as the logs show it."""
+        if self.topics:
+            return f"was the only member assigned {', '.join(self.topics)} afterwards"
+        if self.shown == "wordless":
+            return "rejoined, and no reason was logged: it may have changed its subscription"
+        return "changed its subscription"
+
     def rebalances(self, timeline: Timeline) -> tuple[Rebalance, ...]:
         """The rebalances of it; where no request is known, those right after."""
         at = time_of(self.lines[0])
