@@ -24,7 +24,8 @@ CAUSE = Cause(
     ),
     shows=(
         "A new generation without a departure, an arrival, a changed subscription or metadata, or a coordinator move; "
-        "members that subscribed but never were in a generation."
+        "members that subscribed but never were in a generation; Connect workers that stay behind in the config topic "
+        "and rejoin for it."
     ),
     remedy="Add the logs that the gaps name: the coordinator's server.log and the members' logs at INFO.",
     usual="unknown",

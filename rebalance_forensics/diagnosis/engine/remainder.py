@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Draft
@@ -10,11 +10,15 @@ from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
 from rebalance_forensics.diagnosis.episodes.members.lone_losses import Losses, coordinators_lost, memberships_over
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import Waiting, expired_sessions, waiting_members
+from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import config_lags, forced_rejoin
 from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import unnumbered_rebalances
 from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
+from rebalance_forensics.diagnosis.proposals.config_lag import about_lag, timed_out, why_forced
+from rebalance_forensics.diagnosis.sign import Present
+from rebalance_forensics.diagnosis.signs import leads
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span
 from rebalance_forensics.events.rebalances import RebalanceStarted
@@ -32,14 +36,23 @@ def left_over(
     timeline: Timeline, causes: Mapping[str, Cause], assigned: Assigned, drafts: Sequence[Draft]
 ) -> Iterator[Weighed]:
     """The rebalances, the members kept out and the expired sessions that nothing explains; else the lone losses."""
-    rebalances = (*_rebalances(timeline, assigned), *_unnumbered(timeline, drafts))
+    lags = _lags(timeline, assigned, drafts)
+    told = {fact.id for lag in lags for fact in lag.explains}
+    rebalances = (*lags, *_rebalances(timeline, {*assigned, *told}), *_unnumbered(timeline, drafts))
     found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts)]
     for one in found if found or drafts else _lone_losses(timeline):
         answers = answered(timeline, causes[UNEXPLAINED].signs, one.subject(), one)
         yield Weighed(cause=UNEXPLAINED, hypothesis=one, answers=answers, odds=0)
 
 
-def _rebalances(timeline: Timeline, assigned: Assigned) -> Iterator[Hypothesis]:
+def _lags(timeline: Timeline, assigned: Assigned, drafts: Sequence[Draft]) -> list[Hypothesis]:
+    """Workers that stay behind in the config topic; those that could not read it in time amid a fault tell of that."""
+    unexplained = [r for r in timeline.rebalances if r.id not in assigned and r.events]
+    found = [(lag, about_lag(timeline, lag, unexplained)) for lag in config_lags(timeline)]
+    return [h for lag, h in found if not (timed_out(lag) and _amid_a_fault(drafts, h.started_at(), h.last_at()))]
+
+
+def _rebalances(timeline: Timeline, assigned: Container[str]) -> Iterator[Hypothesis]:
     """Each with those that only follow up on it."""
     found: list[list[Rebalance]] = []
     for rebalance in timeline.rebalances:
@@ -88,16 +101,22 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
         else f"{number} began{_by_whom(first)}"
     )
     severity, effect = _effect(timeline, rebalances)
+    forced = None if first.followup else forced_rejoin(timeline, first)
+    if why := why_forced(timeline, forced):
+        narrative = f"{began} {why}.{effect}"
+    else:
+        narrative = (
+            f"{began}, but no reason {'for that one ' if first.followup else ''}was logged: "
+            f"{_searched_for(timeline, first)}{effect}"
+        )
     return Hypothesis(
-        because=tuple(first.events),
+        because=(*((forced,) if forced else ()), *first.events),
         culprits=(),
+        answers={leads.rejoin_requested: Present((forced,))} if forced else {},
         severity=severity,
         explains=tuple(rebalances),
         participants=tuple(timeline.members()),
-        narrative=(
-            f"{began}, but no reason {'for that one ' if first.followup else ''}was logged: "
-            f"{_searched_for(timeline, first)}{effect}"
-        ),
+        narrative=narrative,
     )
 
 

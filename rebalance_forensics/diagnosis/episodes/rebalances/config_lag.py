@@ -1,0 +1,175 @@
+"""Connect workers that did not read the config topic as far as the group's assignment demands, and rejoined for it.
+
+After each assignment a worker whose configuration is older reads the config topic to its end; is it then not where the
+assignment is, it rejoins (DistributedHerder.handleRebalanceCompleted). A leader that is itself behind another worker
+hands out a failed assignment, and everybody rejoins (ensureLeaderConfig, ConnectProtocol.CONFIG_MISMATCH).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConfigOffsetBehind, WorkerAssigned
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant, place_name
+from rebalance_forensics.timeline.windows import CONFIG_BEFORE_MS, CONFIG_NOTICED_MS, QUIET_MS
+
+CONFIG_MISMATCH = 1
+"""ConnectProtocol.Assignment.CONFIG_MISMATCH: the leader had not read as far as the furthest worker."""
+NOTHING_READ = -1
+"""KafkaConfigBackingStore's offset until it has read a record."""
+
+
+class LaggingWorker(Struct, frozen=True):
+    """A worker whom reading the config topic to its end left where it was, at least twice.
+
+    `place` is where its log was written, for one that its lines do not name; `reads` are its attempts one by one.
+    """
+
+    participant: Participant | None
+    place: str
+    reached: int
+    wanted: int
+    reads: tuple[Event, ...]
+    lines: tuple[Event, ...]
+
+
+class LaggingLeader(Struct, frozen=True):
+    """A leader whose assignments failed again and again, as one worker (itself or another) was told."""
+
+    participant: Participant | None
+    member: str
+    wanted: int | None
+    failed: tuple[Event, ...]
+
+
+class ConfigLag(Struct, frozen=True):
+    """Those who stay behind at one time, the one that tried most often first; a leader may be among the workers."""
+
+    workers: tuple[LaggingWorker, ...]
+    leaders: tuple[LaggingLeader, ...]
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """Everything that shows it, the workers' own words first."""
+        own = (e for worker in self.workers for e in worker.lines)
+        return (*own, *(e for leader in self.leaders for e in leader.failed))
+
+
+def config_lags(timeline: Timeline) -> Iterator[ConfigLag]:
+    """Lags that repeat: once is usual just after a change, and the next reading makes good for it."""
+    if timeline.kind != "connect":
+        return
+    found: list[LaggingWorker | LaggingLeader] = [*_workers(timeline), *_leaders(timeline)]
+    for together in runs(found, lambda one: _times(one)[0], QUIET_MS, lambda one: _times(one)[1]):
+        workers = [one for one in together if isinstance(one, LaggingWorker)]
+        leaders = [one for one in together if isinstance(one, LaggingLeader)]
+        yield ConfigLag(
+            tuple(sorted(workers, key=lambda w: -len(w.reads))),
+            tuple(sorted(leaders, key=lambda leader: -len(leader.failed))),
+        )
+
+
+def forced_rejoin(timeline: Timeline, rebalance: Rebalance) -> Event | None:
+    """The line nearest to where a rebalance began with which a worker says that the configuration makes it rejoin."""
+    begin, end = rebalance.started_at - CONFIG_NOTICED_MS, rebalance.started_at + CONFIG_BEFORE_MS
+    told = timeline.own.telling(ConfigOffsetBehind, WorkerAssigned).between(begin, end)
+    forcing = [e for e in told if _forces_rejoin(e)]
+    return min(forcing, key=lambda e: abs(time_of(e) - rebalance.started_at), default=None)
+
+
+def is_right_after(rebalance: Rebalance, lines: Iterable[Event]) -> bool:
+    """Whether the rebalance begins as soon as one of these lines is written."""
+    begin, end = rebalance.started_at - CONFIG_NOTICED_MS, rebalance.started_at + CONFIG_BEFORE_MS
+    return any(begin <= time_of(line) <= end for line in lines)
+
+
+def _forces_rejoin(event: Event) -> bool:
+    match event:
+        case ConfigOffsetBehind(failed=failed):
+            return failed
+        case WorkerAssigned(error=error):
+            return error == CONFIG_MISMATCH
+    return False
+
+
+def _workers(timeline: Timeline) -> Iterator[LaggingWorker]:
+    said: dict[tuple[Participant | None, str], list[ConfigOffsetBehind]] = defaultdict(list)
+    for event in timeline.own.telling(ConfigOffsetBehind):
+        if event.at is not None:
+            who = timeline.participants.of_speaker(event)
+            said[who, "" if who is not None else place_name(event)].append(event)
+    for (who, place), events in said.items():
+        for run in _standing_still(timeline, who, events):
+            reads = _reads(run)
+            if len(reads) > 1:
+                last = reads[-1]
+                assert last.current is not None
+                assert last.wanted is not None
+                yield LaggingWorker(who, place, last.current, last.wanted, tuple(reads), tuple(_telling(run)))
+
+
+def _standing_still(
+    timeline: Timeline, who: Participant | None, events: Sequence[ConfigOffsetBehind]
+) -> Iterator[list[ConfigOffsetBehind]]:
+    """A worker's lines, cut where its offset moved, where it was started anew, and where it was quiet for long."""
+    for told in runs(events, time_of, QUIET_MS):
+        found: list[ConfigOffsetBehind] = []
+        offset: int | None = None
+        for event in told:
+            moved = event.current is not None and offset is not None and event.current != offset
+            if found and (moved or _started_between(timeline, who, found[-1], event)):
+                yield found
+                found, offset = [], None
+            found.append(event)
+            offset = offset if event.current is None else event.current
+        yield found
+
+
+def _started_between(timeline: Timeline, who: Participant | None, before: Event, after: Event) -> bool:
+    return who is not None and timeline.starts.of(who).any_between(time_of(before), time_of(after))
+
+
+def _reads(run: Sequence[ConfigOffsetBehind]) -> list[ConfigOffsetBehind]:
+    """One line for each attempt: it says that it reads on, and if it fails, that it failed; cut logs hold either."""
+    behind = [e for e in run if e.current is not None and e.wanted is not None and e.current < e.wanted]
+    begun = [e for e in behind if not e.failed]
+    ended = [e for e in behind if e.failed]
+    return max(ended, begun, key=len)
+
+
+def _telling(run: Sequence[ConfigOffsetBehind]) -> Iterator[ConfigOffsetBehind]:
+    """Those with which it gave up first."""
+    yield from (e for e in run if e.failed)
+    yield from (e for e in run if not e.failed)
+
+
+def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
+    """By the leader, as the worker says it that was told most often without an assignment that it could take up."""
+    told: dict[Participant | str, list[WorkerAssigned]] = defaultdict(list)
+    for event in timeline.own.telling(WorkerAssigned):
+        if event.at is not None:
+            told[timeline.participants.of_speaker(event) or place_name(event)].append(event)
+    streaks: dict[str, list[list[WorkerAssigned]]] = defaultdict(list)
+    for events in told.values():
+        for (error, leader), streak in groupby(events, key=lambda e: (e.error, e.leader)):
+            if error == CONFIG_MISMATCH and leader:
+                streaks[leader] += runs(streak, time_of, QUIET_MS)
+    for leader, found in streaks.items():
+        failed = max(found, key=len)
+        if len(failed) > 1:
+            wanted = max((e.config_offset for e in failed if e.config_offset is not None), default=None)
+            yield LaggingLeader(timeline.participants.of_member(leader), leader, wanted, tuple(failed))
+
+
+def _times(one: LaggingWorker | LaggingLeader) -> tuple[int, int]:
+    times = [time_of(e) for e in (one.lines if isinstance(one, LaggingWorker) else one.failed)]
+    return min(times), max(times)
