@@ -77,8 +77,8 @@ def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothe
                 severity="info",
                 participants=tuple(p for p in participants if p is not None),
                 narrative=(
-                    "The group rebalanced, as its members were told, and no reason was logged: these clients print "
-                    "neither generations nor who came or went."
+                    "The group rebalanced, as its members were told, and no reason was logged: these lines name "
+                    "neither a new generation nor who came or went."
                 ),
             )
 

@@ -24,7 +24,7 @@ REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were rej
 TOO_FEW = stated("too-few-replicas", present=f"a broker logged too few in-sync replicas of {OFFSETS}")
 _STOPPED = "stopped coordinating the group; another broker took over"
 _STOPPED_IN_TURN = "stopped coordinating the group; each time another broker took over"
-_ANSWERED = "answered that it did not coordinate the group any more; the group was moved to another broker"
+_ANSWERED = "answered that it did not coordinate the group"
 
 
 def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
@@ -41,7 +41,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         severity="info" if planned or whole_cluster_stopped(timeline, chain) else "warning",
         onset=chain[0].at,
         brings=facts,
-        narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped}{unharmed}.",
+        narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped + unharmed}.",
         advice=restart_brokers_cleanly(timeline.measured(without_coordinator_ms(chain)), fenced=was_fenced(chain)),
     )
 

@@ -47,7 +47,7 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
 
 
 def _what_changed(change: TopicChange) -> str:
-    which = ", ".join(change.topics) or "the logs do not name the topics"
+    which = ", ".join(change.topics) or "the logs do not say which"
     if change.sign is metadata.NOT_SHOWN:
         return f"Topics or partitions of the subscription may have changed: {which}."
     if change.sign is metadata.CHANGED_NEARBY and isinstance(change.facts[0], Rebalance):

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.group_settings import session_limit, session_
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, times
 from rebalance_forensics.diagnosis.wording.participants import counted_members, members
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -36,8 +37,16 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     back_at = absence.back_at or 0
     later = lasting(timeline.measured(back_at - absence.at), " {} later") or " later"
     back = f" and rejoined{later}" if back_at >= absence.at else ""
-    known = "its log is silent meanwhile, then resumes" if own else f"{its_log(absence)} whether it was paused"
-    return f"{{who}} was evicted after {session_limit(timeline)} without a heartbeat{back}; {known}."
+    seen = own and timeline.said_by(absence.participant, Event).last(absence.at - 1) is not None
+    known = "its log is silent meanwhile, then resumes" if seen else f"{its_log(absence)} whether it was paused"
+    return f"{{who}} {_silenced(timeline, absence)}{back}; {known}."
+
+
+def _silenced(timeline: Timeline, absence: Absence) -> str:
+    """Whether the coordinator evicted it, or a client that heard nothing only counted a session for itself."""
+    if all(isinstance(e, CoordinatorLost) for d in absence.departures for e in d.events):
+        return f"heard nothing from its coordinator for {session_limit(timeline)} and took its session for expired"
+    return f"was evicted after {session_limit(timeline)} without a heartbeat"
 
 
 def cut_off(absence: Absence, own: Sequence[Event]) -> str:

@@ -46,6 +46,7 @@ _LEVELS = {
     "ALERT": "FATAL",
     "CRIT": "FATAL",
     "VERBOSE": "DEBUG",
+    "LOG": "INFO",
 }
 
 

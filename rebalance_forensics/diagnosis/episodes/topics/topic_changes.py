@@ -42,6 +42,9 @@ from rebalance_forensics.timeline.windows import (
 
 _TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[[^\[\]]*\]|[^,}]*)")
 
+_SARAMAS = re.compile(r"partitions in topics \[(\S+)\] changed")
+"""Sarama lists every topic that the member reads (consumer_group.go): which one changed it tells where there is one."""
+
 
 class TopicChange(Struct, frozen=True, kw_only=True):
     """Facts that changed topics may explain, the lines that show it, and by which sign."""
@@ -218,6 +221,8 @@ def changed_topics(event: Event) -> list[str]:
     else:
         return []
     if before is None or after is None:
+        if (listed := _SARAMAS.search(text)) is not None:
+            return [listed[1]]
         found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", text, re.DOTALL)
         found = found or re.search(r"changed from (.*?) to (.*)", text, re.DOTALL)
         if found is None:

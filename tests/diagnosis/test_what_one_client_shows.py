@@ -1,0 +1,97 @@
+"""What the lines of a single client show of its group, and no more than that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+
+SARAMA = "[sarama] 2026/03/01 01:10:{:02} {}"
+LOST = "client/coordinator coordinator for consumer group payments is not available"
+GROWN = (
+    "consumergroup/payments loop check partition number goroutine find partitions in topics [{}] changed from 12 to 16"
+)
+FORGOTTEN = (
+    "[2026-03-01 01:10:{:02},112: WARNING]: Heartbeat failed: local member_id was not recognized; resetting and "
+)
+DEAD = "[2026-03-01 01:10:{:02},119: WARNING]: Marking the coordinator dead (node 107)for group payments."
+PYTHON = "2026-03-01 01:{},112 - kafka.coordinator - {}"
+NEST = (
+    '[Nest] 31  - 03/01/2026, 1:10:00 AM    WARN [ServerKafka] WARN [Runner] {} {{"timestamp":"2026-03-01T01:10:00.9Z",'
+    '"logger":"kafkajs","groupId":"payments","memberId":"shop-server-7b42eeed-3258-4a90-9e29-14627a954ecc","error":"{}"}}'
+)
+
+
+def the_incident(directory: Path, *lines: str) -> Incident:
+    """The only incident that these lines show of the group `payments`."""
+    (directory / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (incident,) = analyze([str(directory)], AnalyzeOptions(engine="local")).incidents
+    assert incident.group == "payments"
+    return incident
+
+
+def told(incident: Incident) -> str:
+    """What is said of the likeliest cause."""
+    return incident.root_causes[0].narrative
+
+
+@pytest.mark.parametrize(("listed", "which"), [("orders", "orders"), ("orders refunds", "the logs do not say which")])
+def test_sarama_lists_all_topics_a_member_reads_so_only_a_single_one_is_the_one_that_grew(
+    tmp_path: Path, listed: str, which: str
+) -> None:
+    incident = the_incident(tmp_path, SARAMA.format(0, GROWN.format(listed)))
+    assert incident.root_causes[0].cause == "topic-metadata-change"
+    assert told(incident) == f"Topics or partitions of the subscription changed: {which}."
+
+
+def test_sarama_names_a_group_in_one_word_or_in_two(tmp_path: Path) -> None:
+    the_incident(tmp_path, *(SARAMA.format(second, LOST) for second in (0, 2)))
+
+
+def test_a_log_that_begins_when_the_member_is_unknown_does_not_show_that_it_was_silent_before(tmp_path: Path) -> None:
+    incident = the_incident(tmp_path, FORGOTTEN.format(1) + "re-joining group", DEAD.format(1), DEAD.format(2))
+    assert "was evicted" in told(incident)
+    assert "silent" not in told(incident)
+
+
+def test_a_client_that_counts_its_own_session_does_not_know_whether_the_coordinator_evicted_it(tmp_path: Path) -> None:
+    joined = PYTHON.format("10:00", "INFO - Successfully joined group payments with generation 220")
+    expired = PYTHON.format("14:00", "WARNING - Heartbeat session expired, marking coordinator dead")
+    (tmp_path / "app.log").write_text(f"{joined}\n{expired}\n", encoding="utf-8")
+    found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert "heard nothing from its coordinator for" in told(found[-1])
+    assert "evicted" not in told(found[-1])
+
+
+def test_a_broker_that_denies_to_be_the_coordinator_does_not_say_where_the_group_is(tmp_path: Path) -> None:
+    found = SARAMA.format(0, "client/coordinator coordinator for consumergroup payments is #146 (10.0.0.1:9092)")
+    denied = SARAMA.format(
+        1, "rebalance error: kafka server: Request was for a consumer group that is not coordinated by this broker."
+    )
+    incident = the_incident(tmp_path, found, denied)
+    assert incident.root_causes[0].cause == "coordinator-failover"
+    assert "answered that it did not coordinate the group" in told(incident)
+    assert "moved" not in told(incident)
+    assert "without a rebalance" not in told(incident)
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "cause"),
+    [
+        ("The group is rebalancing, re-joining", "The group is rebalancing, so a rejoin is needed", "unexplained"),
+        (
+            "The coordinator is not aware of this member, re-joining the group",
+            "The coordinator is not aware of this member",
+            "process-pause",
+        ),
+    ],
+)
+def test_nestjs_prints_what_kafkajs_says_as_text_and_its_group_as_json_behind_it(
+    tmp_path: Path, said: str, error: str, cause: str
+) -> None:
+    incident = the_incident(tmp_path, NEST.format(said, error))
+    assert incident.root_causes[0].cause == cause
