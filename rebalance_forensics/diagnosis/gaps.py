@@ -150,7 +150,7 @@ def _warnings_only(timeline: Timeline, incidents: Sequence[Incident]) -> list[Ga
     return [
         Gap(
             what=f"The {'log' if len(mute) == 1 else 'logs'} of {names} ({in_words(timeline.group)}) "
-            f"{'holds' if len(mute) == 1 else 'hold'} warnings and errors only.",
+            f"{'tells' if len(mute) == 1 else 'tell'} of the group in warnings and errors only.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
             consequence="At INFO they would show when the consumer joined, "

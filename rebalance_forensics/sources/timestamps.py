@@ -32,6 +32,7 @@ _CLOCK = (
     r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?"
 )
 _MONTH_NAME = r"(?P<name>[A-Z][a-z]{2})[a-z]*\.?"
+_NTH = r"(?:st|nd|rd|th)?"  # as Kibana wrote days before 7.0
 _WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?"
 
 _SHAPES = tuple(
@@ -43,7 +44,7 @@ _SHAPES = tuple(
             rf"(?:[ T]|, ?){_CLOCK}{_ZONE}"
         ),
         rf"(?P<clock>){_CLOCK}{_ZONE}(?![\d/-])",
-        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}{_ZONE}",
+        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}){_NTH},? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}{_ZONE}",
         rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<year>\d{{4}})(?![\d-])",
         rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}",
         rf"{_WEEKDAY}(?P<day>\d{{1,2}})[ /-]{_MONTH_NAME}[ /-](?P<year>\d{{4}})(?:[ :]{{1,2}}|, ){_CLOCK}{_ZONE}",

@@ -37,3 +37,11 @@ def test_the_time_of_a_line_is_read_with_its_zone_where_it_names_one() -> None:
     read = [parse_line(line.format(time)) for time in times]
     assert {record.at for record in read} == {1704164645678}
     assert [record.zoned for record in read] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("day", ["Aug 2nd 2018", "August 2nd 2018", "Aug 2, 2018", "Aug 2nd, 2018"])
+@pytest.mark.parametrize("between", [" ", " | "])
+def test_kibana_before_7_wrote_the_day_as_an_ordinal(day: str, between: str) -> None:
+    record = parse_line(f"{day}, 17:36:24.473{between}[Consumer clientId=c, groupId=g] (Re-)joining group")
+    assert record.at == 1533231384473
+    assert record.message == "[Consumer clientId=c, groupId=g] (Re-)joining group"

@@ -14,7 +14,8 @@ REJECT = "| time | log |"
 
 ENVELOPE = TextEnvelope(
     shape=re.compile(
-        r"\|?\s*(?P<local>[A-Z][a-z]{2} +\d{1,2}, \d{4} @ \d\d:\d\d:\d\d(?:\.\d+)?)\s*\|\s*+"
+        r"\|?\s*(?P<local>[A-Z][a-z]{2,8} +\d{1,2}(?:, \d{4} @|(?:st|nd|rd|th) \d{4},) \d\d:\d\d:\d\d(?:\.\d+)?)"
+        r"\s*\|\s*+"
         r"(?:[\w.@]+: )?(?P<text>.*?)(?:(?<!\s)\s++)?\|?\Z",
         re.DOTALL,
     ),

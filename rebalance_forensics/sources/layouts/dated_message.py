@@ -17,7 +17,8 @@ _WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )"
 _MONTH = r"[A-Z][a-z]{2,8}\.?"
 _TIME = (
     rf"{_WEEKDAY}?{DATED}|{CLOCK}"
-    rf"|{_WEEKDAY}?{_MONTH} +\d{{1,2}},?(?: \d{{4}})?,?(?: at| @)? {_CLOCK}(?: ?{ZONE})?(?: 20\d\d(?![\d-]))?"
+    rf"|{_WEEKDAY}?{_MONTH} +\d{{1,2}}(?:st|nd|rd|th)?,?(?: \d{{4}})?,?(?: at| @)? {_CLOCK}(?: ?{ZONE})?"
+    r"(?: 20\d\d(?![\d-]))?"
     rf"|{_WEEKDAY}?\d{{1,2}}[ /-]{_MONTH}[ /-]\d{{4}}(?:[ :]{{1,2}}|, ){_CLOCK}(?: ?{ZONE})?"
     r"|1\d{9}(?:\d{3}|[.,]\d{1,9})"
 )
