@@ -90,3 +90,32 @@ def test_who_left_after_a_poll_timeout_is_known_whatever_the_broker_is_called(br
     )
     report = report_of(leaving, tmp_path)
     assert [i.root_causes[0].cause for i in report.incidents] == ["slow-processing"]
+
+
+LOST = (
+    "2026-11-20 10:15:30,100 INFO [Consumer clientId=till-1, groupId=tills] Group coordinator b3.example.net:9094 (id: "
+    "2147483644 rack: null) is unavailable or invalid due to cause: null.isDisconnected: true. Rediscovery will be "
+    "attempted. (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)"
+)
+REFUSED = (
+    "2026-11-20 10:15:30,090 WARN [Consumer clientId={client}, groupId=tills] Connection to node {node} "
+    "(b3.example.net/10.0.0.3:9094) could not be established. Broker may not be available. "
+    "(org.apache.kafka.clients.NetworkClient)"
+)
+
+
+def test_a_client_that_cannot_connect_to_its_coordinator_says_to_which_broker(tmp_path: Path) -> None:
+    refused = REFUSED.format(client="till-1", node=2147483644)
+    (incident,) = report_of(f"{refused}\n{LOST}", tmp_path).incidents
+    cause = incident.root_causes[0]
+    assert "till-1 lost its coordinator once and could not connect to it (broker-3)" in cause.narrative
+    assert "could not be established" in cause.evidence[0].text
+
+
+@pytest.mark.parametrize(("client", "node"), [("till-1", 3), ("till-1", 2147483645), ("till-2", 2147483644)])
+def test_a_connection_to_another_broker_or_of_another_client_is_not_to_its_coordinator(
+    client: str, node: int, tmp_path: Path
+) -> None:
+    incidents = report_of(f"{REFUSED.format(client=client, node=node)}\n{LOST}", tmp_path).incidents
+    assert [i.summary for i in incidents if "could not connect" in i.summary] == []
+    assert any("the coordinator, the network or the client" in i.summary for i in incidents)

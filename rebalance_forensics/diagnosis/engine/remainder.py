@@ -8,7 +8,12 @@ from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
-from rebalance_forensics.diagnosis.episodes.members.lone_losses import Losses, coordinators_lost, memberships_over
+from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
+    brokers_out_of_reach,
+    coordinators_lost,
+    failed_connections,
+    memberships_over,
+)
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import Waiting, expired_sessions, waiting_members
 from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import config_lags, forced_rejoin
 from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import unnumbered_rebalances
@@ -21,11 +26,13 @@ from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs import leads
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.follow_ups import REJOINS
 from rebalance_forensics.timeline.windows import LONG_STOP_MS
 
@@ -196,14 +203,13 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
         if not told:
             continue
         culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
-        often = "once" if len(told) == 1 else f"{len(told)} times"
         yield Hypothesis(
             because=tuple(told),
             culprits=(culprit,),
             severity="warning",
             participants=(participant,) if participant is not None else (),
             narrative=(
-                f"{'' if participant is not None else 'A client on '}{culprit.name} lost its session {often}"
+                f"{'' if participant is not None else 'A client on '}{culprit.name} lost its session {_often(told)}"
                 f"{span(told)}: no heartbeat was answered in time, and the logs do not show whether the member, the "
                 "network or the coordinator was to blame."
             ),
@@ -213,28 +219,47 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
 def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
     """Losses by the clients' own word, where nothing else is known of the group."""
     over = memberships_over(timeline)
-    if over:
+    for (participant, place), told in over.items():
         says = (
-            "was told {often} that it is no longer in the group, and these lines do not show whether it was too slow, "
+            f"was told {_often(told)} that it is no longer in the group, and these lines do not show whether it was "
+            "too slow, was paused or was cut off."
         )
-        yield from _lone(over, "warning", f"{says}was paused or was cut off.")
-    else:
-        says = "lost its coordinator {often}, and these lines do not show whether the coordinator, the network or the "
-        yield from _lone(coordinators_lost(timeline), "info", f"{says}client caused it.")
+        yield _lone(participant, place, told, "warning", says)
+    if over:
+        return
+    failed = failed_connections(timeline)
+    for (participant, place), told in coordinators_lost(timeline).items():
+        unreached = brokers_out_of_reach(told, failed.get((participant, place), ()))
+        lines = [*(e for events in unreached.values() for e in events), *told]
+        yield _lone(participant, place, lines, "info", f"lost its coordinator {_often(told)}{_unreached(unreached)}")
 
 
-def _lone(losses: Losses, severity: Severity, says: str) -> Iterator[Hypothesis]:
-    for (participant, place), told in losses.items():
-        culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
-        often = "once" if len(told) == 1 else f"{len(told)} times"
-        who = culprit.name if participant is not None else f"A client on {culprit.name}"
-        yield Hypothesis(
-            because=tuple(told),
-            culprits=(culprit,),
-            severity=severity,
-            participants=(participant,) if participant is not None else (),
-            narrative=f"{who} {says.format(often=often)}",
-        )
+def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:
+    """Whether the client could connect at all: the address it tried is the one that the broker advertises."""
+    if not failed:
+        return ", and these lines do not show whether the coordinator, the network or the client caused it."
+    brokers = ", ".join(f"broker-{broker}" for broker in failed)
+    return (
+        f" and could not connect to it ({brokers}); these lines do not show whether that broker, the network or the "
+        "address that it advertises caused it."
+    )
+
+
+def _lone(
+    participant: Participant | None, place: str, told: Sequence[Event], severity: Severity, says: str
+) -> Hypothesis:
+    culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
+    return Hypothesis(
+        because=tuple(told),
+        culprits=(culprit,),
+        severity=severity,
+        participants=(participant,) if participant is not None else (),
+        narrative=f"{culprit.name if participant is not None else f'A client on {culprit.name}'} {says}",
+    )
+
+
+def _often(told: Sequence[Event]) -> str:
+    return "once" if len(told) == 1 else f"{len(told)} times"
 
 
 def _within(drafts: Sequence[Draft], at: int, session: int) -> bool:

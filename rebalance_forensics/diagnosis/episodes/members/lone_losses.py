@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
@@ -15,6 +17,9 @@ from rebalance_forensics.timeline.replay.lost_membership import EXPELLED, is_lat
 _REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, OffsetCommitFailed, SyncFailed)
 _TOO_LATE = EXPELLED | {"CommitFailedException"}
 """What a commit is answered, or said to be, once its member is in no generation any more (ConsumerCoordinator)."""
+
+COORDINATOR_CONNECTIONS = 2**31 - 1
+"""A client numbers its connection to a coordinator Integer.MAX_VALUE minus the broker's id (AbstractCoordinator)."""
 
 Losses = dict[tuple[Participant | None, str], list[Event]]
 """By member, or by where it runs if its lines do not name it."""
@@ -29,6 +34,24 @@ def memberships_over(timeline: Timeline) -> Losses:
 def coordinators_lost(timeline: Timeline) -> Losses:
     """Who gave its coordinator up."""
     return _by_speaker(timeline, list(timeline.own.telling(CoordinatorLost)))
+
+
+def failed_connections(timeline: Timeline) -> Losses:
+    """Connections to a coordinator that could not even be made, which is more than one that broke (NetworkClient)."""
+    told = timeline.own.telling(NodeDisconnected)
+    return _by_speaker(timeline, [e for e in told if e.cause == "could not be established" and e.node is not None])
+
+
+def brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[Event]]:
+    """By broker, the failed connections to coordinators that the same client gave up."""
+    given_up = {e.coordinator for e in lost if isinstance(e, CoordinatorLost) and e.coordinator is not None}
+    found: dict[int, list[Event]] = {}
+    for event in failed:
+        if isinstance(event, NodeDisconnected) and event.node is not None:
+            broker = COORDINATOR_CONNECTIONS - event.node
+            if broker in given_up:
+                found.setdefault(broker, []).append(event)
+    return found
 
 
 def _by_speaker(timeline: Timeline, events: list[Event]) -> Losses:
