@@ -24,8 +24,8 @@ from rebalance_forensics.sources.file_kinds import special, streams
 
 __all__ = ["Discovery", "InputFile", "discover", "discover_stored"]
 
-_OF_THIS_PROCESS = (("/", "dev"), ("/", "proc"))
-"""What /dev/stdin is to this process, it is to no other."""
+_OF_THIS_PROCESS = (("/", "dev", "fd"), ("/", "dev", "stdin"), ("/", "proc"))
+"""What /dev/stdin is to this process, it is to no other; /dev/shm holds files like any other directory."""
 
 
 class NoRoom(OSError):  # noqa: N818 - it is about the temporary directory, not about what is read
@@ -104,7 +104,7 @@ class _Search:
                     remedy = "name a file, a directory or an archive, or - for standard input"
                     self._complain(name or str(root), f"{root} is {kind}, not a log; {remedy}")
                     return
-            if kind or root.parts[:2] in _OF_THIS_PROCESS:
+            if kind or any(root.parts[: len(begin)] == begin for begin in _OF_THIS_PROCESS):
                 with root.open("rb") as stream:
                     self.stream(stream, name or str(root))
                 return

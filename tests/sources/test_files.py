@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import lz4.frame
 import pytest
@@ -185,6 +186,18 @@ def test_a_path_that_does_not_exist_is_told_and_the_rest_is_read(tmp_path: Path)
     found = discover([str(tmp_path / "nothing"), str(tmp_path / "server.log")])
     assert len(found.files) == 1
     assert "does not exist" in found.errors[0][1]
+
+
+SHARED_MEMORY = Path("/", "dev", "shm")
+
+
+@pytest.mark.skipif(not SHARED_MEMORY.is_dir(), reason="this system keeps no files in memory")
+def test_a_log_in_shared_memory_is_a_file_and_no_stream() -> None:
+    with NamedTemporaryFile(dir=SHARED_MEMORY, suffix=".log") as log:
+        log.write(LOG)
+        log.flush()
+        (found,) = discover([log.name]).files
+        assert (found.location, found.size) == (log.name, len(LOG))
 
 
 def test_an_empty_directory_is_told(tmp_path: Path) -> None:
