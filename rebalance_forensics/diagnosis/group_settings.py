@@ -30,17 +30,30 @@ def session_timeout_ms(timeline: Timeline) -> int:
 
 
 def session_in_words(timeline: Timeline) -> str:
-    """session.timeout.ms within a sentence: a default is called one, for no log shows that it is in use."""
-    told = session_told_ms(timeline)
-    return seconds(told) if told else f"{seconds(_session_unset_ms(timeline))} unless configured otherwise"
+    """session.timeout.ms as what follows `the session timeout is`: a default is called one, no log shows it in use."""
+    if told := session_told_ms(timeline):
+        return seconds(told)
+    if unset := _session_unset_ms(timeline):
+        return f"{seconds(unset)} unless configured otherwise"
+    new, old = seconds(SESSION_MS), seconds(SESSION_BEFORE_3_0_MS)
+    return f"not shown by these logs (Java clients: {new} by default, {old} before 3.0)"
 
 
-def _session_unset_ms(timeline: Timeline) -> int:
-    """session.timeout.ms of its members where none was set: by kind of client, and by release where logs tell."""
-    own = timeline.protocol in ("classic", "unknown")
-    known = timeline.remembered(latest_release).values() if own else ()
-    old = bool(known) and all(release < LONGER_SESSIONS_SINCE for release in known)
-    return SESSION_BEFORE_3_0_MS if old or (own and timeline.kind == "connect") else SESSION_MS
+def session_known_ms(timeline: Timeline) -> int | None:
+    """session.timeout.ms as a log shows it, else as it is where none was set; None where that depends on the client."""
+    return session_told_ms(timeline) or _session_unset_ms(timeline)
+
+
+def _session_unset_ms(timeline: Timeline) -> int | None:
+    """session.timeout.ms of its members where none was set: by protocol, kind of client, or the releases logs tell."""
+    if timeline.protocol not in ("classic", "unknown"):
+        return SESSION_MS
+    if timeline.kind == "connect":
+        return SESSION_BEFORE_3_0_MS
+    known = timeline.remembered(latest_release).values()
+    if not known:
+        return None
+    return SESSION_BEFORE_3_0_MS if all(release < LONGER_SESSIONS_SINCE for release in known) else SESSION_MS
 
 
 def together_ms(timeline: Timeline) -> int:

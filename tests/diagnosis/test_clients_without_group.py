@@ -167,8 +167,10 @@ def test_a_poll_timeout_without_a_figure_is_given_none(tmp_path: Path) -> None:
     assert "the logs do not show its value" in advice_in(report)
 
 
-def test_a_session_timeout_that_no_log_shows_is_called_a_default(tmp_path: Path) -> None:
-    assert "unless configured otherwise" in advice_in(report_on(tmp_path, app=SESSTMOUT.format(error="Success")))
+def test_a_session_timeout_that_no_log_shows_is_no_default_of_another_client(tmp_path: Path) -> None:
+    advice = advice_in(report_on(tmp_path, app=SESSTMOUT.format(error="Success")))
+    assert "the session timeout is not shown by these logs (Java clients: 45 s by default, 10 s before 3.0)" in advice
+    assert "no heartbeat from it for its whole session timeout" in advice
 
 
 def test_a_member_told_by_a_heartbeat_that_it_is_unknown_did_not_crash(tmp_path: Path) -> None:

@@ -26,6 +26,16 @@ def test_a_process_that_stood_still_and_comes_back_to_an_unknown_member_id_was_p
     assert story.the_incident().generations == (2, 3)
 
 
+@pytest.mark.parametrize(("release", "by_default"), [((2, 8), "10 s"), ((3, 9), "45 s")])
+def test_where_the_release_of_the_clients_is_known_so_is_their_default_session_timeout(
+    release: Release, by_default: str
+) -> None:
+    story = evicted(release)
+    story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    why = [advice.why for cause in story.the_incident().root_causes for advice in cause.advice]
+    assert any(f"the session timeout is {by_default} unless configured otherwise" in one for one in why), why
+
+
 @pytest.mark.parametrize("seen", ["brokers"])
 def test_brokers_alone_cannot_tell_a_pause_from_a_partition_and_say_so(seen: Side) -> None:
     story = evicted((3, 9), seen)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.group_settings import (
     session_in_words,
+    session_known_ms,
     session_setting,
     session_timeout_ms,
     session_told_ms,
 )
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span
+from rebalance_forensics.diagnosis.wording.durations import counted, lasting, rounded_up, seconds, span
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -39,23 +40,20 @@ def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
-    session = session_timeout_ms(timeline)
-    back_after = max((absence.back_at or 0) - absence.at, 0)
-    silent, measured = session + back_after, timeline.measured(back_after) is not None
-    enough = rounded_up(silent)
-    about = "at least" if absence.back_at is None or not measured else "about"
+    unheard = _unheard_ms(timeline, absence)
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
-            why=f"The coordinator received no heartbeat from it for {about} "
-            f"{seconds(silent if measured else session)}; the session timeout is {session_in_words(timeline)}.",
+            why=f"The coordinator received no heartbeat from it {_unheard(timeline, absence)}; "
+            f"the session timeout is {session_in_words(timeline)}.",
         ),
         Advice(
-            action=f"Raise {session_setting(timeline)} {f'to about {enough}' if measured else 'above their length'} "
-            "if such pauses are normal.",
+            action=f"Raise {session_setting(timeline)} "
+            f"{f'to about {rounded_up(unheard)}' if unheard else 'above their length'} if such pauses are normal.",
             why="A pause shorter than the session timeout causes no rebalance.",
-            cost=f"A dead member is then noticed after {seconds(enough)} rather than {session_in_words(timeline)}."
-            if measured
+            cost=f"A dead member is then noticed after {seconds(rounded_up(unheard))} rather than "
+            f"{session_in_words(timeline)}."
+            if unheard
             else f"A dead member is then noticed later than now ({session_in_words(timeline)}).",
         ),
     )
@@ -63,32 +61,42 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 
 def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Check the network path, or let the session outlast the outage if it ended by itself."""
-    session = session_timeout_ms(timeline)
-    back_after = max((absence.back_at or 0) - absence.at, 0)
-    cut_off, measured = session + back_after, timeline.measured(back_after) is not None
-    about = "at least" if absence.back_at is None or not measured else "about"
+    unheard, session = _unheard_ms(timeline, absence), session_timeout_ms(timeline)
     lost = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost).between(
-        absence.at - session, absence.at + cut_off
+        absence.at - session, (absence.back_at or absence.at) + session
     )
     logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
     check = Advice(
         action=(
             "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
-        why=f"The coordinator received no heartbeat from it for {about} "
-        f"{seconds(cut_off if measured else session)}{logged}.",
+        why=f"The coordinator received no heartbeat from it {_unheard(timeline, absence)}{logged}.",
     )
     if absence.back_at is None:
         return (check,)
-    enough = rounded_up(cut_off)
     patience = Advice(
-        action=f"Raise {session_setting(timeline)} {f'to about {enough}' if measured else 'above their length'} "
-        "to ride out such outages.",
+        action=f"Raise {session_setting(timeline)} "
+        f"{f'to about {rounded_up(unheard)}' if unheard else 'above their length'} to ride out such outages.",
         why=f"The session timeout is {session_in_words(timeline)}; a shorter outage causes no rebalance.",
-        cost=f"A dead member is then noticed {f'after {seconds(enough)}' if measured else 'that much later'}, and its "
-        "partitions stay unread that long.",
+        cost="A dead member is then noticed "
+        f"{f'after {seconds(rounded_up(unheard))}' if unheard else 'that much later'}, and its partitions stay unread "
+        "that long.",
     )
     return check, patience
+
+
+def _unheard_ms(timeline: Timeline, absence: Absence) -> int | None:
+    """How long no heartbeat came, as far as is known; None where no session timeout is, or no time."""
+    session, back_after = session_known_ms(timeline), max((absence.back_at or 0) - absence.at, 0)
+    return None if session is None or timeline.measured(back_after) is None else session + back_after
+
+
+def _unheard(timeline: Timeline, absence: Absence) -> str:
+    """The same as the end of a sentence."""
+    if (unheard := _unheard_ms(timeline, absence)) is not None:
+        return f"for {'at least' if absence.back_at is None else 'about'} {seconds(unheard)}"
+    back_after = timeline.measured(max((absence.back_at or 0) - absence.at, 0))
+    return f"for its whole session timeout{lasting(back_after or None, ' and {} more')}"
 
 
 def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]:
