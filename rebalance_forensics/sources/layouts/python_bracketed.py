@@ -10,7 +10,9 @@ REJECT = "[2026-11-20 10:15:30,123] WARNING Heartbeat failed"
 LAYOUT = TextLayout(
     header=pattern(
         rf"\[(?P<time>{DATED})(?::? \s*(?P<level>{LEVEL})(?:/(?P<thread>[^\]\n]*))?\]:? (?:(?P<logger>{LOGGER}): )?"
-        rf"|\] (?P<level2>{LEVEL}) in (?P<logger2>[a-z_]\w*): )(?P<message>.*)"
+        rf"|\] (?P<level2>{LEVEL}) in (?P<logger2>[a-z_]\w*): "
+        rf"|\] ?\[\w+\.py:\d+\] ?\[(?P<level3>{LEVEL}) *\]:? ?|\] ?\[(?P<level4>{LEVEL}) *\] ?\[\w+\.py:\d+\]:? ?"
+        r")(?P<message>.*)"
     ),
     starts=(b"[20",),
     rank=18,
