@@ -1,4 +1,4 @@
-"""What the lines of a single client show of its group, and no more than that."""
+"""What a few lines of one client or one broker show of a group, and no more than that."""
 
 from __future__ import annotations
 
@@ -95,3 +95,18 @@ def test_nestjs_prints_what_kafkajs_says_as_text_and_its_group_as_json_behind_it
 ) -> None:
     incident = the_incident(tmp_path, NEST.format(said, error))
     assert incident.root_causes[0].cause == cause
+
+
+def test_a_coordinator_whose_line_is_there_is_not_said_to_have_no_log(tmp_path: Path) -> None:
+    line = "[2026-03-01 01:10:{},041] INFO [GroupCoordinator 7]: {} (kafka.coordinator.group.GroupCoordinator)"
+    incident = the_incident(
+        tmp_path,
+        line.format(44, "Stabilized group payments generation 67 (__consumer_offsets-31) with 1 members"),
+        line.format(
+            45,
+            "Assignment received from leader c-1-df3071c8-23e1-4384-ad69-7770362dd7f0 for group payments for "
+            "generation 67. The group has 1 members, 0 of which are static.",
+        ),
+    )
+    assert "the coordinator's lines at hand do not tell who joined or left" in told(incident)
+    assert "without the coordinator's log" not in told(incident)

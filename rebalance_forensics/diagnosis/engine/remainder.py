@@ -134,11 +134,15 @@ def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
             "a coordinator of this release names neither the reason nor who joined or left, so only the clients' own "
             "logs show it."
         )
-    if not covering(timeline.coverage.brokers, rebalance.started_at, rebalance.ended_at()):
-        return (
-            "no client gave one, no subscription or metadata is seen to change, and without the coordinator's log "
-            "it is not known who joined or left."
+    # A log that begins with the rebalance may begin in the middle of it, behind the line that gives the reason.
+    if not covering(timeline.coverage.brokers, rebalance.started_at - 1, rebalance.ended_at()):
+        heard = any(e.speaker.role == "broker" for e in rebalance.events)
+        unknown = (
+            "the coordinator's lines at hand do not tell who joined or left."
+            if heard
+            else "without the coordinator's log it is not known who joined or left."
         )
+        return f"no client gave one, no subscription or metadata is seen to change, and {unknown}"
     return (
         "no member joined or left, no subscription or metadata changed, the coordinator did not move, and no client "
         "gave a reason."
