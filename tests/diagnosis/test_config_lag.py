@@ -157,6 +157,31 @@ def test_a_worker_that_was_started_anew_between_two_readings_did_not_read_in_vai
     assert not any("could not catch up" in incident.summary for incident in story.incidents())
 
 
+@pytest.mark.parametrize("file", ["late", "both"])
+def test_reading_on_at_the_same_offset_without_a_failure_is_no_lag(file: str) -> None:
+    """One worker restarted unseen, or two workers whose logs are written to one file."""
+    story = formed()
+    for number, client in enumerate((LATE, LATE if file == "late" else STEADY)):
+        line = "Current config state offset -1 is behind group assignment 7, reading to end of config log"
+        at = clock(ms("01:10:00.000") + 60_000 * number)
+        says_so = f"[Worker clientId={client}, groupId=kc-orders] {line}"
+        story.line(f"{file}/connect.log", at, says_so, logger=f"{RUNTIME}.DistributedHerder")
+    assert story.incidents() == []
+
+
+def test_two_workers_in_one_file_that_are_told_of_one_failed_assignment_show_no_loop() -> None:
+    story = Story(group="kc-orders", seen="clients")
+    given = "error=1, leader='x', leaderUrl='http://x:8083/', offset=7, connectorIds=[], taskIds=[]"
+    for client in (LATE, STEADY):
+        told = (
+            f"[Worker clientId={client}, groupId=kc-orders] Joined group at generation 4 with protocol version 2 and "
+            f"got assignment: Assignment{{{given}, revokedConnectorIds=[], revokedTaskIds=[], delay=0}} with rebalance "
+            "delay: 0"
+        )
+        story.line("both/connect.log", "01:10:00.000", told, logger=f"{RUNTIME}.DistributedHerder")
+    assert {incident.severity for incident in story.incidents()} <= {"info"}
+
+
 def test_a_leader_that_is_behind_fails_the_assignments_of_workers_that_are_not() -> None:
     story = leader_is_behind(4)
     incident = story.the_incident()

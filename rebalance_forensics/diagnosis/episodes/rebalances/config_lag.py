@@ -102,19 +102,31 @@ def _forces_rejoin(event: Event) -> bool:
 
 
 def _workers(timeline: Timeline) -> Iterator[LaggingWorker]:
-    said: dict[tuple[Participant | None, str], list[ConfigOffsetBehind]] = defaultdict(list)
-    for event in timeline.own.telling(ConfigOffsetBehind):
-        if event.at is not None:
-            who = timeline.participants.of_speaker(event)
-            said[who, "" if who is not None else place_name(event)].append(event)
-    for (who, place), events in said.items():
-        for run in _standing_still(timeline, who, events):
+    for (who, place, _), told in _by_worker(timeline).items():
+        behind = [e for e in told if isinstance(e, ConfigOffsetBehind)]
+        for run in _standing_still(timeline, who, behind):
             reads = _reads(run)
-            if len(reads) > 1:
+            if len(reads) > 1 and _in_vain(run, told):
                 last = reads[-1]
                 assert last.current is not None
                 assert last.wanted is not None
                 yield LaggingWorker(who, place, last.current, last.wanted, tuple(reads), tuple(_telling(run)))
+
+
+def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | None], list[Event]]:
+    """Its lines; where several workers write to one file, their client ids part them."""
+    found: dict[tuple[Participant | None, str, str | None], list[Event]] = defaultdict(list)
+    for event in timeline.own.telling(ConfigOffsetBehind, WorkerAssigned):
+        if event.at is not None:
+            who = timeline.participants.of_speaker(event)
+            found[who, "" if who is not None else place_name(event), event.speaker.client_id].append(event)
+    return found
+
+
+def _in_vain(run: Sequence[ConfigOffsetBehind], told: Sequence[Event]) -> bool:
+    """Whether a line says that it failed: a worker that says only that it reads on may have been restarted unseen."""
+    begin, end = time_of(run[0]) - CONFIG_NOTICED_MS, time_of(run[-1])
+    return any(_forces_rejoin(e) and begin <= time_of(e) <= end for e in told)
 
 
 def _standing_still(
@@ -154,18 +166,15 @@ def _telling(run: Sequence[ConfigOffsetBehind]) -> Iterator[ConfigOffsetBehind]:
 
 def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
     """By the leader, as the worker says it that was told most often without an assignment that it could take up."""
-    told: dict[Participant | str, list[WorkerAssigned]] = defaultdict(list)
-    for event in timeline.own.telling(WorkerAssigned):
-        if event.at is not None:
-            told[timeline.participants.of_speaker(event) or place_name(event)].append(event)
     streaks: dict[str, list[list[WorkerAssigned]]] = defaultdict(list)
-    for events in told.values():
-        for (error, leader), streak in groupby(events, key=lambda e: (e.error, e.leader)):
+    for told in _by_worker(timeline).values():
+        assigned = (e for e in told if isinstance(e, WorkerAssigned))
+        for (error, leader), streak in groupby(assigned, key=lambda e: (e.error, e.leader)):
             if error == CONFIG_MISMATCH and leader:
                 streaks[leader] += runs(streak, time_of, QUIET_MS)
     for leader, found in streaks.items():
         failed = max(found, key=len)
-        if len(failed) > 1:
+        if len({e.generation for e in failed}) > 1:
             wanted = max((e.config_offset for e in failed if e.config_offset is not None), default=None)
             yield LaggingLeader(timeline.participants.of_member(leader), leader, wanted, tuple(failed))
 
