@@ -105,3 +105,14 @@ def test_processes_that_die_within_seconds_die_of_one_cause(*, restarted: bool) 
 
 def test_the_incident_begins_with_the_silence_not_with_the_last_word_hours_before() -> None:
     assert evicted().the_incident().started_at >= ms("01:09:15.000")
+
+
+def test_a_member_that_joins_anew_before_its_old_session_expires_did_not_join_again_later() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    old = story.id_of("c-2")
+    story.reborn("c-2").rebalanced("01:10:00.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
+    story.broker("01:10:30.000", story.words.failed(old))
+    story.rebalanced("01:10:30.001", f"removing member {old} on heartbeat expiration", ["c-1", "c-2"])
+    told = [cause.narrative for incident in story.incidents() for cause in incident.root_causes]
+    assert not any("joined again later" in one for one in told), told
+    assert any("it had already joined anew" in one for one in told), told

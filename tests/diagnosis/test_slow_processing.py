@@ -54,6 +54,11 @@ def test_brokers_before_3_2_show_a_leave_and_a_return_of_the_same_client_and_are
     incident = slow_member((2, 8), "brokers").the_incident()
     assert incident.root_causes[0].cause == "slow-processing"
     assert incident.root_causes[0].confidence < 0.9
+    assert "most likely a poll loop took longer than max.poll.interval.ms" in incident.summary
+
+
+def test_a_poll_timeout_is_a_fact_only_where_a_line_names_it() -> None:
+    assert "c-3 did not call poll() for max.poll.interval.ms" in slow_member((3, 9), "both").the_incident().summary
 
 
 def times_out_by_name(at: str) -> Story:

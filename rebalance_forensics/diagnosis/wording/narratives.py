@@ -28,7 +28,7 @@ def _afterwards(absence: Absence, newcomers: Sequence[Arrival]) -> str:
     if absence.start is not None:
         return "a new process of it started afterwards"
     if absence.back_at is not None:
-        return "it joined again later"
+        return "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
     return "a newcomer took its place" if newcomers else "the logs do not mention it again"
 
 
@@ -65,14 +65,18 @@ def its_log(absence: Absence) -> str:
 
 
 def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
-    """Members whose poll timeout expired, one or several."""
+    """Members whose poll timeout expired, one or several; a guess is called one where no line names the timeout."""
     members = len({a.participant for a in slow.absences})
-    limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
+    who = f"{members} members" if members > 1 else "{who}"
+    set_to = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
+    limit = f"max.poll.interval.ms{f' ({set_to} ms)' if set_to else ''}"
     away = lasting(timeline.measured(slow.away_ms) or None, "; out of the group for up to {}")
-    return (
-        f"{f'{members} members' if members > 1 else '{who}'} did not call poll() for max.poll.interval.ms"
-        f"{f' ({limit} ms)' if limit else ''} and left the group{away}."
-    )
+    match slow.shown:
+        case "poll-timeout":
+            return f"{who} did not call poll() for {limit} and left the group{away}."
+        case "silent":
+            return f"{who} lost its membership, and may not have called poll() for {limit}{away}."
+    return f"{who} left the group, gave no reason and rejoined: most likely a poll loop took longer than {limit}{away}."
 
 
 def replaced_dying_threads(who: str, count: int, thrown: str | None) -> str:
