@@ -10,6 +10,9 @@ EpochMs = int
 BY_ORDER_MS = 10**15
 """From here on, beyond any calendar, a time only says which line came before which: the log printed none."""
 
+LEFT_OUT = "\u2026"
+"""What viewers and people put where they left something of a line out."""
+
 
 def is_timed(at: EpochMs | None) -> bool:
     """Whether it is a time; of lines without one, only their order is known.

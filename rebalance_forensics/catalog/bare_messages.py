@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from rebalance_forensics.records import LEFT_OUT
+
 if TYPE_CHECKING:
     from rebalance_forensics.catalog.matcher import Match
 
-LEFT_OUT = "\u2026"
-"""What viewers and people put where they left something out."""
 _LOOKED_AT = 2_000
 _MOST_BEGINNINGS = 40
 _OWN_WORDS = 24

@@ -14,13 +14,13 @@ from functools import lru_cache
 import regex
 from msgspec import Struct
 
-from rebalance_forensics.catalog.bare_messages import LEFT_OUT
 from rebalance_forensics.catalog.compiled_catalog import Entry, Release
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import FieldError, FieldValue
 from rebalance_forensics.catalog.prefixes import Peeled
 from rebalance_forensics.catalog.program import IGNORED, Program, Types, type_named
 from rebalance_forensics.catalog.speakers import simple_name
+from rebalance_forensics.records import LEFT_OUT
 
 _SHORTEST_LEAD = 4
 _LEAST = 9

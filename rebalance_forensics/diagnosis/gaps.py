@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.cluster.member_hosts import LOOPBACK
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
-from rebalance_forensics.records import EpochMs, elapsed, is_timed
+from rebalance_forensics.records import LEFT_OUT, EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -18,8 +18,6 @@ from rebalance_forensics.timeline.windows import STEADY_MS
 
 MOST_NAMES = 5
 _ENDED = "How it ended"
-_LEFT_OUT = "\u2026"
-"""What viewers and people put where they left something out of a line."""
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
@@ -279,7 +277,7 @@ def _no_times(timeline: Timeline) -> list[Gap]:
 def _cut_lines(timeline: Timeline) -> list[Gap]:
     """Lines of which a viewer or a person left something out."""
     told = [event for event in timeline.own if event.group is not None]
-    cut = sum(_LEFT_OUT in event.text for event in told)
+    cut = sum(LEFT_OUT in event.text for event in told)
     if not cut:
         return []
     number = "All" if cut == len(told) else f"{cut} of {len(told)}"

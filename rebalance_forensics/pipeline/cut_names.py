@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from rebalance_forensics.catalog.bare_messages import LEFT_OUT
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
 from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock
+from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
 from rebalance_forensics.timeline.identity.merged_logs import instance_of
 from rebalance_forensics.timeline.identity.names import (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_forensics import defects
-from rebalance_forensics.catalog.bare_messages import LEFT_OUT, is_kafkas
+from rebalance_forensics.catalog.bare_messages import is_kafkas
 from rebalance_forensics.catalog.compiled_catalog import Release
 from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
@@ -19,7 +19,7 @@ from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.pipeline.cut_names import clients_in, with_their_names
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
-from rebalance_forensics.records import LogRecord
+from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.line_counts import Times
 from rebalance_forensics.sources.record_reader import SplitCounts, read_records

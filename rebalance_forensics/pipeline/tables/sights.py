@@ -58,12 +58,6 @@ def read_as(profile: FileProfile, look: Look) -> str:
     return sha256(payload_of((own, years, near)).encode()).hexdigest()[:16]
 
 
-class _By(Struct):
-    """The release that told a cell of the ledger."""
-
-    by: str | None = None
-
-
 class _Shown(Struct, kw_only=True, omit_defaults=True):
     """A sight as one cell of the ledger."""
 
@@ -91,10 +85,12 @@ def shown(sight: Sight) -> str:
 
 def sight_of(cells: Mapping[str, Any], location: str = "") -> Sight | None:
     """The same, back from a row of the ledger; None where that holds none, or one that another release told."""
-    text = cells.get("shows")
-    if not text or object_of(_By, text).by != __version__:
+    try:
+        told = object_of(_Shown, cells.get("shows") or "")
+    except msgspec.DecodeError:
         return None
-    told = object_of(_Shown, text)
+    if told.by != __version__:
+        return None
     return Sight(
         file=InputFile(
             path=cells["path"], location=location, members=told.members, codec=told.codec, size=cells["size"],
