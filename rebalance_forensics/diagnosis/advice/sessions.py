@@ -48,8 +48,7 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
             f"the session timeout is {session_in_words(timeline)}.",
         ),
         Advice(
-            action=f"Raise {session_setting(timeline)} "
-            f"{f'to about {rounded_up(unheard)}' if unheard else 'above their length'} if such pauses are normal.",
+            action=f"{_raise_above(timeline, unheard)} if such pauses are normal.",
             why="A pause shorter than the session timeout causes no rebalance.",
             cost=f"A dead member is then noticed after {seconds(rounded_up(unheard))} rather than "
             f"{session_in_words(timeline)}."
@@ -63,7 +62,7 @@ def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, 
     """Check the network path, or let the session outlast the outage if it ended by itself."""
     unheard, session = _unheard_ms(timeline, absence), session_timeout_ms(timeline)
     lost = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost).between(
-        absence.at - session, (absence.back_at or absence.at) + session
+        absence.at - session, max(absence.back_at or 0, absence.at) + session
     )
     logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
     check = Advice(
@@ -75,14 +74,18 @@ def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, 
     if absence.back_at is None:
         return (check,)
     patience = Advice(
-        action=f"Raise {session_setting(timeline)} "
-        f"{f'to about {rounded_up(unheard)}' if unheard else 'above their length'} to ride out such outages.",
+        action=f"{_raise_above(timeline, unheard)} to ride out such outages.",
         why=f"The session timeout is {session_in_words(timeline)}; a shorter outage causes no rebalance.",
         cost="A dead member is then noticed "
         f"{f'after {seconds(rounded_up(unheard))}' if unheard else 'that much later'}, and its partitions stay unread "
         "that long.",
     )
     return check, patience
+
+
+def _raise_above(timeline: Timeline, unheard: int | None) -> str:
+    enough = f"to about {rounded_up(unheard)}" if unheard else "above their length"
+    return f"Raise {session_setting(timeline)} {enough}"
 
 
 def _unheard_ms(timeline: Timeline, absence: Absence) -> int | None:
