@@ -203,7 +203,7 @@ def _portions(files: Sequence[str], tasks: int) -> tuple[tuple[str, ...], ...]:
 def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
     """The lines of files that were read in several splits."""
     often = Counter(split.path for split in stats)
-    return tuple(split.begun for split in stats if often[split.path] > 1)
+    return tuple(split.split_lines for split in stats if often[split.path] > 1)
 
 
 def _seen_together(cases: Iterable[GroupCase], outcome: Outcome) -> list[GroupCase]:

@@ -65,7 +65,7 @@ def _count_lines_on(events: dict[Group, list[Event]], stats: Sequence[SplitStats
     """Count the lines of later splits of a file on from those before."""
     if not any(one.start for one in stats):
         return
-    before = LinesBefore(one.begun for one in stats)
+    before = LinesBefore(one.split_lines for one in stats)
     for told in events.values():
         for number, event in enumerate(told):
             at = event.origin

@@ -19,7 +19,7 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate, investigate_unnamed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
-from rebalance_forensics.pipeline.event_rows import event_of, row_of
+from rebalance_forensics.pipeline.event_rows import event_of, origin_of, row_of
 from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
 from rebalance_forensics.pipeline.payloads import object_of, payload_of
 from rebalance_forensics.pipeline.read_split import Reading, read_split
@@ -73,13 +73,12 @@ def _rows_of_split(split: Split, read: Iterable[Event | SplitStats], reading: Re
 
 def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
     """For every shard its lines and how far its log reaches, also where it holds no Kafka line; then the counts."""
-    row = Row(shard=0, kind=Kind.HEARD, path=stats.path, byte_offset=split.start)
-    everywhere = [
-        row._replace(kind=Kind.HEARD, cluster=reading.cluster_of(stats.path), payload=payload_of(span))
-        for span in stats.heard
-    ]
+    cluster = reading.cluster_of(stats.path)
+    heard = Row(shard=0, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start)
+    everywhere = [heard._replace(payload=payload_of(span)) for span in stats.heard]
     if split.is_part:
-        everywhere.append(row._replace(kind=Kind.LINES, line=stats.lines))
+        lines = stats.split_lines
+        everywhere.append(Row(shard=0, kind=Kind.LINES, path=lines.path, byte_offset=lines.start, line=lines.lines))
     yield from (one._replace(shard=shard) for one in everywhere for shard in reading.shards)
     yield Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=payload_of(stats))
 
@@ -173,10 +172,8 @@ def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
 
 
 def _split_lines(row: Row) -> SplitLines:
-    assert row.path is not None
-    assert row.byte_offset is not None
-    assert row.line is not None
-    return SplitLines(row.path, row.byte_offset, row.line)
+    start = origin_of(row)
+    return SplitLines(start.path, start.byte_offset, start.line)
 
 
 def _row_of_result(found: GroupCase | Failure) -> Row:

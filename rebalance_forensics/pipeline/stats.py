@@ -76,6 +76,6 @@ class SplitStats(Struct, frozen=True, kw_only=True):
     """Whether another try may read what these say was not."""
 
     @property
-    def begun(self) -> SplitLines:
+    def split_lines(self) -> SplitLines:
         """How many lines start in it."""
         return SplitLines(self.path, self.start, self.lines)
