@@ -16,7 +16,8 @@ from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
 
-_DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
+DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
+"""The levels at which members tell of joining and leaving."""
 
 
 WayIn = Literal["collected", "plain", "marked", "pasted"]
@@ -235,7 +236,7 @@ def _heard(
         times = [event.at for event in events if event.at is not None]
         times += whole.get(place, ())
         if times:
-            detailed = any(event.level is None or event.level in _DETAILED for event in events)
+            detailed = any(event.level is None or event.level in DETAILED for event in events)
             found.append(
                 HeardLog(path=place[0], begin=min(times), end=max(times), detailed=detailed, excerpt=place in picked)
             )

@@ -31,6 +31,7 @@ from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
+    JoinReported,
     JoinSucceeded,
     SyncFailed,
     SyncSucceeded,
@@ -230,21 +231,25 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     if absence.start is not None or absence.stop is not None:
         return []
     until = absence.back_at if absence.back_at is not None else timeline.last
-    begin = absence.at - session_timeout_ms(timeline) - LOST_AT_THE_END_MS
+    joined = _last_joined(timeline, absence)
+    # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
+    begin = max(absence.at - session_timeout_ms(timeline) - LOST_AT_THE_END_MS, joined or 0)
     said = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost)
     found = said.between(begin, until + SAME_REBALANCE_MS)
     if found and until - time_of(found[0]) > WAKING_MS and time_of(found[-1]) - time_of(found[0]) > BURST_MS:
         return found
-    since = begin if any(isinstance(e, MemberFailed) for e in lines_of(absence)) else _last_joined(timeline, absence)
+    # Without the coordinator's log the silence began at any time after the last generation it joined.
+    expired = any(isinstance(e, MemberFailed) for e in lines_of(absence))
+    since = begin if expired else joined if joined is not None else absence.at
     lost = timeline.said_by(absence.participant, CoordinatorLost).between(since, until - WAKING_MS - 1)
     again = timeline.said_by(absence.participant, CoordinatorFound)
     return [e for e in lost if not again.any_between(time_of(e), time_of(e) + WAKING_MS)]
 
 
-def _last_joined(timeline: Timeline, absence: Absence) -> int:
-    """Without the coordinator's log the silence began at any time after the last generation it joined."""
-    joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded).last(absence.at - 1)
-    return (joined.at if joined is not None else None) or absence.at
+def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
+    """When it joined the last generation before the group lost it, if its log shows that."""
+    joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded, JoinReported).last(absence.at - 1)
+    return joined.at if joined is not None else None
 
 
 @sign(

@@ -14,6 +14,8 @@ from rebalance_forensics.sources.text import whole_characters
 from rebalance_forensics.sources.timestamps import Stamp, read_stamp, stamp_at
 
 Fields = Mapping[str, object]
+KAFKAJS_FACTS = ("groupId", "memberId", "leaderId", "isLeader", "groupProtocol", "duration", "error", "clientId")
+_DECODER = json.JSONDecoder(strict=False)
 
 
 @lru_cache(maxsize=16)
@@ -21,11 +23,13 @@ def object_of(text: str) -> Fields | None:
     """The JSON object that a line is; None for any other text."""
     if not text.startswith("{") or not text.rstrip().endswith("}"):
         return None
+    whole = whole_characters(text)
     try:
-        value = json.loads(whole_characters(text), strict=False)
+        value, end = _DECODER.raw_decode(whole)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    # Whoever copies a line out of a document takes the bracket that closes the document along.
+    return value if isinstance(value, dict) and not whole[end:].strip(" \t\r\n}],") else None
 
 
 def lookup(fields: Fields, path: str) -> object:
@@ -85,8 +89,7 @@ class JsonLayout(Struct, frozen=True, kw_only=True):
         if message is None or any(lookup(fields, path) is None for path in self.requires):
             return None
         trace = first_text(fields, self.trace) or trace_in(fields)
-        said = [f"{key}: {value}" for key in self.extra if (value := first_text(fields, (key,))) is not None]
-        whole = f"{message}; {', '.join(said)}" if said else message
+        whole = with_facts(message, fields, self.extra)
         return Parsed(
             stamp=_stamp(fields, self.time),
             level=level_of(first_text(fields, self.level)),
@@ -94,6 +97,18 @@ class JsonLayout(Struct, frozen=True, kw_only=True):
             thread=first_text(fields, self.thread) or None,
             message=f"{whole}\n{trace}" if trace and trace not in whole else whole,
         )
+
+
+def is_kafkajs(fields: Fields) -> bool:
+    """Whether KafkaJS' own console logger wrote it, be it that the file is another logger's."""
+    return fields.get("logger") == "kafkajs"
+
+
+def with_facts(message: str, fields: Fields, extra: tuple[str, ...]) -> str:
+    """The message with the facts that stand beside it; a KafkaJS object has its own in whichever file it stands."""
+    keys = KAFKAJS_FACTS if is_kafkajs(fields) else extra
+    said = [f"{key}: {value}" for key in keys if (value := first_text(fields, (key,))) is not None]
+    return f"{message}; {', '.join(said)}" if said else message
 
 
 def _stamp(fields: Fields, paths: tuple[str, ...]) -> Stamp | None:

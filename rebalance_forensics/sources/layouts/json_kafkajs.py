@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import Parsed
-from rebalance_forensics.sources.layouts.json_fields import Fields, JsonLayout
+from rebalance_forensics.sources.layouts.json_fields import KAFKAJS_FACTS, Fields, JsonLayout, is_kafkajs
 
 SAMPLE = (
     '{"level":"INFO","timestamp":"2026-11-20T10:15:30.123Z","logger":"kafkajs","message":"[ConsumerG'
@@ -18,12 +18,12 @@ class _JsonKafkaJs(JsonLayout, frozen=True, kw_only=True):
 
     def parse_fields(self, fields: Fields) -> Parsed | None:
         """Take a record apart that an envelope has already read as JSON."""
-        mine = fields.get("logger") == "kafkajs" or "groupId" in fields
+        mine = is_kafkajs(fields) or "groupId" in fields
         return JsonLayout.parse_fields(self, fields) if mine else None
 
 
 LAYOUT = _JsonKafkaJs(
     requires=("logger",),
-    extra=("groupId", "memberId", "leaderId", "isLeader", "groupProtocol", "duration", "error", "clientId"),
+    extra=KAFKAJS_FACTS,
     rank=25,
 )

@@ -15,7 +15,7 @@ from rebalance_forensics.sources.json_field_names import (
     trace_in,
 )
 from rebalance_forensics.sources.layouts.base import Parsed, level_of
-from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
+from rebalance_forensics.sources.layouts.json_fields import Fields, object_of, with_facts
 
 SAMPLE = (
     '{"applicationLog":{"timestamp":"2026-11-20T10:15:30.123Z","severity":"INFO","message":"[Consume'
@@ -46,6 +46,7 @@ class _AnyObject(Struct, frozen=True):
         level, logger, stamp = level_in(leaves), logger_in(leaves), stamp_in(leaves)
         if not message or not (level or logger or stamp):
             return None
+        message = with_facts(message, fields, ())
         trace = trace_in(fields)
         return Parsed(
             stamp=stamp,

@@ -21,7 +21,7 @@ def why_left(reason: str | None, why: str | None) -> DepartureWhy:
         return "poll-timeout"
     if why == "unsubscribed" or "unsubscribed" in text:
         return "unsubscribed"
-    if why == "closed" or "being closed" in text:
+    if why == "closed" or "being closed" in text or "per normal operation" in text:
         return "closed"
     if why == "removed-by-admin":
         return "removed-by-admin"

@@ -30,6 +30,13 @@ _COORDINATOR: dict[str, RequestWhy] = {
     "downgrade": "downgrade",
     "other": "other",
 }
+_MORE_PARTITIONS = (
+    "cached metadata has changed",
+    "topics have new partitions",
+    "partitions on topics another member is consuming have changed",
+    "partitions were added to a subscribed topic",
+)
+"""The Java client's words, franz-go's (twice), and Sarama's."""
 
 
 def requests_of(participants: Participants, events: Sequence[Event]) -> tuple[Request, ...]:
@@ -68,11 +75,11 @@ def _answered(found: list[Request], participants: Participants, event: Rebalance
 def why_in(client_reason: str | None) -> RequestWhy | None:
     """The wish in a KIP-800 reason; None for `not provided` and for answers to a rebalance under way."""
     text = (client_reason or "").lower()
-    if "cached metadata has changed" in text:
+    if any(words in text for words in _MORE_PARTITIONS):
         return "metadata-changed"
     if "subscription has changed" in text:
         return "subscription-changed"
-    if "need to revoke partitions" in text:
+    if "need to revoke partitions" in text or "after revoking what we lost" in text:
         return "revoke-partitions"
     if "followup rebalance" in text or "probing rebalance" in text:
         return "followup"

@@ -10,16 +10,15 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, abs
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
+from rebalance_forensics.diagnosis.episodes.members.unseen_leaders import led_unseen
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import session_told_ms, together_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
     GenerationStabilized,
     GroupEmptied,
     RebalanceStarted,
-    SyncSucceeded,
 )
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
@@ -169,7 +168,7 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     counts = timeline.remembered(_member_counts)
     arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
-    return bool(unseen) or counts.get(first.generation, 0) > arrived or _led_by_another(timeline, first)
+    return bool(unseen) or counts.get(first.generation, 0) > arrived or led_unseen(timeline, first)
 
 
 def _counted_in(timeline: Timeline, at: int) -> bool:
@@ -178,12 +177,6 @@ def _counted_in(timeline: Timeline, at: int) -> bool:
     if last is None or timeline.of(GroupEmptied).any_between(time_of(last), at):
         return False
     return (last.member_count or 0) > len(timeline.departures.between(time_of(last), at))
-
-
-def _led_by_another(timeline: Timeline, first: Generation) -> bool:
-    """From 2.4 on a leader logs that it leads: where nobody did, a member without a log was in before."""
-    prints = bool(timeline.of(AssignmentComputed, SyncSucceeded))
-    return prints and first.leader is None and not timeline.has_coordinator_log
 
 
 def _reached_at(generation: Generation) -> int:
@@ -328,6 +321,9 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     gone = {a.participant for a in group}
     end = until or timeline.last
     if timeline.coverage.is_excerpt and not told_to_be_all(timeline, group[0].at, end, len(gone)):
+        return False
+    known = [g for g in timeline.generations if 0 < _reached_at(g) <= last]
+    if known and led_unseen(timeline, known[-1]):
         return False
     listed = _listed_at_the_end(timeline, last)
     for participant in timeline.members():

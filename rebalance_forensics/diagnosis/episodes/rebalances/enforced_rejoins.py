@@ -31,6 +31,15 @@ KAFKAS_OWN_WORDS = (
     "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
 )  # fmt: skip
 """Reasons that AbstractCoordinator and ConsumerCoordinator give by themselves, 3.2 to 4.3."""
+OTHER_CLIENTS_WORDS = (
+    "beginning to manage the group", "rejoining from normal rebalance", "rejoining after we previously errored",
+    "after revoking what we lost", "group leader restarted and was reassigned old plan", "topics have new partitions",
+    "partitions on topics another member is consuming", "offset commit error", "client leaving group",
+    "group is rebalancing", "member id is not known by the group coordinator", "generation id is not current",
+    "group instance id has been fenced", "partitions were added to a subscribed topic",
+    "ConsumeClaim handler has exited", "heartbeat goroutine has stopped",
+)  # fmt: skip
+"""Reasons that franz-go (consumer_group.go) and Sarama (consumer_group_session.go) send by themselves (KIP-800)."""
 
 
 class EnforcedRejoin(Struct, frozen=True):
@@ -99,4 +108,6 @@ def _by_java(event: Event) -> bool:
 
 
 def _is_kafkas(reason: str) -> bool:
-    return reason.strip() in ("", "not provided", "null") or any(words in reason for words in KAFKAS_OWN_WORDS)
+    return reason.strip() in ("", "not provided", "null") or any(
+        words in reason for words in (*KAFKAS_OWN_WORDS, *OTHER_CLIENTS_WORDS)
+    )

@@ -11,23 +11,31 @@ from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
+from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
+    JoinReported,
     JoinRequested,
     JoinStarted,
     JoinSucceeded,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline.coverage import DETAILED
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
-_ACTED = (JoinStarted, JoinSucceeded, JoinFailed, SyncSucceeded, LeaveSent, PollTimeoutExpired, ConsumerClosed)
+_ACTED = (
+    JoinStarted, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, PartitionsAssigned, LeaveSent,
+    PollTimeoutExpired, ConsumerClosed,
+)  # fmt: skip
 _ENDS = (*_ACTED, CoordinatorLost)
 """Whoever has no coordinator cannot join, however often it polls."""
+
+_JAVA = "consumer/"
 
 
 class Hearing(Struct, frozen=True):
@@ -71,6 +79,8 @@ class Hearing(Struct, frozen=True):
 
 def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
     """Each time it was told of a rebalance until it acted, oldest first; once it has joined it is waiting itself."""
+    if not _joins_are_logged(timeline, participant):
+        return
     told: list[Event] = []
     waits = False
     for event in timeline.said_by(participant, *_ENDS, HeartbeatFailed, JoinRequested):
@@ -82,6 +92,17 @@ def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
             told.append(event)
     if told:
         yield Hearing(participant, tuple(told), None)
+
+
+def _joins_are_logged(timeline: Timeline, participant: Participant) -> bool:
+    """Whether its log would show a JoinGroup: the Java client tells of both at INFO, most others warn of a rebalance.
+
+    A log of warnings repeats such a warning for each rebalance, hours apart, and never says that the member rejoined.
+    """
+    if timeline.said_by(participant, *_ACTED):
+        return True
+    told = timeline.said_by(participant, HeartbeatFailed, JoinRequested)
+    return any(e.pattern.startswith(_JAVA) or e.level in DETAILED for e in told)
 
 
 def _tells_of_a_rebalance(event: Event) -> bool:

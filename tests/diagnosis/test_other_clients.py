@@ -1,0 +1,199 @@
+"""What clients in other languages than Java log of a group, told for no more than it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+
+KAFKAJS = "kafkajs-b9aebbba-0940-4779-a689-9f2125e2cc10"
+RDKAFKA, ANOTHER = "rdkafka-58937e1f-cc2c-42da-90eb-a49bb53979e6", "rdkafka-82951956-8c07-4554-bf36-5bfa8f2b2dc8"
+KGO, SECOND_KGO = "kgo-c0266201-59c1-419d-94ca-5bed270a335a", "kgo-11efec48-12ec-4d3e-92f9-09245df23a57"
+
+
+def incidents(directory: Path, *lines: str) -> tuple[Incident, ...]:
+    (directory / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return analyze([str(directory)], AnalyzeOptions(engine="local")).incidents
+
+
+def causes(found: tuple[Incident, ...]) -> list[str]:
+    return [incident.root_causes[0].cause for incident in found]
+
+
+def kafkajs(second: float, level: str, message: str, **more: object) -> str:
+    at = f"2026-03-01T01:10:{second:06.3f}Z"
+    return json.dumps({"level": level, "timestamp": at, "logger": "kafkajs", "message": message, **more})
+
+
+def heard(second: float) -> str:
+    error = "The group is rebalancing, so a rejoin is needed"
+    return kafkajs(
+        second, "ERROR", "[Connection] Response Heartbeat(key: 12, version: 3)", clientId="kafkajs", error=error
+    )
+
+
+def rejoined(second: float) -> str:
+    about = {"groupId": "payments", "memberId": KAFKAJS, "leaderId": KAFKAJS, "isLeader": True, "duration": 231}
+    return kafkajs(second, "INFO", "[ConsumerGroup] Consumer has joined the group", **about)
+
+
+def rdkafka(second: float, facility: str, message: str, level: int = 7) -> str:
+    return f"%{level}|{1772327400 + second:.3f}|{facility}|rdkafka#consumer-1| [thrd:main]: {message}"
+
+
+def test_a_member_that_joined_between_two_rebalances_did_not_keep_the_first_one_waiting(tmp_path: Path) -> None:
+    found = incidents(tmp_path, rejoined(1), heard(10), rejoined(10.3), heard(50), heard(50.1), rejoined(50.2))
+    assert causes(found) == ["unexplained"]
+
+
+@pytest.mark.parametrize("client", ["kafka-python", "KafkaJS"])
+def test_a_log_of_warnings_does_not_show_that_a_member_never_rejoined(tmp_path: Path, client: str) -> None:
+    warning = {
+        "kafka-python": "2026-03-01 0{}:10:00,112 WARNING kafka.coordinator Heartbeat failed for group payments "
+        "because it is rebalancing",
+        "KafkaJS": '{{"level":"WARN","timestamp":"2026-03-01T0{}:10:00.000Z","logger":"kafkajs","message":"[Runner] '
+        f'The group is rebalancing, re-joining","groupId":"payments","memberId":"{KAFKAJS}","error":"The group is '
+        'rebalancing, so a rejoin is needed"}}',
+    }[client]
+    found = incidents(tmp_path, *(warning.format(hour) for hour in (1, 2, 3)))
+    assert set(causes(found)) == {"unexplained"}
+
+
+APP = ['{"level":"WARN","timestamp":"2026-03-01T01:10:02.000Z","logger":"app","message":"slow query"}'] * 50
+
+
+def test_kafkajs_keeps_its_facts_in_a_file_that_another_json_logger_fills(tmp_path: Path) -> None:
+    about = {"groupId": "payments", "memberId": KAFKAJS, "error": "The coordinator is not aware of this member"}
+    forgotten = kafkajs(
+        1, "ERROR", "[Runner] The coordinator is not aware of this member, re-joining the group", **about
+    )
+    (incident,) = incidents(tmp_path, forgotten, *APP)
+    assert incident.group == "payments"
+
+
+def test_a_bracket_too_many_at_the_end_of_a_json_line_costs_nothing(tmp_path: Path) -> None:
+    about = {"groupId": "payments", "memberId": KAFKAJS, "error": "The coordinator is not aware of this member"}
+    forgotten = kafkajs(
+        1, "ERROR", "[Runner] The coordinator is not aware of this member, re-joining the group", **about
+    )
+    (incident,) = incidents(tmp_path, forgotten + "}", *APP)
+    assert incident.group == "payments"
+
+
+def test_a_client_that_could_not_find_its_coordinator_while_it_started_is_not_cut_off_minutes_later(
+    tmp_path: Path,
+) -> None:
+    timed_out = (
+        "Consumer group session timed out (in join-state steady) after 28267 ms without a successful response from "
+        "the group coordinator (broker 1, last error was Success): revoking assignment and rejoining group"
+    )
+    joined = f"JoinGroup response: GenerationId {{}}, Protocol range, LeaderId {ANOTHER}, my MemberId {RDKAFKA}, "
+    found = incidents(
+        tmp_path,
+        rdkafka(0, "CGRPCOORD", 'Group "payments" FindCoordinator response error: COORDINATOR_NOT_AVAILABLE'),
+        rdkafka(1, "CGRPCOORD", 'Group "payments" coordinator is 10.0.0.1:9092 id 1'),
+        rdkafka(1, "JOIN", 'Joining group "payments" with 1 subscribed topic(s) and member id ""'),
+        rdkafka(3, "JOINGROUP", joined.format(2) + "member metadata count 0: (no error)"),
+        rdkafka(3.1, "SYNCGROUP", "SyncGroup response: Success (34 bytes of MemberState data)"),
+        rdkafka(17, "HEARTBEAT", 'GroupCoordinator/1: Heartbeat for group "payments" generation id 2'),
+        rdkafka(45, "SESSTMOUT", timed_out, level=4),
+        rdkafka(45.1, "HEARTBEAT", 'Group "payments" heartbeat error response in state up (join-state wait-join, 0 '
+                'partition(s) assigned): Broker: Unknown member'),
+        rdkafka(47, "JOINGROUP", joined.format(4) + "member metadata count 0: (no error)"),
+    )  # fmt: skip
+    assert causes(found)[-1] == "process-pause"
+
+
+def test_topics_that_a_client_learns_of_before_its_first_join_have_not_changed(tmp_path: Path) -> None:
+    known = "Metadata for subscribed topic(s) has changed"
+    found = incidents(
+        tmp_path,
+        rdkafka(0, "REJOIN", 'Group "payments": subscription updated from metadata change: rejoining group in state '
+                'wait-metadata'),
+        rdkafka(0, "REJOIN", 'Group "payments" (re)joining in join-state wait-metadata with 0 assigned partition(s): '
+                f'{known}'),
+        rdkafka(0, "REBALANCE", 'Group "payments" initiating rebalance (NONE) in state up (join-state wait-metadata) '
+                f'with 0 assigned partition(s): {known}'),
+        rdkafka(0, "REJOIN", f'Group "payments": Rejoining group without an assignment: {known}'),
+        rdkafka(0, "JOIN", 'Joining group "payments" with 1 subscribed topic(s) and member id ""'),
+    )  # fmt: skip
+    assert "topic-metadata-change" not in causes(found)
+
+
+COORDINATOR = "[2026-03-01 01:10:{:02},100] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupCoordinator)"
+REBALANCE = (
+    "Preparing to rebalance group payments in state PreparingRebalance with old generation {} "
+    "(__consumer_offsets-1) (reason: {})"
+)
+STABLE = "Stabilized group payments generation {} (__consumer_offsets-1) with 2 members"
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("after revoking what we lost from a rebalance", None),
+        ("rejoining after we previously errored and backed off", None),
+        ("rejoining because we are the leader and noticed some topics have new partitions", "topic-metadata-change"),
+        ("partitions were added to a subscribed topic", "topic-metadata-change"),
+    ],
+)
+def test_what_franz_go_and_sarama_say_by_themselves_is_no_wish_of_the_application(
+    tmp_path: Path, reason: str, cause: str | None
+) -> None:
+    rejoins = f"Leader {KGO} re-joining group during Stable; client reason: {reason}"
+    found = incidents(
+        tmp_path,
+        COORDINATOR.format(0, STABLE.format(4)),
+        COORDINATOR.format(20, REBALANCE.format(4, rejoins)),
+        COORDINATOR.format(21, STABLE.format(5)),
+    )
+    told = {each.cause for incident in found for each in incident.root_causes}
+    assert "enforced-rebalance" not in told
+    assert cause is None or cause in told
+
+
+PYTHON = "2026-03-01 01:{},112 INFO kafka.coordinator {}"
+JAVA = (
+    "2026-03-01 01:{},112 INFO [Consumer clientId=c-1, groupId=payments] {} (o.a.k.c.c.internals.ConsumerCoordinator)"
+)
+MEMBER = "c-1-7b42eeed-3258-4a90-9e29-14627a954ecc"
+IN_GENERATION = f"Generation{{generationId=7, memberId='{MEMBER}', protocol='range'}}"
+LEAVES = f"Member {MEMBER} sending LeaveGroup request to coordinator b1:9092 (id: 2147483646 rack: null) due to the "
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            PYTHON.format("10:00", "(Re-)joining group payments"),
+            PYTHON.format("10:03", "Successfully joined group payments with generation 2"),
+            PYTHON.format("20:00", "Leaving consumer group (payments)."),
+        ],
+        [
+            JAVA.format("10:00", "(Re-)joining group"),
+            JAVA.format("10:03", f"Successfully joined group with generation {IN_GENERATION}"),
+            JAVA.format("10:04", f"Successfully synced group in generation {IN_GENERATION}"),
+            JAVA.format("20:00", LEAVES + "consumer is being closed"),
+        ],
+        [
+            rdkafka(0, "JOIN", 'Joining group "payments" with 1 subscribed topic(s) and member id ""'),
+            rdkafka(1, "MEMBERID", f'Group "payments": updating member id "" -> "{RDKAFKA}"'),
+            rdkafka(1, "JOIN", f'Joining group "payments" with 1 subscribed topic(s) and member id "{RDKAFKA}"'),
+            rdkafka(3, "JOINGROUP", f"JoinGroup response: GenerationId 2, Protocol range, LeaderId {ANOTHER}, my "
+                    f"MemberId {RDKAFKA}, member metadata count 0: (no error)"),
+            rdkafka(3.2, "ASSIGN", 'Group "payments": delegating assign of 3 partition(s) to application on queue '
+                    'rd_kafka_cgrp_new: new assignment'),
+            rdkafka(50, "LEAVE", 'Group "payments": leave (in state up)'),
+        ],
+    ],
+    ids=["kafka-python", "Java", "librdkafka"],
+)  # fmt: skip
+def test_a_member_that_another_one_leads_neither_starts_the_group_nor_is_the_last_to_leave(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    assert not {"startup", "shutdown"} & set(causes(incidents(tmp_path, *lines)))
