@@ -162,6 +162,23 @@ def test_an_even_rhythm_names_the_default_it_equals_and_that_no_log_shows_it() -
     ] * 2
 
 
+def test_a_rhythm_of_rebalances_that_members_asked_for_is_no_timer() -> None:
+    logs = Logs()
+    asked = "cached metadata has changed from (version4: {orders=[]}) at the beginning of the rebalance to (version5: {})"
+    for turn in range(3):
+        logs.consumer(turn * 300.7 - 0.01, f"Request joining group due to: {asked}")
+        a_rebalance(logs, turn * 300.7, 4 + turn, [C1, C2], C1, f"{METADATA}; client reason: {asked}")
+    assert [(s.setting, s.evenly) for s in spacings(logs.timeline())] == [(None, True)] * 2
+
+
+def test_a_rhythm_of_deployments_is_no_timer() -> None:
+    logs = Logs()
+    for turn in range(3):
+        leave = f"Removing member {C2} on LeaveGroup; client reason: the consumer is being closed"
+        a_rebalance(logs, turn * 300.7, 4 + turn, [C1], C1, leave)
+    assert [(s.setting, s.evenly) for s in spacings(logs.timeline())] == [(None, True)] * 2
+
+
 def test_one_gap_that_happens_to_equal_a_setting_proves_nothing() -> None:
     logs = Logs()
     for seconds, generation in ((0.0, 4), (300.7, 5), (333.0, 6)):

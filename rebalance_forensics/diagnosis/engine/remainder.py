@@ -25,7 +25,7 @@ from rebalance_forensics.diagnosis.proposals.config_lag import about_lag, timed_
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs import leads
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
-from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span
+from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.coverage import covering
@@ -213,7 +213,7 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
             severity="warning",
             participants=(participant,) if participant is not None else (),
             narrative=(
-                f"{'' if participant is not None else 'A client on '}{culprit.name} lost its session {_often(told)}"
+                f"{'' if participant is not None else 'A client on '}{culprit.name} lost its session {times(len(told))}"
                 f"{span(told)}: no heartbeat was answered in time, and the logs do not show whether the member, the "
                 "network or the coordinator was to blame."
             ),
@@ -225,7 +225,7 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
     over = memberships_over(timeline)
     for (participant, place), told in over.items():
         says = (
-            f"was told {_often(told)} that it is no longer in the group, and these lines do not show whether it was "
+            f"was told {times(len(told))} that it is no longer in the group, and these lines do not show whether it was "
             "too slow, was paused or was cut off."
         )
         yield _lone(participant, place, told, "warning", says)
@@ -235,7 +235,7 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
     for (participant, place), told in coordinators_lost(timeline).items():
         unreached = brokers_out_of_reach(told, failed.get((participant, place), ()))
         lines = [*(e for events in unreached.values() for e in events), *told]
-        yield _lone(participant, place, lines, "info", f"lost its coordinator {_often(told)}{_unreached(unreached)}")
+        yield _lone(participant, place, lines, "info", f"lost its coordinator {times(len(told))}{_unreached(unreached)}")
 
 
 def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:
@@ -260,10 +260,6 @@ def _lone(
         participants=(participant,) if participant is not None else (),
         narrative=f"{culprit.name if participant is not None else f'A client on {culprit.name}'} {says}",
     )
-
-
-def _often(told: Sequence[Event]) -> str:
-    return "once" if len(told) == 1 else f"{len(told)} times"
 
 
 def _within(drafts: Sequence[Draft], at: int, session: int) -> bool:

@@ -18,6 +18,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Spacing
 from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.windows import (
+    CLOCK_SLACK_MS,
     CONNECT_REBALANCE_MS,
     HEARTBEAT_MS,
     INITIAL_DELAY_MS,
@@ -54,6 +55,8 @@ DEFAULTS = {
 """What Kafka's own clients and brokers have unless set."""
 EXACT_SHARE = 0.03
 """Timers of long settings fire within this share of them."""
+_WANTED = frozenset({"metadata-changed", "subscription-changed", "enforced", "shutdown-requested"})
+_CLOSED = frozenset({"closed", "unsubscribed", "removed-by-admin"})
 
 
 class _Clock(Struct, frozen=True):
@@ -76,6 +79,13 @@ class _Clock(Struct, frozen=True):
         """Whether the group was empty when that rebalance began."""
         index = bisect_left(self.formed_at, during.started_at - ON_TIME_MS)
         return index < len(self.formed_at) and self.formed_at[index] <= during.ended_at()
+
+    def on_purpose(self, during: Round) -> bool:
+        """Whether a client's own words say that somebody wanted that rebalance: no timer sets the time of those."""
+        near = during.started_at - CLOCK_SLACK_MS, during.started_at + CLOCK_SLACK_MS
+        asked = any(request.why in _WANTED for request in self.timeline.requests.between(*near))
+        closed = any(departure.why in _CLOSED for departure in self.timeline.departures.between(*near))
+        return asked or closed or any(arrival.start is not None for arrival in self.timeline.arrivals.between(*near))
 
     def fits(self, setting: str, elapsed: int, late_ms: int = 0) -> tuple[int, bool] | None:
         """The value if `elapsed` is as long, or up to `late_ms` longer."""
@@ -172,7 +182,7 @@ def _explained(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Ite
     yield from _by_follow_up(bare, before, after, clock)
     yield from _by_departure(bare, before, after, clock)
     yield from _by_barrier(bare, before, after, clock)
-    if bare.evenly:
+    if bare.evenly and not clock.on_purpose(after):
         yield from _by_number(bare, before, after, clock)
 
 
