@@ -10,6 +10,7 @@ from rebalance_forensics.catalog.program import Program
 _WIDTHS = (24, 12, 8, 6)
 """Leads are looked up by as many of their first characters as one of these; the longest that fits."""
 _OPENING = min(_WIDTHS)
+BEGINNING = max(_WIDTHS)
 _FEW = 12
 _MANY_WORDS = 4000
 """For so few needles, or in so long a text, looking for each costs less than taking all words of the text."""
@@ -77,9 +78,11 @@ class Index(Generic[T]):
         words = words or words_of(text)
         return _things(self._led(text, words) + self._rest.through(text, words))
 
-    def leading(self, text: str, words: Words) -> list[T]:
-        """Those of the candidates that are found by how the text begins, in the order of the index."""
-        return _things(self._led(text, words))
+    def led_by(self, beginning: str) -> list[Place[T]]:
+        """The places found by how a text begins, of which `beginning` is the first BEGINNING characters."""
+        tables = self._by_opening.get(beginning[:_OPENING], ())
+        sieves = (table.get(beginning[:width]) for width, table in tables)
+        return sorted((place for sieve in sieves if sieve is not None for place in sieve.places), key=_order)
 
     def beginning_with(self, opening: str) -> Sieve[T]:
         """The sieve for all texts that begin like this."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
-from itertools import zip_longest
+from functools import cached_property
 from pathlib import Path
 from typing import get_args
 
@@ -14,14 +13,14 @@ from msgspec.structs import replace
 
 from rebalance_forensics.catalog import bare_messages, cache
 from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry, Release
+from rebalance_forensics.catalog.contenders import Contenders
 from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required, unknown
-from rebalance_forensics.catalog.index import Index, Sieve, words_of
+from rebalance_forensics.catalog.index import Sieve, words_of
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.prefilter import Prefilter
 from rebalance_forensics.catalog.prefixes import (
-    OPENINGS,
     Peeled,
     SpeakerWords,
     peel,
@@ -61,9 +60,7 @@ class Catalog:
         self._cut_messages = CutMessages(
             compiled.entries, compiled.fragments, self._types, ErrorNames.of(compiled.errors)
         )
-        self._bare = Index((entry, entry.program) for entry in compiled.entries if not entry.dressed)
-        self._dressed = Index((entry, entry.program) for entry in compiled.entries if entry.dressed)
-        self._dressed_in = lru_cache(maxsize=1024)(self._dressed.beginning_with)
+        self._contenders = Contenders(compiled.entries)
         self._rivals: dict[int, Sieve[Entry]] = {}
 
     @classmethod
@@ -188,7 +185,7 @@ class Catalog:
         spoken = clean(message)
         for form in _forms(spoken):
             for peeled in _undressed(form):
-                candidates = self._candidates(peeled, logger)
+                candidates = self._contenders.all(peeled, logger)
                 for loosely in (False, True):
                     found = False
                     for entry, text in candidates:
@@ -201,12 +198,11 @@ class Catalog:
 
     def _leading(self, peeled: Peeled, logger: str | None) -> Match | None:
         """The winner, where how the message begins tells it: most messages need no look at anything else."""
-        text = peeled.bare
-        words = words_of(text)
-        for entry, stage in self._preferred(self._bare.leading(text, words), peeled, logger):
+        for entry, stage in self._contenders.leading(peeled, logger):
             fields = entry.program.read(stage, self._types)
             if fields is not None and (match := _match(entry, fields, peeled)) is not None:
-                return None if self._rivals_of(entry).through(text, words) else match
+                text = peeled.bare
+                return None if self._rivals_of(entry).through(text, words_of(text)) else match
         return None
 
     def _rivals_of(self, entry: Entry) -> Sieve[Entry]:
@@ -215,27 +211,10 @@ class Catalog:
             lead = "" if entry.dressed else entry.program.lead
             known = self._rivals[id(entry)] = Sieve(
                 place
-                for place in self._bare.not_leading
+                for place in self._contenders.bare.not_leading
                 if place[1].weight >= entry.weight and (place[3].startswith(lead) or lead.startswith(place[3]))
             )
         return known
-
-    def _candidates(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
-        return self._preferred(self._bare.candidates(peeled.bare), peeled, logger)
-
-    def _preferred(self, bare: Sequence[Entry], peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
-        """Those that fit the prefixes, and those that spell prefixes out, in the order of preference."""
-        found = [(entry, peeled.bare) for entry in bare]
-        for stage, inner in zip_longest(peeled.stages, peeled.stages[1:], fillvalue=""):
-            if not stage.startswith(OPENINGS):
-                break
-            dressed = self._dressed_in(stage[: -len(inner)]) if inner else self._dressed
-            found += [(entry, stage) for entry in dressed.candidates(stage)]
-        fitting = [pair for pair in found if not pair[0].prefixes or peeled.kind in pair[0].prefixes]
-        if len(fitting) > 1:
-            name = simple_name(logger) if logger else None
-            fitting.sort(key=lambda pair: (-pair[0].weight, name not in pair[0].loggers, pair[0].pattern))
-        return fitting
 
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

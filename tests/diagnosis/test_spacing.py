@@ -164,7 +164,9 @@ def test_an_even_rhythm_names_the_default_it_equals_and_that_no_log_shows_it() -
 
 def test_a_rhythm_of_rebalances_that_members_asked_for_is_no_timer() -> None:
     logs = Logs()
-    asked = "cached metadata has changed from (version4: {orders=[]}) at the beginning of the rebalance to (version5: {})"
+    asked = (
+        "cached metadata has changed from (version4: {orders=[]}) at the beginning of the rebalance to (version5: {})"
+    )
     for turn in range(3):
         logs.consumer(turn * 300.7 - 0.01, f"Request joining group due to: {asked}")
         a_rebalance(logs, turn * 300.7, 4 + turn, [C1, C2], C1, f"{METADATA}; client reason: {asked}")

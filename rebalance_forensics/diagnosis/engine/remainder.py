@@ -225,8 +225,8 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
     over = memberships_over(timeline)
     for (participant, place), told in over.items():
         says = (
-            f"was told {times(len(told))} that it is no longer in the group, and these lines do not show whether it was "
-            "too slow, was paused or was cut off."
+            f"was told {times(len(told))} that it is no longer in the group, and these lines do not show whether it "
+            "was too slow, was paused or was cut off."
         )
         yield _lone(participant, place, told, "warning", says)
     if over:
@@ -235,7 +235,8 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
     for (participant, place), told in coordinators_lost(timeline).items():
         unreached = brokers_out_of_reach(told, failed.get((participant, place), ()))
         lines = [*(e for events in unreached.values() for e in events), *told]
-        yield _lone(participant, place, lines, "info", f"lost its coordinator {times(len(told))}{_unreached(unreached)}")
+        says = f"lost its coordinator {times(len(told))}{_unreached(unreached)}"
+        yield _lone(participant, place, lines, "info", says)
 
 
 def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:
