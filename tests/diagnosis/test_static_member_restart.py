@@ -56,3 +56,15 @@ def test_the_word_of_the_coordinator_and_that_of_the_member_are_of_one_return_ac
             story.started("c-2", "01:10:57.000", group_instance_id="pod-2")
             replaced(story, "pod-2", "01:10:59.900")
     assert [[one.participant.name for one in walk] for walk in static_returns(story.timeline())] == [["c-2"]]
+
+
+def test_without_the_coordinator_the_same_generation_shows_that_it_was_never_removed() -> None:
+    story = Story(seen="clients")
+    for start, join in (("00:59:58.000", "01:00:03.000"), ("01:00:19.000", "01:00:20.000")):
+        story.started("c-1", start, group_instance_id="pod-1", session_timeout_ms=10_000)
+        said_by_static(story, "c-1", "pod-1", join, "(Re-)joining group")
+        said_by_static(story, "c-1", "pod-1", join, story.of("c-1").joined(1, story.id_of("pod-1")).split("] ", 1)[1])
+        said_by_static(story, "c-1", "pod-1", join, "Adding newly assigned partitions: orders-0, orders-1")
+        story.reborn("pod-1")
+    assert story.causes() == ["static-member-restart"]
+    assert "static-member-expired" not in [c.cause for c in story.the_incident().root_causes]

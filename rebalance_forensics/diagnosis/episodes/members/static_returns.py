@@ -65,8 +65,10 @@ def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
         if participant is None or event.at is None:
             continue
         first = reached.setdefault(event.generation, event.at)
-        restarted = timeline.starts.of(participant).any_between(first + 1, event.at - 1)
-        if participant.instance_ids and restarted and event.at - first > ADDED_MS:
-            near = timeline.arrivals.of(participant).between(event.at - ITS_ARRIVAL_MS, event.at + ITS_ARRIVAL_MS)
+        start = timeline.starts.of(participant).last(event.at - 1)
+        restarted = start is not None and start.at > first
+        if participant.instance_ids and start is not None and restarted and event.at - first > ADDED_MS:
+            since = max(start.at, event.at - ITS_ARRIVAL_MS)
+            near = timeline.arrivals.of(participant).between(since, event.at + ITS_ARRIVAL_MS)
             arrival = near[0] if near else None
             yield Return(participant, event.at, (event,), arrival)
