@@ -196,3 +196,22 @@ def test_a_connection_that_one_member_lost_says_nothing_of_the_coordinator() -> 
 def test_a_member_that_starts_and_asks_the_wrong_broker_first_moves_nothing() -> None:
     story = Story(seen="clients").client("c-1", "00:59:58.700", DENIED)
     assert story.formed("c-1", "c-2").causes() == []
+
+
+def test_who_left_a_coordinator_that_died_before_it_wrote_that_down_has_left_though_the_next_one_evicts_it() -> None:
+    """The group is read from `__consumer_offsets` as its last generation was written: with those who left since."""
+    story = Story(seen="brokers").formed("c-1", "c-2", "c-3")
+    left = story.id_of("c-3")
+    story.broker("01:10:00.000", story.words.preparing(1, story.words.leaving(left)))
+    story.broker("01:10:00.001", story.words.left(left))
+    story.broker("01:10:12.000", "[GroupCoordinator 3]: Loading group metadata for payments with generation 1", 3, GC)
+    story.coordinator = 3
+    story.broker("01:10:57.000", story.words.failed(left))
+    story.broker("01:10:57.001", story.words.preparing(1, f"removing member {left} on heartbeat expiration"))
+    story.generation = 2
+    story.broker("01:10:59.000", story.words.stabilized(2, 2)).goes_on("01:20:00.000")
+    causes = story.causes()
+    assert "coordinator-failover" in causes
+    assert "process-crash" not in causes
+    left_by_itself = next(i for i in story.incidents() if i.root_causes[0].cause == "scale-in")
+    assert [c.name for c in left_by_itself.root_causes[0].culprits] == ["c-3"]

@@ -168,7 +168,11 @@ class Register:
         if participant is None or event.at is None:
             return
         gone = self._gone.get(member)
-        if member not in self.live and gone is not None and (late or event.at - gone.at < 10 * TOLD_BY_BOTH_MS):
+        if (
+            member not in self.live
+            and gone is not None
+            and (late or event.at - gone.at < 10 * TOLD_BY_BOTH_MS or self._has_left(member))
+        ):
             self._add(gone, event, why)
             return
         if member not in self.live and late:
@@ -213,7 +217,11 @@ class Register:
         self.departures[departure] = None
 
     def _add(self, departure: DepartureDraft, event: Event, why: DepartureWhy) -> None:
+        heard = departure.why in LEFT and any(e.speaker.role == "broker" for e in departure.events)
         departure.events.append(event)
+        if heard and why == "session-expired":
+            # A coordinator that dies before the next generation is written leaves who left to its successor to evict.
+            return
         if _RANK.index(why) < _RANK.index(departure.why):
             departure.why = why
         if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
