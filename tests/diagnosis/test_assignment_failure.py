@@ -156,3 +156,17 @@ def test_an_error_of_a_python_client_on_its_way_to_the_coordinator_is_no_excepti
         story.line("worker-1/app.log", f"01:10:0{second}.000", "(Re-)joining group payments", **python)
         story.line("worker-1/app.log", f"01:10:0{second}.500", f"Failed to join group payments: {error}", **python)
     assert "assignment-failure" not in {c.cause for i in story.incidents() for c in i.root_causes}
+
+
+def test_a_member_that_claims_what_it_had_two_generations_ago_fails_no_assignment() -> None:
+    """A sticky assignor honours the newer claim and goes on: so it is whenever a member returns from a poll timeout."""
+    story = Story().formed("c-1", "c-2")
+    claimed = (
+        f"Consumer {story.id_of('c-2')} in generation 1 and consumer {story.id_of('c-1')} in generation 2 claiming the "
+        "same TopicPartition orders-3 in different generations. The topic partition wil be assigned to the member with "
+        "the higher generation 2."
+    )
+    sticky = "org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor"
+    for _ in range(2):
+        story.line("c-1/app.log", "01:10:00.000", claimed, level="WARN", logger=sticky)
+    assert story.causes() == []

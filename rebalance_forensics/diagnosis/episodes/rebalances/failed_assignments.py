@@ -88,7 +88,8 @@ def _leaders_of(timeline: Timeline, event: Event) -> list[Participant]:
 
 def _is_assignor_exception(event: Event) -> bool:
     if isinstance(event, AssignmentFailed):
-        return True
+        # A member that comes back after a rebalance it missed claims what it had before; the newer claim is honoured.
+        return event.error != "claimed-in-two-generations"
     if isinstance(event, JoinFailed):
         # "Rebalance failed." and the exception, in the words of 2.5 to 2.8. What other clients call a failed join, such
         # as kafka-python's NodeNotReadyError, is an error of theirs on the way to the coordinator.
