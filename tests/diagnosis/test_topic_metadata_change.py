@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kafka_words import Release, member_id
+from tests.diagnosis.threads import Application
+from tests.kafka_words import Release, generation_of, member_id
 from tests.story import Side, Story
 
 
@@ -129,3 +130,25 @@ def test_a_topic_that_the_members_do_not_read_makes_none_of_them_rejoin(topic: s
     story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
     story.rebalanced("01:10:00.010", f"Updating metadata for member {member_id('c-1')}", ["c-1", "c-2"])
     assert story.causes() == causes
+
+
+def test_partitions_that_a_cooperative_rebalance_withheld_are_not_new() -> None:
+    """What another member must revoke first is in nobody's assignment until the rebalance after it."""
+    story = Application(group="shop")
+    first, second = (member_id(story.consumer(node, 1)) for node in (1, 2))
+    revoking = "need to revoke partitions [orders-0] as indicated by the current assignment and re-join"
+    for generation, began, given in (
+        (2, "group is already rebalancing", ""),
+        (3, revoking, "orders-0, orders-2, orders-3"),
+    ):
+        at, told = f"01:10:0{generation}", generation_of(generation, first)
+        by_id = f"{first}=Assignment(partitions=[{given}]), {second}=Assignment(partitions=[orders-1])"
+        for time, message in (
+            ("000", f"Request joining group due to: {began}"),
+            ("001", "(Re-)joining group"),
+            ("100", f"Successfully joined group with generation {told}"),
+            ("200", f"Finished assignment for group at generation {generation}: {{{by_id}}}"),
+            ("300", f"Successfully synced group in generation {told}"),
+        ):
+            story.by_consumer(1, 1, f"{at}.{time}", message)
+    assert "topic-metadata-change" not in {c.cause for i in story.incidents() for c in i.root_causes}

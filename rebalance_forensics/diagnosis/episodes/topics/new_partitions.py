@@ -75,7 +75,9 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
         topics = tuple(sorted({_topic(p) for p, _ in told}))
         before = ordered[index - 1]
         complete = _complete(timeline, before, rebalance.started_at) if told else None
-        if complete is not None and not _explained(timeline, before, rebalance, topics):
+        # Partitions that a cooperative rebalance withholds until they are revoked are handed out by the one after it.
+        withheld = rebalance.followup == "cooperative"
+        if complete is not None and not withheld and not _explained(timeline, before, rebalance, topics):
             yield Growth(
                 rebalance=rebalance,
                 complete=complete,
