@@ -116,3 +116,15 @@ def test_a_member_that_joins_anew_before_its_old_session_expires_did_not_join_ag
     told = [cause.narrative for incident in story.incidents() for cause in incident.root_causes]
     assert not any("joined again later" in one for one in told), told
     assert any("it had already joined anew" in one for one in told), told
+
+
+def test_the_only_member_that_dies_and_comes_back_to_an_empty_group_has_crashed_and_not_just_started() -> None:
+    story = Story(release=(4, 0)).formed("c-1")
+    story.says("01:10:10.000", f"Member {story.id_of('c-1')} in group payments has failed, removing it from the group.")
+    reason = f"removing member {story.id_of('c-1')} on heartbeat expiration."
+    story.broker("01:10:10.001", story.words.preparing(1, reason))
+    story.broker("01:10:10.002", story.words.empty(2))
+    story.generation = 2
+    story.reborn("c-1").formed("c-1", at="01:10:20.000").goes_on("01:20:00.000")
+    assert story.causes() == ["process-crash"]
+    assert [c.cause for c in story.the_incident().root_causes] == ["process-crash"]
