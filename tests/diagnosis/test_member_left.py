@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnosis.closings import closes
-from tests.kafka_words import Release
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
+from tests.diagnosis.closings import CLOSED, LEAVING, closes
+from tests.diagnosis.threads import Application
+from tests.kafka_words import Release, generation_of, member_id
 from tests.story import Story
 
 CRASHED = (
@@ -42,3 +44,41 @@ def test_a_client_of_1_x_that_ends_after_an_exception_has_left(release: Release)
     closes(story, "c-3", "01:10:00.000", ["c-1", "c-2"])
     assert story.causes() == ["member-left"]
     assert story.blamed() == ["c-3"]
+
+
+def test_a_streams_instance_whose_threads_end_in_different_ways_went_once() -> None:
+    """The thread that failed leaves the group; the session of the other, which closed cleanly, has to expire."""
+    story = Application(group="shop")
+    ids = {(node, n): member_id(story.consumer(node, n)) for node, n in ((1, 1), (1, 2), (2, 1))}
+    for node in (1, 2):
+        story.by_instance(node, "00:59:58.000", "State transition from CREATED to REBALANCING")
+    for member in ids.values():
+        story.broker("00:59:59.980", story.words.introduced(member))
+    story.broker("01:00:00.000", story.words.preparing(0, story.words.adding(ids[1, 1])))
+    for (node, n), member in ids.items():
+        story.by_consumer(node, n, "01:00:00.100", "(Re-)joining group")
+        story.by_consumer(
+            node, n, "01:00:03.010", f"Successfully joined group with generation {generation_of(1, member)}"
+        )
+    story.broker("01:00:03.000", story.words.stabilized(1, 3))
+    story.by_instance(
+        1,
+        "01:10:00.000",
+        "Encountered the following exception during processing and the registered exception handler opted to "
+        "SHUTDOWN_CLIENT. The streams client is going to shut down now.\njava.lang.IllegalStateException: schema 4711",
+        "ERROR",
+    )
+    story.by_instance(1, "01:10:00.001", "State transition from RUNNING to PENDING_ERROR")
+    for n in (1, 2):
+        story.by_thread(1, n, "01:10:00.010", "State transition from RUNNING to PENDING_SHUTDOWN")
+    story.by_consumer(1, 1, "01:10:00.150", LEAVING.format(ids[1, 1], CLOSED))
+    story.broker("01:10:00.151", story.words.preparing(1, story.words.leaving(ids[1, 1])))
+    story.broker("01:10:00.152", story.words.left(ids[1, 1]))
+    for n in (1, 2):
+        story.by_thread(1, n, "01:10:00.180", "State transition from PENDING_SHUTDOWN to DEAD")
+    story.by_instance(1, "01:10:00.190", "State transition from PENDING_ERROR to ERROR")
+    story.broker("01:10:10.100", story.words.failed(ids[1, 2]))
+    story.broker("01:10:10.110", story.words.stabilized(2, 1))
+    (went,) = closings(story.timeline())
+    assert [d.member for d in went.departures] == [ids[1, 1], ids[1, 2]]
+    assert story.causes() == ["member-left"]

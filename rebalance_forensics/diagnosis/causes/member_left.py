@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.advice.applications import handle_exception
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.departures import closings, left_nobody
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
+from rebalance_forensics.diagnosis.episodes.members.departures import left_nobody
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, name_of_exception
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import absences
-from rebalance_forensics.diagnosis.episodes.members.departures import ended_with_its_process
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import ended_with_its_process
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs import departures

@@ -1,4 +1,4 @@
-"""Members that closed, with or without an exception; starts of the group from empty, and shutdowns of all of it."""
+"""Starts of the group from empty, and shutdowns of all of it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from bisect import bisect_left
 from collections import defaultdict
 from itertools import accumulate, pairwise
 
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
 from rebalance_forensics.diagnosis.episodes.members.unseen_leaders import led_unseen
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import session_told_ms, together_ms
-from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
@@ -38,40 +38,6 @@ from rebalance_forensics.timeline.windows import (
     STARTUP_GAP_MS,
     STARTUP_SLACK_MS,
 )
-
-VOLUNTARY = ("closed", "left")
-
-
-def closings(timeline: Timeline) -> list[Absence]:
-    """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static)."""
-    return timeline.remembered(_closings)
-
-
-def _closings(timeline: Timeline) -> list[Absence]:
-    left = absences(timeline, VOLUNTARY)
-    # A container that stops a consumer may unsubscribe it first, as Spring's does; the stop is what happened.
-    left += [a for a in absences(timeline, ("unsubscribed",)) if ended_with_its_process(a)]
-    quiet = [a for a in losses(timeline) if _closed_unheard(timeline, a)]
-    return sorted([*left, *quiet], key=lambda a: (a.at, a.participant.name))
-
-
-def ended_with_its_process(absence: Absence) -> bool:
-    """Whether the process stopped, or another one started in its place."""
-    return absence.stop is not None or absence.start is not None
-
-
-def _closed_unheard(timeline: Timeline, absence: Absence) -> bool:
-    """Its log says that it closed, or ends with an error where no LeaveGroup would have been logged."""
-    if is_static(timeline, absence) or not absence.participant.has_log:
-        return False
-    if absence.stop is not None:
-        return True
-    gone = absence.start is None and absence.back_at is None
-    alive = timeline.said_by(absence.participant, Event).first(absence.at + 1) is not None
-    unheard = all(d.why == "vanished" for d in absence.departures) and not logs_its_leaving(
-        timeline, absence.participant
-    )
-    return gone and not alive and unheard and bool(exception_before(timeline, absence))
 
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:

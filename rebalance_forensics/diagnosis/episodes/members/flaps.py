@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
-from rebalance_forensics.diagnosis.episodes.members.departures import VOLUNTARY, born_with_the_group, closings
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
 from rebalance_forensics.events.base import Event

@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, closings
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
 from rebalance_forensics.timeline.facts import Arrival

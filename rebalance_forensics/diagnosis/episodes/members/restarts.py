@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, closings
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, closings, shutdowns
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
+from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, shutdowns
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, may_close_unheard
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors

@@ -1,0 +1,60 @@
+"""Members that left on their own: by LeaveGroup, or by a stop or an error that sends none."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+VOLUNTARY = ("closed", "left")
+
+
+def closings(timeline: Timeline) -> list[Absence]:
+    """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static)."""
+    return timeline.remembered(_closings)
+
+
+def _closings(timeline: Timeline) -> list[Absence]:
+    left = absences(timeline, VOLUNTARY)
+    # A container that stops a consumer may unsubscribe it first, as Spring's does; the stop is what happened.
+    left += [a for a in absences(timeline, ("unsubscribed",)) if ended_with_its_process(a)]
+    quiet = [a for a in losses(timeline) if _closed_unheard(timeline, a)]
+    return sorted(_one_for_each_stop([*left, *quiet]), key=lambda a: (a.at, a.participant.name))
+
+
+def _one_for_each_stop(closed: list[Absence]) -> list[Absence]:
+    """A Streams instance that stops may leave with one thread and let the session of another expire: one absence."""
+    found: dict[str, Absence] = {}
+    for away in closed:
+        key = away.stop.id if away.stop is not None else away.departures[0].id
+        known = found.get(key)
+        found[key] = away if known is None else _both(known, away)
+    return list(found.values())
+
+
+def _both(one: Absence, other: Absence) -> Absence:
+    departures = sorted({d.id: d for d in (*one.departures, *other.departures)}.values(), key=lambda d: d.at)
+    arrivals = sorted({a.id: a for a in (*one.arrivals, *other.arrivals)}.values(), key=lambda a: a.at)
+    return Absence(one.participant, departures, arrivals, one.start or other.start, one.stop)
+
+
+def ended_with_its_process(absence: Absence) -> bool:
+    """Whether the process stopped, or another one started in its place."""
+    return absence.stop is not None or absence.start is not None
+
+
+def _closed_unheard(timeline: Timeline, absence: Absence) -> bool:
+    """Its log says that it closed, or ends with an error where no LeaveGroup would have been logged."""
+    if is_static(timeline, absence) or not absence.participant.has_log:
+        return False
+    if absence.stop is not None:
+        return True
+    gone = absence.start is None and absence.back_at is None
+    alive = timeline.said_by(absence.participant, Event).first(absence.at + 1) is not None
+    unheard = all(d.why == "vanished" for d in absence.departures) and not logs_its_leaving(
+        timeline, absence.participant
+    )
+    return gone and not alive and unheard and bool(exception_before(timeline, absence))
