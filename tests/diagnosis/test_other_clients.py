@@ -197,3 +197,36 @@ def test_a_member_that_another_one_leads_neither_starts_the_group_nor_is_the_las
     tmp_path: Path, lines: list[str]
 ) -> None:
     assert not {"startup", "shutdown"} & set(causes(incidents(tmp_path, *lines)))
+
+
+AIOKAFKA = "2026-03-01 01:{:02}:00,112 - aiokafka.consumer.group_coordinator - {} - {}"
+PYTHON_NO_LONGER = "Heartbeat failed: local member_id was not recognized; resetting and re-joining group"
+FORGOTTEN = "The coordinator is not aware of this member"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [rejoined(0), rejoined(4), kafkajs(45, "ERROR", "[Connection] Response Heartbeat(key: 12, version: 3)",
+                                           clientId="kafkajs", error=FORGOTTEN),
+         kafkajs(45, "ERROR", f"[Runner] {FORGOTTEN}, re-joining the group", groupId="payments", memberId=KAFKAJS,
+                 error=FORGOTTEN),
+         rejoined(46)],
+        [AIOKAFKA.format(0, "INFO", "(Re-)joining group payments"),
+         AIOKAFKA.format(1, "INFO", f"Joined group 'payments' (generation 2) with member_id aiokafka-0.14.0-{KGO[4:]}"),
+         AIOKAFKA.format(1, "INFO", "Successfully synced group payments with generation 2"),
+         AIOKAFKA.format(12, "WARNING", PYTHON_NO_LONGER),
+         AIOKAFKA.format(12, "INFO", "(Re-)joining group payments"),
+         AIOKAFKA.format(13, "INFO",
+                         f"Joined group 'payments' (generation 4) with member_id aiokafka-0.14.0-{RDKAFKA[8:]}"),
+         AIOKAFKA.format(13, "INFO", "Successfully synced group payments with generation 4")],
+    ],
+    ids=["KafkaJS", "aiokafka"],
+)  # fmt: skip
+def test_a_client_that_heartbeats_from_its_handlers_loop_was_paused_or_handled_a_slow_record(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    incident = incidents(tmp_path, *lines)[-1]
+    told = {cause.cause: cause.confidence for cause in incident.root_causes}
+    assert {"process-pause", "slow-processing"} <= told.keys()
+    assert max(told.values()) <= 0.55

@@ -10,10 +10,24 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.session_timeouts import number_of
 
 _POLL = "Find out what keeps that member from calling poll() during a rebalance."
+_LET_HEARTBEATS_THROUGH = (
+    Advice(
+        action="Send heartbeats while records are handled: call heartbeat() in eachMessage or eachBatch (KafkaJS), "
+        "keep blocking calls out of the event loop (aiokafka).",
+        why="This client sends no heartbeat while a handler keeps its loop busy.",
+    ),
+    Advice(
+        action="Raise the session timeout above the duration of the slowest handler if such records are normal.",
+        why="A handler that ends within the session timeout costs no membership.",
+        cost="A dead member is then noticed later.",
+    ),
+)
 
 
 def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
     """Do less between two calls of poll(), or allow it more time."""
+    if slow.shown == "blocked":
+        return _LET_HEARTBEATS_THROUGH
     limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
     if not limit:  # what it is where nobody set it differs by client
         longer = lasting(timeline.measured(slow.away_ms) or None, " by about {}")

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_pause
-from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.signs import coordinator, heartbeat_loops, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -21,9 +21,8 @@ CAUSE = Cause(
     summary="A process was paused (GC, CPU throttling, a suspended VM) for longer than session.timeout.ms and "
     "then resumed.",
     mechanism=(
-        "The whole process is frozen, including its heartbeat thread. The coordinator expires the session and "
-        "gives its "
-        "partitions away. When the process wakes up, its member id is unknown and it joins as a new member."
+        "The whole process is frozen, including its heartbeat thread. The coordinator expires the session and gives "
+        "its partitions away. When the process wakes up, its member id is unknown and it joins as a new member."
     ),
     shows=(
         "Heartbeat expiry on the coordinator; a gap in the client's log, then UNKNOWN_MEMBER_ID and a "
@@ -49,6 +48,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.unknown_at_sync_only, STRONG),
         speaks_against(heartbeats.too_short_to_tell, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),
+        speaks_against(heartbeat_loops.heartbeats_in_the_loop, WEAK),
         speaks_against(threads.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
     ),

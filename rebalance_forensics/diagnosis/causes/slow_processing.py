@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import poll_timeouts
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.poll_timeouts import about_poll_timeouts
-from rebalance_forensics.diagnosis.signs import departures, heartbeats, threads
+from rebalance_forensics.diagnosis.signs import departures, heartbeat_loops, heartbeats, threads
 from rebalance_forensics.diagnosis.signs.poll_timeouts import BY_TURNS, SAME_PROCESS
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -29,8 +29,7 @@ CAUSE = Cause(
         "Client: 'consumer poll timeout has expired'. Broker from 3.2: the same words as the leave reason. Older "
         "brokers show only leaves and rejoins of the same client."
     ),
-    remedy="Make the loop faster (fewer max.poll.records, timeouts on the calls it makes), or raise "
-    "max.poll.interval.ms.",
+    remedy="Make the loop faster (max.poll.records, timeouts on the calls it makes), or raise max.poll.interval.ms.",
     usual="fault",
     propose=propose,
     prior=-WEAK,
@@ -38,6 +37,7 @@ CAUSE = Cause(
         speaks_for(departures.poll_timeout_logged, DECISIVE + STRONG, absent=STRONG),
         speaks_for(SAME_PROCESS, STRONG + WEAK),
         speaks_for(BY_TURNS, STRONG),
+        speaks_for(heartbeat_loops.heartbeats_in_the_loop, DECISIVE),
         speaks_for(threads.other_threads_stayed, DECISIVE),
         speaks_against(heartbeats.expiry_logged, DECISIVE - STRONG),
         speaks_for(heartbeats.awake_without_a_leave, STRONG + WEAK),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import (
@@ -33,6 +34,8 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     told = tuple(e for a in subject.absences for d in a.departures if d.why == "poll-timeout" for e in d.events)
     if told:
         return Present(tuple(sorted(told, key=lambda e: not isinstance(e, PollTimeoutExpired))))
+    if all_in_loops(timeline, subject.absences):
+        return Unobservable()  # KafkaJS has no poll timeout; whom its heartbeats leave is evicted before it expires
     needs: list[Need] = []
     looked_in: list[LookedIn] = []
     for absence in subject.absences:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
     is_static,
@@ -351,8 +352,9 @@ def too_short_to_tell(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="the coordinator evicted it for missing heartbeats", absent="")
 def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the coordinator says that a session expired."""
-    del timeline
+    """Whether the coordinator says that a session expired, of a client that a slow record does not silence."""
+    if all_in_loops(timeline, subject.absences):
+        return Unobservable()
     told = tuple(e for a in subject.absences for e in lines_of(a) if isinstance(e, MemberFailed))
     return Present(told) if told else Unobservable()
 

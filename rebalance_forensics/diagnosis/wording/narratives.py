@@ -76,6 +76,9 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
             return f"{who} did not call poll() for {limit} and left the group{away}."
         case "silent":
             return f"{who} lost its membership, and may not have called poll() for {limit}{away}."
+        case "blocked":
+            session = session_limit(timeline)
+            return f"{who} sent no heartbeat for {session}: handling records may have blocked its heartbeats{away}."
     return f"{who} left the group, gave no reason and rejoined: most likely a poll loop took longer than {limit}{away}."
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, members_counted
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import setting
@@ -24,8 +25,11 @@ ENOUGH_TO_WALK = 3
 """Two members that leave and return while a third dies may as well have been slow."""
 
 
-Shown = Literal["poll-timeout", "same-process", "by-turns", "silent"]
-"""How a poll timeout shows: a line says so; the same process is back; members went by turns; one fell silent."""
+Shown = Literal["poll-timeout", "same-process", "by-turns", "silent", "blocked"]
+"""How a poll timeout shows: a line says so; the same process is back; members went by turns; one fell silent.
+
+`blocked`: one fell silent whose client heartbeats from the loop that handles records; it has no poll timeout.
+"""
 
 
 class PollTimeouts(Struct, frozen=True):
@@ -62,7 +66,7 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
         elif _like_poll_timeouts(timeline, group):
             yield PollTimeouts(tuple(group), "by-turns")
     for absence in losses(timeline):
-        yield PollTimeouts((absence,), "silent")
+        yield PollTimeouts((absence,), "blocked" if all_in_loops(timeline, [absence]) else "silent")
 
 
 def _left_and_came_back(away: Absence) -> bool:
