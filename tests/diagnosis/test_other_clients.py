@@ -230,3 +230,97 @@ def test_a_client_that_heartbeats_from_its_handlers_loop_was_paused_or_handled_a
     told = {cause.cause: cause.confidence for cause in incident.root_causes}
     assert {"process-pause", "slow-processing"} <= told.keys()
     assert max(told.values()) <= 0.55
+
+
+SEGMENTIO = "segmentio@pay-1 (github.com/segmentio/kafka-go)-{}"
+FIRST_ID, SECOND_ID = SEGMENTIO.format(KGO[4:]), SEGMENTIO.format(RDKAFKA[8:])
+
+
+def kafka_go(minute: int, message: str, name: str = "kafka reader") -> str:
+    return f"{name}: 2026/03/01 01:{minute:02}:00 {message}"
+
+
+def test_the_name_that_an_application_gives_kafka_gos_logger_is_no_host(tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text(
+        "\n".join([
+            kafka_go(0, f"Joined group payments as member {FIRST_ID} in generation 2"),
+            kafka_go(9, "Failed to join group payments: [25] Unknown Member ID: the member id is not in the current "
+                     "generation", "kafka reader error"),
+            kafka_go(10, f"Joined group payments as member {SECOND_ID} in generation 4"),
+        ]), encoding="utf-8",
+    )  # fmt: skip
+    report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
+    assert "kafka" not in {read.host for read in report.inputs}
+    assert report.incidents[-1].root_causes[0].cause == "process-pause"
+
+
+def test_kafka_go_says_that_it_leaves_when_it_gives_up_after_an_error(tmp_path: Path) -> None:
+    found = incidents(
+        tmp_path,
+        kafka_go(0, f"Joined group payments as member {FIRST_ID} in generation 2"),
+        kafka_go(9, "Unable to establish connection to consumer group coordinator for group payments: EOF"),
+        kafka_go(9, f"Leaving group payments, member {FIRST_ID}"),
+        kafka_go(12, f"Joined group payments as member {SECOND_ID} in generation 3"),
+    )
+    told = {cause.cause for incident in found for cause in incident.root_causes}
+    assert not {"member-left", "scale-in", "shutdown"} & told
+
+
+def joins(second: int, member: str, generation: int) -> list[str]:
+    adding = f"Adding new member {member} with group instance id None; client reason: not provided"
+    return [
+        COORDINATOR.format(
+            second,
+            f"Dynamic member with unknown member id joins group payments in Stable state. Created a new member id "
+            f"{member} and request the member to rejoin with this id.",
+        ),
+        COORDINATOR.format(second, REBALANCE.format(generation, adding)),
+    ]
+
+
+def fails(second: int, member: str, generation: int) -> list[str]:
+    removing = f"removing member {member} on heartbeat expiration"
+    return [
+        COORDINATOR.format(second, f"Member {member} in group payments has failed, removing it from the group"),
+        COORDINATOR.format(second, REBALANCE.format(generation, removing)),
+    ]
+
+
+def test_a_newcomer_that_has_left_again_takes_nobodys_place(tmp_path: Path) -> None:
+    third = "rdkafka-0000c1b2-1111-4c22-9d3a-aabbccddeeff"
+    leaving = f"Removing member {RDKAFKA} on LeaveGroup; client reason: not provided"
+    found = incidents(
+        tmp_path,
+        *(line.replace("Stable state", "Empty state") for line in joins(0, ANOTHER, 0)),
+        COORDINATOR.format(1, STABLE.format(1).replace("2 members", "1 members")),
+        *joins(14, RDKAFKA, 1), COORDINATOR.format(17, STABLE.format(2)),
+        COORDINATOR.format(32, REBALANCE.format(2, leaving)),
+        COORDINATOR.format(32, f"Member MemberMetadata(memberId={RDKAFKA}, groupInstanceId=None, clientId=rdkafka, "
+                           "clientHost=/10.0.0.1, sessionTimeoutMs=10000, rebalanceTimeoutMs=20000, "
+                           "supportedProtocols=List(range)) has left group payments through explicit `LeaveGroup`; "
+                           "client reason: not provided"),
+        COORDINATOR.format(33, STABLE.format(3).replace("2 members", "1 members")),
+        *joins(40, third, 3), COORDINATOR.format(43, STABLE.format(4)),
+        *fails(58, third, 4), *fails(59, ANOTHER, 5),
+    )  # fmt: skip
+    assert "rolling-restart" not in causes(found)
+
+
+def test_a_broker_that_loads_its_own_group_again_hands_it_to_nobody(tmp_path: Path) -> None:
+    loaded = (
+        "[2026-03-01 01:10:{:02},100] INFO [GroupCoordinator 1]: Loading group metadata for payments with generation 4 "
+        "(kafka.coordinator.group.GroupCoordinator)"
+    )
+    (incident,) = (
+        i
+        for i in incidents(
+            tmp_path,
+            COORDINATOR.format(0, STABLE.format(4)),
+            loaded.format(40),
+            COORDINATOR.format(44, REBALANCE.format(4, f"removing member {KGO} on heartbeat expiration")),
+            COORDINATOR.format(45, STABLE.format(5)),
+        )
+        if i.root_causes[0].cause == "coordinator-failover"
+    )
+    assert "took it over again" in incident.root_causes[0].narrative
+    assert "another broker" not in incident.root_causes[0].narrative

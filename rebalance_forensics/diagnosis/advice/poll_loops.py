@@ -22,12 +22,25 @@ _LET_HEARTBEATS_THROUGH = (
         cost="A dead member is then noticed later.",
     ),
 )
+_LET_REBALANCES_THROUGH = (
+    Advice(
+        action="Return from the handler when its session ends (Sarama: session.Context().Done()), and allow rebalances "
+        "while records are handled (franz-go: AllowRebalance).",
+        why="A rebalance waits for the handlers of every member, and removes who comes too late.",
+    ),
+    Advice(
+        action="Raise the rebalance timeout above the duration of the slowest handler if such records are normal.",
+        why="A handler that ends within it costs no membership.",
+        cost="A rebalance may then wait that long for a stuck member.",
+    ),
+)
+_WITHOUT_POLL_TIMEOUT = {"blocked": _LET_HEARTBEATS_THROUGH, "too-late": _LET_REBALANCES_THROUGH}
 
 
 def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
     """Do less between two calls of poll(), or allow it more time."""
-    if slow.shown == "blocked":
-        return _LET_HEARTBEATS_THROUGH
+    if slow.shown in _WITHOUT_POLL_TIMEOUT:
+        return _WITHOUT_POLL_TIMEOUT[slow.shown]
     limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
     if not limit:  # what it is where nobody set it differs by client
         longer = lasting(timeline.measured(slow.away_ms) or None, " by about {}")

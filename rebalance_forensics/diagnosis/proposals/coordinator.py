@@ -17,13 +17,13 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.diagnosis.signs.coordinator import ANSWERED, LOADED, LOST_BY_MOST
 from rebalance_forensics.diagnosis.wording.culprits import broker
+from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
 REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were rejected again and again")
 TOO_FEW = stated("too-few-replicas", present=f"a broker logged too few in-sync replicas of {OFFSETS}")
-_STOPPED = "stopped coordinating the group; another broker took over"
-_STOPPED_IN_TURN = "stopped coordinating the group; each time another broker took over"
+_STOPPED = "stopped coordinating the group"
 _ANSWERED = "answered that it did not coordinate the group"
 
 
@@ -33,7 +33,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     facts = effects_of_moves(timeline, chain)
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
-    stopped = _STOPPED if len(names) == 1 else _STOPPED_IN_TURN
+    stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(names)),
@@ -44,6 +44,16 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped + unharmed}.",
         advice=restart_brokers_cleanly(timeline.measured(without_coordinator_ms(chain)), fenced=was_fenced(chain)),
     )
+
+
+def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:
+    """Who coordinated the group afterwards, where a broker says that it loaded the group."""
+    by = [(m.broker, f"broker-{e.speaker.broker}") for m in chain for e in m.events if isinstance(e, GroupLoaded)]
+    if not by:
+        return ""
+    if all(before == after for before, after in by):
+        return " and took it over again" if not in_turn else "; each took it over again"
+    return "; each time another broker took over" if in_turn else "; another broker took over"
 
 
 def _shown(chain: list[CoordinatorMove]) -> Sign:

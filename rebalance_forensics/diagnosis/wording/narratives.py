@@ -76,6 +76,8 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
             return f"{who} did not call poll() for {limit} and left the group{away}."
         case "silent":
             return f"{who} lost its membership, and may not have called poll() for {limit}{away}."
+        case "too-late":
+            return f"{who} lost its membership, and may have handled a record for longer than a rebalance waits{away}."
         case "blocked":
             session = session_limit(timeline)
             return f"{who} sent no heartbeat for {session}: handling records may have blocked its heartbeats{away}."

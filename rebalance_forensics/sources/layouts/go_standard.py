@@ -9,7 +9,7 @@ REJECT = "26/11/20 10:15:30 INFO group.GroupCoordinator: Stabilized group paymen
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"(?:\[(?P<logger>[A-Za-z][\w.-]*)\] ?|(?P<logger2>[A-Za-z][\w.-]*): ?)?"
+        rf"(?:\[(?P<logger>[A-Za-z][\w.-]*)\] ?|(?P<logger2>[A-Za-z][\w.-]*(?: [A-Za-z]+){{0,2}}): ?)?"
         rf"(?P<time>\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?)"
         rf"(?: [\w./-]+\.go:\d+:)? (?:\[?(?P<level>{LEVEL})\]?:? )?(?P<message>.*)"
     ),

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import LeaveSent, Subscribed
+from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, Stop
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -26,6 +28,19 @@ def why_left(reason: str | None, why: str | None) -> DepartureWhy:
     if why == "removed-by-admin":
         return "removed-by-admin"
     return "left"
+
+
+def is_trouble(event: Event) -> bool:
+    """Whether a Go client's group loop ran into an error."""
+    return isinstance(event, CoordinatorLost | JoinFailed | SyncFailed) and event.pattern.startswith("go/")
+
+
+def gives_up(event: LeaveSent, before: Iterable[Event]) -> bool:
+    """Whether kafka-go drops its member id after an error, with the word of one that leaves (consumergroup.go, run).
+
+    No LeaveGroup needs to reach the coordinator, which then misses its heartbeats; nobody closed the consumer.
+    """
+    return event.pattern.startswith("go/") and any(map(is_trouble, before))
 
 
 def reason_text(event: Event) -> str | None:

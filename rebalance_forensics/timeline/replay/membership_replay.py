@@ -40,7 +40,7 @@ from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
-from rebalance_forensics.timeline.replay.leave_reasons import sent_before, why_left
+from rebalance_forensics.timeline.replay.leave_reasons import gives_up, is_trouble, sent_before, why_left
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
 from rebalance_forensics.timeline.replay.lost_membership import (
     session_is_over,
@@ -224,7 +224,7 @@ class Lives(Register):
 
     def _client_said(self, event: Event) -> None:
         participant = self.participants.of_speaker(event)
-        if participant is None or event.at is None:
+        if participant is None or event.at is None or self._gave_up(participant, event):
             return
         match event:
             case JoinStarted():
@@ -251,6 +251,11 @@ class Lives(Register):
                 self._participant_departed(participant, event.member, event, "fenced")
             case _ if session_is_over(event) or (was_refused(event) and not self._seen):
                 self._expelled(participant, event)
+
+    def _gave_up(self, participant: Participant, event: Event) -> bool:
+        if is_trouble(event):
+            self._hints[participant].append(event)
+        return isinstance(event, LeaveSent) and gives_up(event, self._hints_before(participant, event, LEAVE_LOGGED_MS))
 
     def _in_next_state(self, participant: Participant, event: MemberTransitioned) -> None:
         if not (participant.instance_ids and self._static_transitioned(participant, event)):

@@ -13,7 +13,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
-_KAFKAJS, _AIOKAFKA = "node/", "group_coordinator"
+_KAFKAJS, _AIOKAFKA, _GO = "node/", "group_coordinator", "go/"
 
 
 def loop_of(timeline: Timeline, participant: Participant) -> Event | None:
@@ -26,3 +26,8 @@ def all_in_loops(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event
     """Such a line of each of these members; nothing if one of them has another client, or no log."""
     found = [loop_of(timeline, one) for one in dict.fromkeys(a.participant for a in absences)]
     return tuple(e for e in found if e is not None) if all(found) else ()
+
+
+def has_no_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
+    """Whether its client is Sarama, franz-go or kafka-go: they send heartbeats however long a record takes."""
+    return any(e.pattern.startswith(_GO) for e in timeline.said_by(participant, Event))

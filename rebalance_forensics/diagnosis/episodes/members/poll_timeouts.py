@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, members_counted
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, has_no_poll_timeout
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import setting
@@ -25,10 +25,11 @@ ENOUGH_TO_WALK = 3
 """Two members that leave and return while a third dies may as well have been slow."""
 
 
-Shown = Literal["poll-timeout", "same-process", "by-turns", "silent", "blocked"]
+Shown = Literal["poll-timeout", "same-process", "by-turns", "silent", "blocked", "too-late"]
 """How a poll timeout shows: a line says so; the same process is back; members went by turns; one fell silent.
 
 `blocked`: one fell silent whose client heartbeats from the loop that handles records; it has no poll timeout.
+`too-late`: one whose client has none either, and which is removed when it rejoins later than a rebalance waits.
 """
 
 
@@ -66,7 +67,13 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
         elif _like_poll_timeouts(timeline, group):
             yield PollTimeouts(tuple(group), "by-turns")
     for absence in losses(timeline):
-        yield PollTimeouts((absence,), "blocked" if all_in_loops(timeline, [absence]) else "silent")
+        yield PollTimeouts((absence,), _silenced(timeline, absence))
+
+
+def _silenced(timeline: Timeline, absence: Absence) -> Shown:
+    if all_in_loops(timeline, [absence]):
+        return "blocked"
+    return "too-late" if has_no_poll_timeout(timeline, absence.participant) else "silent"
 
 
 def _left_and_came_back(away: Absence) -> bool:

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
-from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
+from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, has_left_by, restarts
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
@@ -34,7 +34,7 @@ def _replacements(timeline: Timeline) -> list[Restart]:
     gone = _gone(timeline, {id(r.away) for r in known})
     for away in gone:
         near = (a for a in newcomers.nearest(away.at, SUCCESSION_MS) if a.id not in used)
-        one = next((a for a in near if _may_succeed(timeline, a, away.participant)), None)
+        one = next((a for a in near if _may_succeed(timeline, a, away.participant, away.at)), None)
         if one is not None:
             taken[id(away)] = one
             used |= {a.id for a in newcomers.of(one.participant)}
@@ -57,7 +57,7 @@ def _by_turns(timeline: Timeline, gone: list[Absence], came: list[Arrival]) -> d
         away, newcomer = (waiting, move) if isinstance(waiting, Absence) else (move, waiting)
         assert isinstance(away, Absence)
         assert isinstance(newcomer, Arrival)
-        fits = _may_succeed(timeline, newcomer, away.participant)
+        fits = _may_succeed(timeline, newcomer, away.participant, away.at)
         found |= {id(away): newcomer} if fits else {}
         waiting = None if fits else move
     return found
@@ -69,10 +69,12 @@ def _gone(timeline: Timeline, restarted: set[int]) -> list[Absence]:
     return sorted((a for a in gone.values() if id(a) not in restarted), key=lambda a: a.at)
 
 
-def _may_succeed(timeline: Timeline, newcomer: Arrival, gone: Participant) -> bool:
-    """Another one of the same deployment that came later than the one that goes did itself."""
+def _may_succeed(timeline: Timeline, newcomer: Arrival, gone: Participant, at: int) -> bool:
+    """Another one of the same deployment that came later than the one that goes did itself, and is still in."""
     own = timeline.arrivals.of(gone).first(0)
     if newcomer.participant is gone or (own is not None and own.at >= newcomer.at):
+        return False
+    if has_left_by(timeline, newcomer, at):
         return False
     old, new = deployment_of(gone.name), deployment_of(newcomer.participant.name)
     return old is None or new is None or old == new

@@ -137,6 +137,7 @@ def _replaced(group: list[Restart]) -> list[Participant]:
 
 
 def _all_at_once(group: list[Restart]) -> bool:
-    """Everybody was down before anybody was up again: that is no walk over the members."""
-    down = [r.away.at for r in group]
-    return max(down) < min(r.up_at for r in group) and max(down) - min(down) <= AT_ONCE_MS
+    """All went at once, before anybody was up again or when all were: that is no walk over the members."""
+    down, up = [r.away.at for r in group], [r.up_at for r in group]
+    apart = max(down) < min(up) or max(up) < min(down)
+    return apart and max(down) - min(down) <= AT_ONCE_MS

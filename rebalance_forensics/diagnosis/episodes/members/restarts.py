@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import RESTART_PAIR_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, RESTART_PAIR_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -53,12 +53,18 @@ def _restarts(timeline: Timeline) -> list[Restart]:
         # One of the two has no name; a KIP-848 member that had none has one when the group is back on the old protocol.
         may_be = newcomers if is_bare_member_id(away.departures[0].member or "") else anonymous
         near = (a for a in may_be.nearest(away.at, RESTART_PAIR_MS) if a.id not in used)
-        taken = next((a for a in near if a.participant is not away.participant), None)
+        others = (a for a in near if a.participant is not away.participant)
+        taken = next((a for a in others if not has_left_by(timeline, a, away.at)), None)
         if taken is not None:
             mine = tuple(newcomers.of(taken.participant))
             used |= {a.id for a in mine}
             found.append(Restart(away, away.participant, taken.at, mine))
     return sorted(found, key=lambda r: r.away.at)
+
+
+def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
+    """Whether a newcomer was gone again before the one went whose place it might have taken."""
+    return timeline.departures.of(newcomer.participant).any_between(newcomer.at, at - AT_ONCE_MS)
 
 
 def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
