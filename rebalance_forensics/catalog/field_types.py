@@ -44,7 +44,8 @@ TYPES: Mapping[str, HoleType] = {
     "option": HoleType(rf"{_OPTION}|[^\s(){{}}\[\]]*?", java_values.option, loose=rf"{_OPTION}|[^\n(){{}}\[\]]*?"),
     "option_int": HoleType(rf"{_OPTION}|-?\d+|None|null", java_values.option_int),
     "list": HoleType(_COLLECTION, java_values.items),
-    "ids": HoleType(_COLLECTION, java_values.items),
+    # kafka-go's default client id has blanks and brackets, and with it every member id made of it.
+    "ids": HoleType(_COLLECTION, java_values.items, loose=rf"{_COLLECTION}|[^\s\[\](){{}}]+ [^\n\[\]{{}}]+?"),
     "partitions": HoleType(_PARTITIONS, java_values.partitions),
     "assignment": HoleType(r"\{(?s:.*?)\}", java_values.assignment),
     "settings": HoleType(r"(?s:.*)", read_settings),

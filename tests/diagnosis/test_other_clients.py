@@ -324,3 +324,31 @@ def test_a_broker_that_loads_its_own_group_again_hands_it_to_nobody(tmp_path: Pa
     )
     assert "took it over again" in incident.root_causes[0].narrative
     assert "another broker" not in incident.root_causes[0].narrative
+
+
+DENIED = "Marking the coordinator dead (node coordinator-1) for group payments: [Error 16] NotCoordinatorError."
+
+
+def test_kafka_python_names_the_broker_that_denies_to_be_its_coordinator(tmp_path: Path) -> None:
+    found = incidents(
+        tmp_path,
+        PYTHON.format("10:00", "(Re-)joining group payments"),
+        PYTHON.format("10:03", "Successfully joined group payments with generation 2"),
+        PYTHON.format("20:00", DENIED),
+        PYTHON.format("20:01", DENIED),
+    )
+    assert found[-1].root_causes[0].cause == "coordinator-failover"
+    assert [culprit.name for culprit in found[-1].root_causes[0].culprits] == ["broker-1"]
+
+
+def test_a_log_without_times_beside_one_with_times_is_not_from_1970(tmp_path: Path) -> None:
+    (tmp_path / "client.log").write_text(f"WARNING:kafka.coordinator:{DENIED}\n" * 3, encoding="utf-8")
+    found = incidents(tmp_path, *fails(10, RDKAFKA, 4), COORDINATOR.format(12, STABLE.format(5)))
+    assert all(i.started_at is None or i.started_at > 1_700_000_000_000 for i in found)
+
+
+def test_a_member_id_with_blanks_and_brackets_is_read_in_a_coordinators_reason(tmp_path: Path) -> None:
+    found = incidents(tmp_path, *fails(10, FIRST_ID, 4), COORDINATOR.format(12, STABLE.format(5)))
+    assert [culprit.name for culprit in found[0].root_causes[0].culprits] == [FIRST_ID.removesuffix(KGO[3:])]
+    report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
+    assert sum(read.unmatched_kafka for read in report.inputs) == 0

@@ -191,7 +191,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     told = [
         e
         for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
-        if _is_answer(e) and not _still_starting(timeline, e) and not _is_denied(timeline, e)
+        if e.at is not None and _is_answer(e) and not _still_starting(timeline, e) and not _is_denied(timeline, e)
     ]
     for run in runs(told, time_of, ONE_LOSS_MS):
         found = timeline.of(CoordinatorFound).between(timeline.first, time_of(run[0]))
