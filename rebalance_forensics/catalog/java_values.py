@@ -16,7 +16,7 @@ _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+
 _GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
 _BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
-_NODE = re.compile(r"(\S*?)(?::(-?\d+))? \(id: (-?\d+) rack: [^)]*\)")
+_NODE = re.compile(r"(\S*?)(?::(-?\d+))? \(id: ([-+]?\d+) rack: [^)]*\)")
 _COORDINATOR_IDS = 2**30
 _MAX_INT = 2**31 - 1
 _LONG = 2**63
@@ -116,12 +116,20 @@ def assignment(text: str) -> FieldValue:
 
 
 def node(text: str) -> dict[str, FieldValue]:
-    """A Node as Kafka prints it; coordinator connections have the id Integer.MAX_VALUE - broker."""
+    """A Node as Kafka prints it; for connections to coordinators see `connection`."""
     match = _NODE.fullmatch(text)
     if match is None:
         return {"coordinator": None, "node": None}
-    number = integer(match[3])
+    number = connection(match[3])
     return {"coordinator": _MAX_INT - number if number > _COORDINATOR_IDS else number, "node": text}
+
+
+def connection(text: str) -> int:
+    """The number of a client's connection: the broker's id, or Integer.MAX_VALUE - broker for its coordinator.
+
+    From 4.4 on the coordinator's is printed as `+1` for broker 1 (GroupCoordinatorNode).
+    """
+    return _MAX_INT - integer(text) if text.startswith("+") else integer(text)
 
 
 def epoch_ms(text: str) -> int:

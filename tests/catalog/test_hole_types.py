@@ -60,6 +60,11 @@ def test_coordinator_nodes_are_told_from_brokers_by_their_ids() -> None:
         "coordinator": 1,
         "node": "b1:9092 (id: 1 rack: r1 isFenced: false)",
     }
+    assert TYPES["node"].read("b1:9092 (id: +1 rack: null isFenced: false)") == {
+        "coordinator": 1,
+        "node": "b1:9092 (id: +1 rack: null isFenced: false)",
+    }
+    assert [TYPES["connection"].read(told) for told in ("-1", "1", "2147483646", "+1")] == [-1, 1, 2**31 - 2, 2**31 - 2]
 
 
 @pytest.mark.parametrize(("kind", "text"), [("partitions", "[orders]"), ("tasks", "[orders]"), ("epoch_ms", "soon")])

@@ -215,3 +215,16 @@ def test_who_left_a_coordinator_that_died_before_it_wrote_that_down_has_left_tho
     assert "process-crash" not in causes
     left_by_itself = next(i for i in story.incidents() if i.root_causes[0].cause == "scale-in")
     assert [c.name for c in left_by_itself.root_causes[0].culprits] == ["c-3"]
+
+
+def test_clients_of_4_4_number_their_coordinators_with_a_plus() -> None:
+    story = Story(seen="clients", release=(4, 4)).formed("c-1", "c-2")
+    for client in ("c-1", "c-2"):
+        story.client(
+            client, "01:10:00.000", LOST.replace("id: 2147483645 rack: null", "id: +2 rack: null isFenced: false")
+        )
+        story.client(
+            client, "01:10:05.500", FOUND.replace("id: 2147483644 rack: null", "id: +3 rack: null isFenced: false")
+        )
+    assert story.causes() == ["coordinator-failover"]
+    assert story.blamed() == ["broker-2"]
