@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from rebalance_forensics.sources import csv_rows, journal_blocks, json_values, pastes, tailed_files, yaml_entries
+from rebalance_forensics.sources import (
+    csv_rows,
+    inspected_events,
+    journal_blocks,
+    json_values,
+    pastes,
+    tailed_files,
+    yaml_entries,
+)
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.layouts.json_fields import Fields
 
@@ -28,6 +36,7 @@ _KINDS: dict[str, tuple[_Begins, _Entries]] = {
     "csv": (csv_rows.has_header, csv_rows.rows),
     "journal": (journal_blocks.is_document, journal_blocks.entries),
     "tailed": (tailed_files.is_document, tailed_files.entries),
+    "inspected": (inspected_events.is_document, inspected_events.entries),
     "yaml": (yaml_entries.is_document, yaml_entries.entries),
 }
 

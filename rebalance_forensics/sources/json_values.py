@@ -35,7 +35,8 @@ Entry = tuple[int, int, str, Fields | None]
 def is_document(text: str) -> bool:
     """Whether a text begins a JSON value that is not simply an entry on its first line."""
     if text.startswith("["):
-        return text[1:].lstrip()[:1] in ("{", "[")
+        inside = text[1:].lstrip()
+        return inside.startswith("[") or (inside.startswith("{") and _is_key(inside[1:]))
     if not text.startswith("{"):
         return False
     first, newline, _ = text.partition("\n")
@@ -43,10 +44,15 @@ def is_document(text: str) -> bool:
         value, end = _DECODER.raw_decode(first)
     except (ValueError, RecursionError):
         inside = first[1:].lstrip()[:1]
-        return inside == "" if newline else inside == '"'
+        return inside == "" and _is_key(text[1:]) if newline else inside == '"'
     if isinstance(value, dict) and is_wrapping(value):
         return True
     return bool(first[end:].strip(_SEPARATORS)) and first[end:].lstrip(_SEPARATORS).startswith("{")
+
+
+def _is_key(inside: str) -> bool:
+    """Whether an object may go on so: what Node.js and Go print of one has no quotes around its keys."""
+    return inside.lstrip()[:1] in ('"', "}", "")
 
 
 def values(chunks: Iterator[bytes]) -> Iterator[Entry]:

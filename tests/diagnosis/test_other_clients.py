@@ -352,3 +352,37 @@ def test_a_member_id_with_blanks_and_brackets_is_read_in_a_coordinators_reason(t
     assert [culprit.name for culprit in found[0].root_causes[0].culprits] == [FIRST_ID.removesuffix(KGO[3:])]
     report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
     assert sum(read.unmatched_kafka for read in report.inputs) == 0
+
+
+def test_node_rdkafkas_events_are_read_as_node_prints_them(tmp_path: Path) -> None:
+    expired = (
+        "[thrd:main]: Consumer group session timed out (in join-state steady) after 28771 ms without a successful "
+        "response from the group coordinator (broker 1, last error was Success): revoking assignment and rejoining "
+        "group"
+    )
+    left = r"""[thrd:main]: Group "payments": marking the coordinator (1) dead: Broker: Not coordinator: \'moved\'"""
+    found = incidents(
+        tmp_path,
+        "{", "  severity: 4,", "  fac: 'SESSTMOUT',", f"  message: '{expired}'", "}",
+        "order 17 paid",
+        "{ severity: 7, fac: 'COORD', message: '" + left + "' }",
+        '{ severity: 7, fac: "none of them", message: 4 }',
+    )  # fmt: skip
+    assert "payments" in {incident.group for incident in found}
+    lines = {line.line for incident in found for cause in incident.root_causes for line in cause.evidence}
+    assert 1 in lines
+
+
+def test_lines_without_times_do_not_show_for_how_long_a_connection_was_lost(tmp_path: Path) -> None:
+    member = f"my MemberId {RDKAFKA}, member metadata count 0: (no error)"
+    lost = 'Group "payments": marking the coordinator (1) dead: Local: Broker transport failure: x'
+    expelled = 'Group "payments" heartbeat error response in state up (join-state steady, 3 partition(s) assigned): '
+    lines = [
+        'Joining group "payments" with 1 subscribed topic(s) and member id ""',
+        f"JoinGroup response: GenerationId 2, Protocol range, LeaderId {RDKAFKA} (me), {member}",
+        *[lost] * 9,
+        expelled + "Broker: Unknown member",
+    ]
+    found = incidents(tmp_path, *(f"FAC [rdkafka#consumer-1] [thrd:main]: {line}" for line in lines))
+    told = {cause.cause: cause.confidence for incident in found for cause in incident.root_causes}
+    assert told.get("network-partition", 0) < 0.5

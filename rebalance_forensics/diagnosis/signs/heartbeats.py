@@ -229,8 +229,8 @@ def _not_reached(event: CoordinatorLost) -> bool:
 
 def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
-    if absence.start is not None or absence.stop is not None:
-        return []
+    if absence.start is not None or absence.stop is not None or timeline.measured(1) is None:
+        return []  # where only the order of the lines is known, nobody knows for how long connections were lost
     until = absence.back_at if absence.back_at is not None else timeline.last
     joined = _last_joined(timeline, absence)
     # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.

@@ -38,6 +38,7 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     later = lasting(timeline.measured(back_at - absence.at), " {} later") or " later"
     back = f" and rejoined{later}" if back_at >= absence.at else ""
     seen = own and timeline.said_by(absence.participant, Event).last(absence.at - 1) is not None
+    seen = seen and timeline.measured(1) is not None
     known = "its log is silent meanwhile, then resumes" if seen else f"{its_log(absence)} whether it was paused"
     return f"{{who}} {_silenced(timeline, absence)}{back}; {known}."
 

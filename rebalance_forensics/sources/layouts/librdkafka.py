@@ -20,12 +20,17 @@ _LINE = re.compile(
     re.DOTALL,
 )
 SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
+_CLIENT = re.compile(r"#(?:consumer|producer)-\d+$")
+_PLACE = re.compile(r"^(?:\[thrd:[^\]\n]*\]: )?(?:\S{1,300}/(?:-?\d{1,10}|bootstrap): )?")
 _THREAD = re.compile(r"\[thrd:(?P<thread>[^\]\n]*)\]: ")
 
 
 def canonical(facility: str, name: str, message: str) -> str:
-    """One wording for librdkafka's lines whoever printed them: `FAC [name] [thrd:x]: msg`, as in Python."""
-    return f"{facility} [{name}] {message}"
+    """One wording for librdkafka's lines whoever printed them: `FAC [name] [thrd:x]: msg`, as in Python.
+
+    An event without the client's name (node-rdkafka) is its message alone.
+    """
+    return f"{facility} [{name}] {message}" if _CLIENT.search(name) else _PLACE.sub("", message, count=1)
 
 
 class _Librdkafka:
