@@ -386,3 +386,16 @@ def test_lines_without_times_do_not_show_for_how_long_a_connection_was_lost(tmp_
     found = incidents(tmp_path, *(f"FAC [rdkafka#consumer-1] [thrd:main]: {line}" for line in lines))
     told = {cause.cause: cause.confidence for incident in found for cause in incident.root_causes}
     assert told.get("network-partition", 0) < 0.5
+
+
+def test_an_application_may_log_kafkajs_place_as_nests_context(tmp_path: Path) -> None:
+    nest = "[Nest] 31  - 03/01/2026, 1:10:0{} AM   {} [Kafka: {}] {}"
+    found = incidents(
+        tmp_path,
+        nest.format(0, "ERROR", "Runner", f"{FORGOTTEN}, re-joining the group "
+                    + json.dumps({"groupId": "payments", "memberId": KAFKAJS, "error": FORGOTTEN})),
+        nest.format(3, "  LOG", "ConsumerGroup", "Consumer has joined the group "
+                    + json.dumps({"groupId": "payments", "memberId": KAFKAJS, "leaderId": KAFKAJS})),
+    )  # fmt: skip
+    assert {incident.group for incident in found} == {"payments"}
+    assert "slow-processing" in {cause.cause for cause in found[-1].root_causes}
