@@ -7,43 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.run import analyze
-
-KAFKAJS = "kafkajs-b9aebbba-0940-4779-a689-9f2125e2cc10"
-RDKAFKA, ANOTHER = "rdkafka-58937e1f-cc2c-42da-90eb-a49bb53979e6", "rdkafka-82951956-8c07-4554-bf36-5bfa8f2b2dc8"
-KGO, SECOND_KGO = "kgo-c0266201-59c1-419d-94ca-5bed270a335a", "kgo-11efec48-12ec-4d3e-92f9-09245df23a57"
-
-
-def incidents(directory: Path, *lines: str) -> tuple[Incident, ...]:
-    (directory / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return analyze([str(directory)], AnalyzeOptions(engine="local")).incidents
-
-
-def causes(found: tuple[Incident, ...]) -> list[str]:
-    return [incident.root_causes[0].cause for incident in found]
-
-
-def kafkajs(second: float, level: str, message: str, **more: object) -> str:
-    at = f"2026-03-01T01:10:{second:06.3f}Z"
-    return json.dumps({"level": level, "timestamp": at, "logger": "kafkajs", "message": message, **more})
-
-
-def heard(second: float) -> str:
-    error = "The group is rebalancing, so a rejoin is needed"
-    return kafkajs(
-        second, "ERROR", "[Connection] Response Heartbeat(key: 12, version: 3)", clientId="kafkajs", error=error
-    )
-
-
-def rejoined(second: float) -> str:
-    about = {"groupId": "payments", "memberId": KAFKAJS, "leaderId": KAFKAJS, "isLeader": True, "duration": 231}
-    return kafkajs(second, "INFO", "[ConsumerGroup] Consumer has joined the group", **about)
-
-
-def rdkafka(second: float, facility: str, message: str, level: int = 7) -> str:
-    return f"%{level}|{1772327400 + second:.3f}|{facility}|rdkafka#consumer-1| [thrd:main]: {message}"
+from tests.diagnosis.other_clients import (
+    AIOKAFKA,
+    ANOTHER,
+    APP,
+    DENIED,
+    FORGOTTEN,
+    IN_GENERATION,
+    JAVA,
+    KAFKAJS,
+    KGO,
+    LEAVES,
+    PYTHON,
+    PYTHON_NO_LONGER,
+    RDKAFKA,
+    causes,
+    heard,
+    incidents,
+    kafkajs,
+    rdkafka,
+    rejoined,
+)
 
 
 def test_a_member_that_joined_between_two_rebalances_did_not_keep_the_first_one_waiting(tmp_path: Path) -> None:
@@ -62,9 +46,6 @@ def test_a_log_of_warnings_does_not_show_that_a_member_never_rejoined(tmp_path: 
     }[client]
     found = incidents(tmp_path, *(warning.format(hour) for hour in (1, 2, 3)))
     assert set(causes(found)) == {"unexplained"}
-
-
-APP = ['{"level":"WARN","timestamp":"2026-03-01T01:10:02.000Z","logger":"app","message":"slow query"}'] * 50
 
 
 def test_kafkajs_keeps_its_facts_in_a_file_that_another_json_logger_fills(tmp_path: Path) -> None:
@@ -125,47 +106,6 @@ def test_topics_that_a_client_learns_of_before_its_first_join_have_not_changed(t
     assert "topic-metadata-change" not in causes(found)
 
 
-COORDINATOR = "[2026-03-01 01:10:{:02},100] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupCoordinator)"
-REBALANCE = (
-    "Preparing to rebalance group payments in state PreparingRebalance with old generation {} "
-    "(__consumer_offsets-1) (reason: {})"
-)
-STABLE = "Stabilized group payments generation {} (__consumer_offsets-1) with 2 members"
-
-
-@pytest.mark.parametrize(
-    ("reason", "cause"),
-    [
-        ("after revoking what we lost from a rebalance", None),
-        ("rejoining after we previously errored and backed off", None),
-        ("rejoining because we are the leader and noticed some topics have new partitions", "topic-metadata-change"),
-        ("partitions were added to a subscribed topic", "topic-metadata-change"),
-    ],
-)
-def test_what_franz_go_and_sarama_say_by_themselves_is_no_wish_of_the_application(
-    tmp_path: Path, reason: str, cause: str | None
-) -> None:
-    rejoins = f"Leader {KGO} re-joining group during Stable; client reason: {reason}"
-    found = incidents(
-        tmp_path,
-        COORDINATOR.format(0, STABLE.format(4)),
-        COORDINATOR.format(20, REBALANCE.format(4, rejoins)),
-        COORDINATOR.format(21, STABLE.format(5)),
-    )
-    told = {each.cause for incident in found for each in incident.root_causes}
-    assert "enforced-rebalance" not in told
-    assert cause is None or cause in told
-
-
-PYTHON = "2026-03-01 01:{},112 INFO kafka.coordinator {}"
-JAVA = (
-    "2026-03-01 01:{},112 INFO [Consumer clientId=c-1, groupId=payments] {} (o.a.k.c.c.internals.ConsumerCoordinator)"
-)
-MEMBER = "c-1-7b42eeed-3258-4a90-9e29-14627a954ecc"
-IN_GENERATION = f"Generation{{generationId=7, memberId='{MEMBER}', protocol='range'}}"
-LEAVES = f"Member {MEMBER} sending LeaveGroup request to coordinator b1:9092 (id: 2147483646 rack: null) due to the "
-
-
 @pytest.mark.parametrize(
     "lines",
     [
@@ -199,11 +139,6 @@ def test_a_member_that_another_one_leads_neither_starts_the_group_nor_is_the_las
     assert not {"startup", "shutdown"} & set(causes(incidents(tmp_path, *lines)))
 
 
-AIOKAFKA = "2026-03-01 01:{:02}:00,112 - aiokafka.consumer.group_coordinator - {} - {}"
-PYTHON_NO_LONGER = "Heartbeat failed: local member_id was not recognized; resetting and re-joining group"
-FORGOTTEN = "The coordinator is not aware of this member"
-
-
 @pytest.mark.parametrize(
     "lines",
     [
@@ -232,103 +167,6 @@ def test_a_client_that_heartbeats_from_its_handlers_loop_was_paused_or_handled_a
     assert max(told.values()) <= 0.55
 
 
-SEGMENTIO = "segmentio@pay-1 (github.com/segmentio/kafka-go)-{}"
-FIRST_ID, SECOND_ID = SEGMENTIO.format(KGO[4:]), SEGMENTIO.format(RDKAFKA[8:])
-
-
-def kafka_go(minute: int, message: str, name: str = "kafka reader") -> str:
-    return f"{name}: 2026/03/01 01:{minute:02}:00 {message}"
-
-
-def test_the_name_that_an_application_gives_kafka_gos_logger_is_no_host(tmp_path: Path) -> None:
-    (tmp_path / "app.log").write_text(
-        "\n".join([
-            kafka_go(0, f"Joined group payments as member {FIRST_ID} in generation 2"),
-            kafka_go(9, "Failed to join group payments: [25] Unknown Member ID: the member id is not in the current "
-                     "generation", "kafka reader error"),
-            kafka_go(10, f"Joined group payments as member {SECOND_ID} in generation 4"),
-        ]), encoding="utf-8",
-    )  # fmt: skip
-    report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
-    assert "kafka" not in {read.host for read in report.inputs}
-    assert report.incidents[-1].root_causes[0].cause == "process-pause"
-
-
-def test_kafka_go_says_that_it_leaves_when_it_gives_up_after_an_error(tmp_path: Path) -> None:
-    found = incidents(
-        tmp_path,
-        kafka_go(0, f"Joined group payments as member {FIRST_ID} in generation 2"),
-        kafka_go(9, "Unable to establish connection to consumer group coordinator for group payments: EOF"),
-        kafka_go(9, f"Leaving group payments, member {FIRST_ID}"),
-        kafka_go(12, f"Joined group payments as member {SECOND_ID} in generation 3"),
-    )
-    told = {cause.cause for incident in found for cause in incident.root_causes}
-    assert not {"member-left", "scale-in", "shutdown"} & told
-
-
-def joins(second: int, member: str, generation: int) -> list[str]:
-    adding = f"Adding new member {member} with group instance id None; client reason: not provided"
-    return [
-        COORDINATOR.format(
-            second,
-            f"Dynamic member with unknown member id joins group payments in Stable state. Created a new member id "
-            f"{member} and request the member to rejoin with this id.",
-        ),
-        COORDINATOR.format(second, REBALANCE.format(generation, adding)),
-    ]
-
-
-def fails(second: int, member: str, generation: int) -> list[str]:
-    removing = f"removing member {member} on heartbeat expiration"
-    return [
-        COORDINATOR.format(second, f"Member {member} in group payments has failed, removing it from the group"),
-        COORDINATOR.format(second, REBALANCE.format(generation, removing)),
-    ]
-
-
-def test_a_newcomer_that_has_left_again_takes_nobodys_place(tmp_path: Path) -> None:
-    third = "rdkafka-0000c1b2-1111-4c22-9d3a-aabbccddeeff"
-    leaving = f"Removing member {RDKAFKA} on LeaveGroup; client reason: not provided"
-    found = incidents(
-        tmp_path,
-        *(line.replace("Stable state", "Empty state") for line in joins(0, ANOTHER, 0)),
-        COORDINATOR.format(1, STABLE.format(1).replace("2 members", "1 members")),
-        *joins(14, RDKAFKA, 1), COORDINATOR.format(17, STABLE.format(2)),
-        COORDINATOR.format(32, REBALANCE.format(2, leaving)),
-        COORDINATOR.format(32, f"Member MemberMetadata(memberId={RDKAFKA}, groupInstanceId=None, clientId=rdkafka, "
-                           "clientHost=/10.0.0.1, sessionTimeoutMs=10000, rebalanceTimeoutMs=20000, "
-                           "supportedProtocols=List(range)) has left group payments through explicit `LeaveGroup`; "
-                           "client reason: not provided"),
-        COORDINATOR.format(33, STABLE.format(3).replace("2 members", "1 members")),
-        *joins(40, third, 3), COORDINATOR.format(43, STABLE.format(4)),
-        *fails(58, third, 4), *fails(59, ANOTHER, 5),
-    )  # fmt: skip
-    assert "rolling-restart" not in causes(found)
-
-
-def test_a_broker_that_loads_its_own_group_again_hands_it_to_nobody(tmp_path: Path) -> None:
-    loaded = (
-        "[2026-03-01 01:10:{:02},100] INFO [GroupCoordinator 1]: Loading group metadata for payments with generation 4 "
-        "(kafka.coordinator.group.GroupCoordinator)"
-    )
-    (incident,) = (
-        i
-        for i in incidents(
-            tmp_path,
-            COORDINATOR.format(0, STABLE.format(4)),
-            loaded.format(40),
-            COORDINATOR.format(44, REBALANCE.format(4, f"removing member {KGO} on heartbeat expiration")),
-            COORDINATOR.format(45, STABLE.format(5)),
-        )
-        if i.root_causes[0].cause == "coordinator-failover"
-    )
-    assert "took it over again" in incident.root_causes[0].narrative
-    assert "another broker" not in incident.root_causes[0].narrative
-
-
-DENIED = "Marking the coordinator dead (node coordinator-1) for group payments: [Error 16] NotCoordinatorError."
-
-
 def test_kafka_python_names_the_broker_that_denies_to_be_its_coordinator(tmp_path: Path) -> None:
     found = incidents(
         tmp_path,
@@ -339,19 +177,6 @@ def test_kafka_python_names_the_broker_that_denies_to_be_its_coordinator(tmp_pat
     )
     assert found[-1].root_causes[0].cause == "coordinator-failover"
     assert [culprit.name for culprit in found[-1].root_causes[0].culprits] == ["broker-1"]
-
-
-def test_a_log_without_times_beside_one_with_times_is_not_from_1970(tmp_path: Path) -> None:
-    (tmp_path / "client.log").write_text(f"WARNING:kafka.coordinator:{DENIED}\n" * 3, encoding="utf-8")
-    found = incidents(tmp_path, *fails(10, RDKAFKA, 4), COORDINATOR.format(12, STABLE.format(5)))
-    assert all(i.started_at is None or i.started_at > 1_700_000_000_000 for i in found)
-
-
-def test_a_member_id_with_blanks_and_brackets_is_read_in_a_coordinators_reason(tmp_path: Path) -> None:
-    found = incidents(tmp_path, *fails(10, FIRST_ID, 4), COORDINATOR.format(12, STABLE.format(5)))
-    assert [culprit.name for culprit in found[0].root_causes[0].culprits] == [FIRST_ID.removesuffix(KGO[3:])]
-    report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
-    assert sum(read.unmatched_kafka for read in report.inputs) == 0
 
 
 def test_node_rdkafkas_events_are_read_as_node_prints_them(tmp_path: Path) -> None:

@@ -1,0 +1,129 @@
+"""What Go's clients log of a group, and what coordinators log of members under default client ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+from tests.diagnosis.other_clients import (
+    ANOTHER,
+    COORDINATOR,
+    DENIED,
+    FIRST_ID,
+    KGO,
+    RDKAFKA,
+    REBALANCE,
+    SECOND_ID,
+    STABLE,
+    causes,
+    fails,
+    incidents,
+    joins,
+    kafka_go,
+)
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("after revoking what we lost from a rebalance", None),
+        ("rejoining after we previously errored and backed off", None),
+        ("rejoining because we are the leader and noticed some topics have new partitions", "topic-metadata-change"),
+        ("partitions were added to a subscribed topic", "topic-metadata-change"),
+    ],
+)
+def test_what_franz_go_and_sarama_say_by_themselves_is_no_wish_of_the_application(
+    tmp_path: Path, reason: str, cause: str | None
+) -> None:
+    rejoins = f"Leader {KGO} re-joining group during Stable; client reason: {reason}"
+    found = incidents(
+        tmp_path,
+        COORDINATOR.format(0, STABLE.format(4)),
+        COORDINATOR.format(20, REBALANCE.format(4, rejoins)),
+        COORDINATOR.format(21, STABLE.format(5)),
+    )
+    told = {each.cause for incident in found for each in incident.root_causes}
+    assert "enforced-rebalance" not in told
+    assert cause is None or cause in told
+
+
+def test_the_name_that_an_application_gives_kafka_gos_logger_is_no_host(tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text(
+        "\n".join([
+            kafka_go(0, f"Joined group payments as member {FIRST_ID} in generation 2"),
+            kafka_go(9, "Failed to join group payments: [25] Unknown Member ID: the member id is not in the current "
+                     "generation", "kafka reader error"),
+            kafka_go(10, f"Joined group payments as member {SECOND_ID} in generation 4"),
+        ]), encoding="utf-8",
+    )  # fmt: skip
+    report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
+    assert "kafka" not in {read.host for read in report.inputs}
+    assert report.incidents[-1].root_causes[0].cause == "process-pause"
+
+
+def test_kafka_go_says_that_it_leaves_when_it_gives_up_after_an_error(tmp_path: Path) -> None:
+    found = incidents(
+        tmp_path,
+        kafka_go(0, f"Joined group payments as member {FIRST_ID} in generation 2"),
+        kafka_go(9, "Unable to establish connection to consumer group coordinator for group payments: EOF"),
+        kafka_go(9, f"Leaving group payments, member {FIRST_ID}"),
+        kafka_go(12, f"Joined group payments as member {SECOND_ID} in generation 3"),
+    )
+    told = {cause.cause for incident in found for cause in incident.root_causes}
+    assert not {"member-left", "scale-in", "shutdown"} & told
+
+
+def test_a_newcomer_that_has_left_again_takes_nobodys_place(tmp_path: Path) -> None:
+    third = "rdkafka-0000c1b2-1111-4c22-9d3a-aabbccddeeff"
+    leaving = f"Removing member {RDKAFKA} on LeaveGroup; client reason: not provided"
+    found = incidents(
+        tmp_path,
+        *(line.replace("Stable state", "Empty state") for line in joins(0, ANOTHER, 0)),
+        COORDINATOR.format(1, STABLE.format(1).replace("2 members", "1 members")),
+        *joins(14, RDKAFKA, 1), COORDINATOR.format(17, STABLE.format(2)),
+        COORDINATOR.format(32, REBALANCE.format(2, leaving)),
+        COORDINATOR.format(32, f"Member MemberMetadata(memberId={RDKAFKA}, groupInstanceId=None, clientId=rdkafka, "
+                           "clientHost=/10.0.0.1, sessionTimeoutMs=10000, rebalanceTimeoutMs=20000, "
+                           "supportedProtocols=List(range)) has left group payments through explicit `LeaveGroup`; "
+                           "client reason: not provided"),
+        COORDINATOR.format(33, STABLE.format(3).replace("2 members", "1 members")),
+        *joins(40, third, 3), COORDINATOR.format(43, STABLE.format(4)),
+        *fails(58, third, 4), *fails(59, ANOTHER, 5),
+    )  # fmt: skip
+    assert "rolling-restart" not in causes(found)
+
+
+def test_a_broker_that_loads_its_own_group_again_hands_it_to_nobody(tmp_path: Path) -> None:
+    loaded = (
+        "[2026-03-01 01:10:{:02},100] INFO [GroupCoordinator 1]: Loading group metadata for payments with generation 4 "
+        "(kafka.coordinator.group.GroupCoordinator)"
+    )
+    (incident,) = (
+        i
+        for i in incidents(
+            tmp_path,
+            COORDINATOR.format(0, STABLE.format(4)),
+            loaded.format(40),
+            COORDINATOR.format(44, REBALANCE.format(4, f"removing member {KGO} on heartbeat expiration")),
+            COORDINATOR.format(45, STABLE.format(5)),
+        )
+        if i.root_causes[0].cause == "coordinator-failover"
+    )
+    assert "took it over again" in incident.root_causes[0].narrative
+    assert "another broker" not in incident.root_causes[0].narrative
+
+
+def test_a_log_without_times_beside_one_with_times_is_not_from_1970(tmp_path: Path) -> None:
+    (tmp_path / "client.log").write_text(f"WARNING:kafka.coordinator:{DENIED}\n" * 3, encoding="utf-8")
+    found = incidents(tmp_path, *fails(10, RDKAFKA, 4), COORDINATOR.format(12, STABLE.format(5)))
+    assert all(i.started_at is None or i.started_at > 1_700_000_000_000 for i in found)
+
+
+def test_a_member_id_with_blanks_and_brackets_is_read_in_a_coordinators_reason(tmp_path: Path) -> None:
+    found = incidents(tmp_path, *fails(10, FIRST_ID, 4), COORDINATOR.format(12, STABLE.format(5)))
+    assert [culprit.name for culprit in found[0].root_causes[0].culprits] == [FIRST_ID.removesuffix(KGO[3:])]
+    report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
+    assert sum(read.unmatched_kafka for read in report.inputs) == 0
