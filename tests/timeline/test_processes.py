@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from tests.diagnosis.closings import APP_INFO
-from tests.story import Story
+from tests.kafka_words import generation_of
+from tests.story import Story, ms
 
 
 def test_a_consumer_that_closes_leaves_the_others_of_its_process_alone() -> None:
@@ -16,3 +17,28 @@ def test_a_consumer_that_closes_leaves_the_others_of_its_process_alone() -> None
         )
     story.line("app-1/app.log", "01:10:00.000", "App info kafka.consumer for c-2 unregistered", logger=APP_INFO)
     assert [stop.participant.name for stop in story.timeline().stops] == ["c-2"]
+
+
+def test_one_more_client_in_a_running_process_is_no_start_of_it() -> None:
+    """A producer that an application creates on first use says its version, as every client does."""
+    story = Story(seen="clients", generation=4)
+    for generation, minute in ((4, "00"), (5, "10")):
+        told = story.of("c-1").joined(generation, story.id_of("c-1"))
+        story.line("c-1/app.log", f"01:{minute}:00.000", story.of("c-1").joining())
+        assert told is not None
+        story.line("c-1/app.log", f"01:{minute}:03.000", told)
+        story.line("c-1/app.log", f"01:{minute}:30.000", "Kafka version: 3.9.0", logger=APP_INFO)
+    assert [start.at for start in story.timeline().starts] == [ms("01:10:30.000")]
+
+
+def test_clients_that_a_worker_creates_for_a_task_are_no_start_of_the_worker() -> None:
+    story = Story(seen="clients", group="connect-shop")
+    worker = "[Worker clientId=connect-w-1:8083, groupId=connect-shop] "
+    coordinator = "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator"
+    for generation, minute in ((1, "00"), (2, "10")):
+        joined = f"Successfully joined group with generation {generation_of(generation, 'connect-w-1:8083-77aa')}"
+        for second, message in (("00", "(Re-)joining group"), ("03", joined)):
+            story.line("w-1/connect.log", f"01:{minute}:{second}.000", worker + message, logger=coordinator)
+        story.line("w-1/connect.log", f"01:{minute}:30.000", "Kafka version: 3.9.0", logger=APP_INFO)
+    assert story.timeline().kind == "connect"
+    assert not story.timeline().starts

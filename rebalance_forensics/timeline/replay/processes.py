@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,9 +22,16 @@ from rebalance_forensics.events.process import (
 from rebalance_forensics.events.rebalances import JoinRequested, JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.records import Origin
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
 from rebalance_forensics.timeline.identity.names import connector_of
-from rebalance_forensics.timeline.identity.participants import BY_PROCESS, Participant, Participants, place_name
+from rebalance_forensics.timeline.identity.participants import (
+    BY_PROCESS,
+    Participant,
+    Participants,
+    own_member_id,
+    place_name,
+)
 from rebalance_forensics.timeline.windows import (
     ONE_START_MS,
     RESTART_PAIR_MS,
@@ -58,6 +65,7 @@ def starts_of(participants: Participants, events: Sequence[Event]) -> list[Start
     """Every start of every participant with a log, oldest first."""
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
     spoken: set[Participant | None] = set()
+    lives: dict[Participant, dict[str, tuple[int, int]]] = defaultdict(dict)
     began: dict[Event, int] = {}
     nameless = dict(_nameless_starts(participants, events))
     for place, event in enumerate(events):
@@ -70,10 +78,13 @@ def starts_of(participants: Participants, events: Sequence[Event]) -> list[Start
             if isinstance(event, WorkerStarted):
                 began[event] = _began(participants, participant, events[:place], event.at)
         spoken.add(speaker)
+        member = own_member_id(event) if speaker is not None else None
+        if speaker is not None and member is not None:
+            lives[speaker][member] = (lives[speaker].get(member, (event.at, 0))[0], event.at)
     starts = [
         start
         for participant, told in by_participant.items()
-        for start in _starts(participants.kind, participant, told, began)
+        for start in _starts(participants.kind, participant, told, began, lives.get(participant, {}).values())
     ]
     return sorted(starts, key=lambda s: (s.at, s.participant.name))
 
@@ -156,11 +167,18 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
     return []
 
 
-def _starts(kind: str, participant: Participant, told: list[Event], began: dict[Event, int]) -> list[Start]:
+def _starts(
+    kind: str,
+    participant: Participant,
+    told: list[Event],
+    began: dict[Event, int],
+    lives: Collection[tuple[int, int]],
+) -> list[Start]:
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
     signs: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
     if not signs:
         signs = [e for e in told if isinstance(e, VersionReported | WorkerStarted | StreamsStateChanged)]
+        signs = [e for e in signs if not (isinstance(e, VersionReported) and _runs_already(kind, time_of(e), lives))]
     if not signs:
         first: list[Event] = [e for e in told if isinstance(e, Subscribed)]
         signs = first[:1]
@@ -174,6 +192,14 @@ def _starts(kind: str, participant: Participant, told: list[Event], began: dict[
         else:
             starts.append(Start(participant, since, (sign,)))
     return starts
+
+
+def _runs_already(kind: str, at: int, lives: Collection[tuple[int, int]]) -> bool:
+    """Whether a version is that of one more client: a worker creates some for each task, an application when it likes.
+
+    A member id is of one process, and a worker says itself that it started.
+    """
+    return kind == "connect" or any(first < at < last for first, last in lives)
 
 
 def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
