@@ -55,3 +55,14 @@ def test_expired_sessions_of_a_python_client_are_an_incident() -> None:
     incident = story.the_incident()
     assert incident.severity == "warning"
     assert "lost its session 12 times" in incident.summary
+
+
+def test_a_member_that_gives_up_its_coordinator_and_is_not_evicted_lost_nothing() -> None:
+    lost = (
+        "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: session "
+        "timed out without receiving a heartbeat response. isDisconnected: false. Rediscovery will be attempted."
+    )
+    story = Story().formed("c-1", "c-2").client("c-1", "01:10:00.000", lost)
+    incident = story.goes_on("01:20:00.000").the_incident()
+    assert incident.severity == "info"
+    assert incident.summary.endswith("no heartbeat was answered in time, and it stayed in the group.")

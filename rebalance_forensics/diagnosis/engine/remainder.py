@@ -207,17 +207,30 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
         if not told:
             continue
         culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
+        stayed = participant is not None and _stayed_in(timeline, participant, told, session)
+        lost = "gave up its coordinator" if stayed else "lost its session"
+        unknown = (
+            "and it stayed in the group."
+            if stayed
+            else "and the logs do not show whether the member, the network or the coordinator was to blame."
+        )
         yield Hypothesis(
             because=tuple(told),
             culprits=(culprit,),
-            severity="warning",
+            severity="info" if stayed else "warning",
             participants=(participant,) if participant is not None else (),
             narrative=(
-                f"{'' if participant is not None else 'A client on '}{culprit.name} lost its session {times(len(told))}"
-                f"{span(told)}: no heartbeat was answered in time, and the logs do not show whether the member, the "
-                "network or the coordinator was to blame."
+                f"{'' if participant is not None else 'A client on '}{culprit.name} {lost} {times(len(told))}"
+                f"{span(told)}: no heartbeat was answered in time, {unknown}"
             ),
         )
+
+
+def _stayed_in(timeline: Timeline, participant: Participant, told: Sequence[Event], session: int) -> bool:
+    """Whether a coordinator whose log goes on for another session evicted nobody of it: it was heard again in time."""
+    begin, end = time_of(told[0]) - session, time_of(told[-1]) + session
+    heard = timeline.has_coordinator_log and covering(timeline.coverage.brokers, begin, end)
+    return bool(heard) and not timeline.departures.of(participant).any_between(begin, end)
 
 
 def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
