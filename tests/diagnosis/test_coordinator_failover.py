@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.story import Story
+from tests.story import Side, Story, ms
 
 GM = "kafka.coordinator.group.GroupMetadataManager"
 GC = "kafka.coordinator.group.GroupCoordinator"
@@ -228,3 +228,45 @@ def test_clients_of_4_4_number_their_coordinators_with_a_plus() -> None:
         )
     assert story.causes() == ["coordinator-failover"]
     assert story.blamed() == ["broker-2"]
+
+
+def begun_in_the_middle(seen: Side = "both") -> Story:
+    """The logs begin when c-3 leaves; its coordinator dies at once, and the next one lets the group rebalance."""
+    story = Story(generation=4, seen=seen)
+    for client in ("c-1", "c-2", "c-3"):
+        story.holds[client] = ("orders-0", "orders-1")
+    left = story.id_of("c-3")
+    story.broker("01:10:00.000", story.words.preparing(4, story.words.leaving(left)))
+    story.broker("01:10:00.001", story.words.left(left))
+    for client in ("c-1", "c-2"):
+        story.client(client, "01:10:01.000", LOST)
+    fencing = "[QuorumController id=3] Fencing broker 2 because its session has timed out."
+    story.broker("01:10:11.000", fencing, 3, "org.apache.kafka.controller.ReplicationControlManager")
+    story.broker("01:10:12.000", "[GroupCoordinator 3]: Loading group metadata for payments with generation 4", 3, GC)
+    story.coordinator = 3
+    for client, time in (("c-1", "01:10:13.000"), ("c-2", "01:10:19.000")):
+        story.client(client, "01:10:12.500", FOUND)
+        story.client(client, time, "(Re-)joining group")
+    story.generation = 5
+    return story.assigned(ms("01:10:20.000"), ["c-1", "c-2"])
+
+
+def test_a_coordinator_that_dies_before_the_first_generation_of_the_logs_is_no_start_of_the_group() -> None:
+    assert "coordinator-failover" in begun_in_the_middle().causes()
+
+
+def test_members_that_wait_for_another_coordinator_keep_nobody_waiting() -> None:
+    causes = {c.cause for i in begun_in_the_middle("brokers").incidents() for c in i.root_causes}
+    assert "rebalance-straggler" not in causes
+
+
+def test_whoever_asks_a_broker_before_the_first_generation_of_the_group_moves_nothing() -> None:
+    story = Story()
+    for client in ("c-1", "c-2"):
+        story.client(client, "00:59:59.000", DENIED)
+    assert story.rebalanced("01:00:00.000", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"]).causes() == []
+
+
+def test_brokers_alone_do_not_show_since_when_a_fenced_coordinator_was_gone() -> None:
+    advice = fenced(2).the_incident().root_causes[0].advice
+    assert "could not commit or send heartbeats." in advice[0].why

@@ -38,6 +38,7 @@ CAUSE = Cause(
         speaks_against(barriers.session_expiry_ended_it, DECISIVE),
         speaks_against(barriers.member_lost_meanwhile, DECISIVE - WEAK),
         speaks_against(barriers.coordinator_out_of_reach, DECISIVE),
+        speaks_against(barriers.coordinator_moved_meanwhile, DECISIVE),
     ),
     brings=("scale-out", "subscription-change", "unstable-leader"),
     lookalikes=("coordinator-failover",),

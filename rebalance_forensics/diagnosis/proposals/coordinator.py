@@ -34,6 +34,10 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
+    fenced = was_fenced(chain)
+    # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
+    timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
+    without_ms = timeline.measured(without_coordinator_ms(chain)) if timed else None
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(names)),
@@ -42,7 +46,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         onset=chain[0].at,
         brings=facts,
         narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped + unharmed}.",
-        advice=restart_brokers_cleanly(timeline.measured(without_coordinator_ms(chain)), fenced=was_fenced(chain)),
+        advice=restart_brokers_cleanly(without_ms, fenced=fenced),
     )
 
 

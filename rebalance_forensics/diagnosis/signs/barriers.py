@@ -6,7 +6,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded
 from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -59,6 +59,14 @@ def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     """Whether an earlier expiry, a client's own log, or its absence from the next generation tells that it was lost."""
     lost = [d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if not _ended(r, d)]
     return Present(tuple(e for d in lost for e in d.events)) if lost else Unobservable()
+
+
+@sign(present="the coordinator moved while the barrier was open, so the members had to find it again first", absent="")
+def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the group waited for another broker to load it rather than for one of its members."""
+    loads = [e for r in _barriers(subject) for e in timeline.of(GroupLoaded).between(r.started_at, barrier_end(r))]
+    told = tuple(e for e in loads if e.group == timeline.group)
+    return Present(told) if told else Unobservable()
 
 
 @sign(

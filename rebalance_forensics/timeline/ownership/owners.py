@@ -16,6 +16,8 @@ from operator import attrgetter
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from rebalance_forensics.events.coordinator import GroupLoaded
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -124,9 +126,11 @@ def _heard_until(
 def _late(timeline: Timeline) -> LateJoins:
     """Whoever kept a rebalance open, the last to join it; a cooperative member may as well have been reading.
 
-    A member that was started meanwhile, or joined when the generation stood, kept nobody waiting.
+    A member that was started meanwhile, or joined when the generation stood, kept nobody waiting; nor does one that has
+    to wait itself, until another broker coordinates the group.
     """
     found: dict[Participant, tuple[tuple[int, int], ...]] = {}
+    moved = InTime((e for e in timeline.of(GroupLoaded) if e.group == timeline.group), time_of)
     for rebalance in timeline.rebalances if timeline.mode == "eager" else ():
         begin, closed = rebalance.started_at, rebalance.stabilized_at
         last = max(rebalance.joined_at, key=lambda participant: rebalance.joined_at[participant], default=None)
@@ -134,7 +138,7 @@ def _late(timeline: Timeline) -> LateJoins:
             continue
         joined = rebalance.joined_at[last]
         in_time = closed is None or joined <= closed + CLOCK_SLACK_MS
-        if in_time and not timeline.starts.of(last).any_between(begin, joined):
+        if in_time and not moved.any_between(begin, joined) and not timeline.starts.of(last).any_between(begin, joined):
             found[last] = (*found.get(last, ()), (begin, joined))
     return found
 

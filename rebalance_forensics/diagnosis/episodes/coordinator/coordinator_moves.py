@@ -89,7 +89,17 @@ def _settled_at(timeline: Timeline) -> int | None:
     first = [g.completed_at or g.started_at for g in timeline.generations if g.members]
     known = [e.at for e in timeline.of(GenerationStabilized, JoinSucceeded) if e.at is not None]
     times = [t for t in (*first, *known) if t is not None]
-    return min(times, default=None) if times else _loaded_before_anything(timeline)
+    if not times:
+        return _loaded_before_anything(timeline)
+    return timeline.first - 1 if _had_members_before(timeline, min(times)) else min(times)
+
+
+def _had_members_before(timeline: Timeline, reached: int) -> bool:
+    """Whether logs that begin in the middle of the group's life show one of its members before any generation."""
+    if any(g.generation == 1 for g in timeline.generations):
+        return False
+    gone = timeline.departures.between(timeline.first, reached - 1)
+    return any(timeline.arrivals.of(d.participant).last(d.at) is None for d in gone)
 
 
 def _loaded_before_anything(timeline: Timeline) -> int | None:
@@ -188,17 +198,22 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
 
     Whoever is cut off gets no answer, so one member's word is enough to tell a move from a broken connection.
     """
-    told = [
-        e
-        for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
-        if e.at is not None and _is_answer(e) and not _still_starting(timeline, e) and not _is_denied(timeline, e)
-    ]
+    said = timeline.of(CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
+    born = _born_at(timeline)
+    asked = [e for e in said if e.at is not None and e.at > born and _is_answer(e)]
+    told = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
     for run in runs(told, time_of, ONE_LOSS_MS):
         found = timeline.of(CoordinatorFound).between(timeline.first, time_of(run[0]))
-        asked = [e.coordinator for e in (*run, *reversed(found)) if isinstance(e, CoordinatorLost | CoordinatorFound)]
-        broker = next((number for number in asked if number is not None), None)
+        named = [e.coordinator for e in (*run, *reversed(found)) if isinstance(e, CoordinatorLost | CoordinatorFound)]
+        broker = next((number for number in named if number is not None), None)
         if broker is not None:
             yield _of_run(run, broker, "answer")
+
+
+def _born_at(timeline: Timeline) -> int:
+    """When generation 1 was reached, where the logs reach back to it: whoever asked before was a member of nothing."""
+    first = next((g for g in timeline.generations if g.generation == 1 and g.members), None)
+    return (first.completed_at or first.started_at or 0) if first is not None and timeline.protocol == "classic" else 0
 
 
 def _is_answer(event: Event) -> bool:
