@@ -17,6 +17,7 @@ from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 from rebalance_forensics.timeline.windows import STEADY_MS
 
 MOST_NAMES = 5
+A_SECOND_MS = 1_000
 _ENDED = "How it ended"
 
 
@@ -32,6 +33,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         *_ends_early(timeline, incidents),
         *_unknown_zones(timeline),
         *_no_times(timeline),
+        *_coarse_times(timeline),
         *_cut_lines(timeline),
     )
 
@@ -270,6 +272,24 @@ def _no_times(timeline: Timeline) -> list[Gap]:
             ended_at=None,
             consequence="How long anything took, and whether two things happened at the same time, is unknown. "
             "The same lines with their times would show it.",
+        )
+    ]
+
+
+def _coarse_times(timeline: Timeline) -> list[Gap]:
+    """Times without fractions: what lasted less than their step, and what came first within it, they do not tell."""
+    coarse = [clock for clock in timeline.clocks if clock.step_ms > 1]
+    if not coarse:
+        return []
+    step = "second" if max(clock.step_ms for clock in coarse) == A_SECOND_MS else "minute"
+    paths = sorted({clock.path for clock in coarse})
+    return [
+        Gap(
+            what=f"The times in {_some(paths)} are whole {step}s.",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
+            consequence=f"Pauses and stops that are measured by them may be off by up to a {step}. Times with "
+            "milliseconds would show it.",
         )
     ]
 

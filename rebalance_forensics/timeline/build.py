@@ -56,7 +56,9 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         rebalances=Lasting(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
         generations=history.generations,
         pauses=Lasting(
-            pauses_of(who.participants, processes.starts, lines.own), attrgetter("started_at"), attrgetter("ended_at")
+            pauses_of(who.participants, processes.starts, lines.own, lines.clocks),
+            attrgetter("started_at"),
+            attrgetter("ended_at"),
         ),
         coordinators=coordinators,
         clocks=tuple(lines.clocks[place] for place in sorted(lines.clocks, key=lambda p: (p[0], p[1] or ""))),

@@ -72,11 +72,18 @@ class Pause(Struct, frozen=True, kw_only=True):
     ended_at: EpochMs | None
     partitions: tuple[str, ...]
     kind: PauseKind
+    step_ms: int = 1
+    """How fine the times of its log are."""
 
     @property
     def lasted_ms(self) -> int | None:
-        """For how long; None where it lasts, or no line has a time."""
-        return elapsed(self.started_at, self.ended_at)
+        """For how long; None where it lasts, no line has a time, or it is too short for these times to tell."""
+        return None if self.is_blurred else elapsed(self.started_at, self.ended_at)
+
+    @property
+    def is_blurred(self) -> bool:
+        """Whether it ended within the whole second, or minute, in which it began."""
+        return self.step_ms > 1 and self.started_at == self.ended_at
 
 
 WhyUnread = Literal[

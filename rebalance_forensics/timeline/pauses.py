@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rebalance_forensics.events.base import Event
@@ -16,6 +16,7 @@ from rebalance_forensics.events.partitions import (
 )
 from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
 from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
 from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import Pause, PauseKind
@@ -34,6 +35,7 @@ class _Consumer:
     """What one consumer's log said so far; `due` is what it was told to give up and has not yet."""
 
     client: str
+    step_ms: int
     member: str | None = None
     lost_at: int | None = None
     due: _Open | None = None
@@ -75,10 +77,13 @@ class _Consumer:
             ended_at=ended,
             partitions=tuple(sorted(opened.partitions)),
             kind=opened.kind,
+            step_ms=self.step_ms,
         )
 
 
-def pauses_of(participants: Participants, starts: Sequence[Start], events: Sequence[Event]) -> list[Pause]:
+def pauses_of(
+    participants: Participants, starts: Sequence[Start], events: Sequence[Event], clocks: Mapping[Place, FileClock]
+) -> list[Pause]:
     """All pauses of all processes with a log, oldest first; one still open at the end has no end."""
     found: list[Pause] = []
     consumers: dict[tuple[int, str], _Consumer] = {}
@@ -91,7 +96,10 @@ def pauses_of(participants: Participants, starts: Sequence[Start], events: Seque
             _forget(consumers, participant, event)
             continue
         client = event.speaker.client_id or ""
-        pause = consumers.setdefault((id(participant), client), _Consumer(client)).hear(event, event.at)
+        consumer = consumers.get((id(participant), client))
+        if consumer is None:
+            consumer = consumers[id(participant), client] = _Consumer(client, clocks[place_of(event)].step_ms)
+        pause = consumer.hear(event, event.at)
         if pause is not None:
             found.append(pause)
     found += [c.pause(c.opened, None) for c in consumers.values() if c.opened and c.opened.rejoined]

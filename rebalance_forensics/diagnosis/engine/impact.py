@@ -46,7 +46,9 @@ def impact_of(
     by_partition: dict[str, int] = defaultdict(int)
     for span in unread:
         by_partition[span.partition] += _until(span, owners) - span.started_at
-    known = _is_known(owners, started, until, by_partition)
+    blurred = any(p.is_blurred for p in pauses)
+    known = _is_known(owners, started, until, by_partition) and (bool(by_partition) or not blurred)
+    paused_ms = sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses)
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
     whole = owners.whole_between(started, until)
     return replace(
@@ -57,8 +59,10 @@ def impact_of(
         unread_at_least=(not whole or bool(owners.unknown.touching(started, until))) if known else None,
         longest_unread_ms=by_partition[longest] if longest is not None else 0 if known else None,
         longest_unread_partition=longest,
-        stopped_ms=_stopped(owners, started, until, unread, by_partition) if known and whole else None,
-        pause_ms=sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses) if told else None,
+        stopped_ms=(
+            _told(_stopped(owners, started, until, unread, by_partition), blurred=blurred) if known and whole else None
+        ),
+        pause_ms=_told(paused_ms, blurred=blurred) if told else None,
         by_member=None if known else member_impact_of(timeline, started, rebalances, members_gone),
     )
 
@@ -70,6 +74,11 @@ def _is_known(owners: Ownership, started: int, until: int, by_partition: Mapping
     if not owners.known_between(started, until) or owners.unknown.touching(started, until):
         return False
     return owners.whole_between(started, until) or owners.presumed_whole
+
+
+def _told(ms: int | None, *, blurred: bool) -> int | None:
+    """A length; where times are whole seconds, what took none may have taken less than one."""
+    return None if blurred and not ms else ms
 
 
 def _until(span: UnreadSpan, owners: Ownership) -> int:

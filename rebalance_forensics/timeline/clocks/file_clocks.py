@@ -38,6 +38,11 @@ from rebalance_forensics.timeline.windows import (
 E = TypeVar("E", bound=Event)
 
 
+_STEPS_MS = (60_000, 1_000)
+_LEAST_TIMES = 4
+"""So many different times are not whole seconds by chance, nor whole minutes where they are whole seconds."""
+
+
 class FileClock(Struct, frozen=True, kw_only=True):
     """How one file's clock differs: `shift_ms` is subtracted from its local times to get UTC on the group's clock."""
 
@@ -46,6 +51,8 @@ class FileClock(Struct, frozen=True, kw_only=True):
     zone: str | None
     skew_ms: int | None
     shift_ms: int
+    step_ms: int = 1
+    """How far apart two of its times are at least: 1000 where its layout prints whole seconds."""
 
 
 Place = tuple[str, str | None]
@@ -79,14 +86,24 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
     logs = _logs(others, by_place, zones)
     if not reference.told:
         reference, others = _client_reference(by_place, logs, zones)
-    clocks = {place: _clock(place, zones[place], None, zoned=_is_zoned(by_place[place])) for place in by_place}
+    steps = {place: step_of(event.at for event in spoken) for place, spoken in by_place.items()}
+    zoned = {place: _is_zoned(spoken) for place, spoken in by_place.items()}
+    clocks = {place: _clock(place, zones[place], None, steps[place], zoned=zoned[place]) for place in by_place}
     adjusted = set(others)
     for log in logs:
         shared = _difference(reference, [e for place in log.places for e in by_place[place]])
         for place in (place for place in log.places if place in adjusted):
             difference = _agreed(_difference(reference, by_place[place]), shared)
-            clocks[place] = _clock(place, zones[place], difference, zoned=_is_zoned(by_place[place]))
+            clocks[place] = _clock(place, zones[place], difference, steps[place], zoned=zoned[place])
     return clocks
+
+
+def step_of(times: Iterable[int | None]) -> int:
+    """How fine the times of a log are, in ms: layouts without fractions are common, and some print whole minutes."""
+    different = {at for at in times if at is not None}
+    if len(different) < _LEAST_TIMES:
+        return 1
+    return next((step for step in _STEPS_MS if not any(at % step for at in different)), 1)
 
 
 @dataclass(slots=True)
@@ -157,11 +174,14 @@ def _own_zone_ms(events: Sequence[Event]) -> int | None:
     return round(min(told, key=abs) / QUARTER_HOUR_MS) * QUARTER_HOUR_MS if told else None
 
 
-def _clock(place: Place, zone_ms: int | None, difference: int | None, *, zoned: bool) -> FileClock:
-    """`difference` is the file's local time minus the reference clock."""
+def _clock(place: Place, zone_ms: int | None, difference: int | None, step: int, *, zoned: bool) -> FileClock:
+    """`difference` is the file's local time minus the reference clock.
+
+    Times that lost their fractions lag by up to a step: that is shifted back and is no clock that is off.
+    """
     if difference is None:
         zone = "UTC" if zoned else None if zone_ms is None else _shown_zone(zone_ms)
-        return FileClock(path=place[0], host=place[1], zone=zone, skew_ms=None, shift_ms=zone_ms or 0)
+        return FileClock(path=place[0], host=place[1], zone=zone, skew_ms=None, shift_ms=zone_ms or 0, step_ms=step)
     zone_part = zone_ms if zone_ms is not None else _nearest_zone(difference)
     skew = difference - zone_part
     if abs(skew) > LARGEST_SKEW_MS:
@@ -169,7 +189,12 @@ def _clock(place: Place, zone_ms: int | None, difference: int | None, *, zoned: 
         skew = difference - zone_part
     applied = skew if abs(skew) >= SMALLEST_SKEW_MS else 0
     return FileClock(
-        path=place[0], host=place[1], zone=_shown_zone(zone_part), skew_ms=skew, shift_ms=zone_part + applied
+        path=place[0],
+        host=place[1],
+        zone=_shown_zone(zone_part),
+        skew_ms=skew if step == 1 or abs(skew) >= step else None,
+        shift_ms=zone_part + applied,
+        step_ms=step,
     )
 
 
