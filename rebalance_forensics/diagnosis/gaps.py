@@ -14,10 +14,9 @@ from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
-from rebalance_forensics.timeline.windows import STEADY_MS
+from rebalance_forensics.timeline.windows import A_SECOND_MS, STEADY_MS
 
 MOST_NAMES = 5
-A_SECOND_MS = 1_000
 _ENDED = "How it ended"
 
 

@@ -82,8 +82,8 @@ class Pause(Struct, frozen=True, kw_only=True):
 
     @property
     def is_blurred(self) -> bool:
-        """Whether it ended within the whole second, or minute, in which it began."""
-        return self.step_ms > 1 and self.started_at == self.ended_at
+        """Whether it was shorter than the whole second, or minute, that the times of its log tell apart."""
+        return self.ended_at is not None and self.ended_at - self.started_at < self.step_ms > 1
 
 
 WhyUnread = Literal[

@@ -348,6 +348,11 @@ LARGEST_SKEW_MS = 10 * 60 * 1000
 """Beyond this a difference is a zone, not a clock that is off."""
 RESTART_NOT_SKEW_MS = 5_000
 """A difference beyond this that only restarts of static members tell is the time between them, not of clocks."""
+A_SECOND_MS = 1_000
+A_MINUTE_MS = 60_000
+"""How far apart the times of layouts without milliseconds, or without seconds, are at least."""
+ROOM_FOR_AN_ANSWER_MS = 2
+"""Between two lines of a coordinator in one whole second there is room for what a client says in between."""
 A_LINE_MS = 1_000
 """What one line counts for where only their order is known: close enough for cause and effect to meet."""
 

@@ -46,8 +46,8 @@ def impact_of(
     by_partition: dict[str, int] = defaultdict(int)
     for span in unread:
         by_partition[span.partition] += _until(span, owners) - span.started_at
-    blurred = any(p.is_blurred for p in pauses)
-    known = _is_known(owners, started, until, by_partition) and (bool(by_partition) or not blurred)
+    step = max((p.step_ms for p in pauses if p.is_blurred), default=0)
+    known = _is_known(owners, started, until, by_partition) and max(by_partition.values(), default=0) >= step
     paused_ms = sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses)
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
     whole = owners.whole_between(started, until)
@@ -57,12 +57,10 @@ def impact_of(
         unread_partitions=_concerned(by_partition) if known else None,
         known_partitions=len(owners.partitions) if known and whole else None,
         unread_at_least=(not whole or bool(owners.unknown.touching(started, until))) if known else None,
-        longest_unread_ms=by_partition[longest] if longest is not None else 0 if known else None,
-        longest_unread_partition=longest,
-        stopped_ms=(
-            _told(_stopped(owners, started, until, unread, by_partition), blurred=blurred) if known and whole else None
-        ),
-        pause_ms=_told(paused_ms, blurred=blurred) if told else None,
+        longest_unread_ms=(by_partition[longest] if longest is not None else 0) if known else None,
+        longest_unread_partition=longest if known else None,
+        stopped_ms=_told(_stopped(owners, started, until, unread, by_partition), step) if known and whole else None,
+        pause_ms=_told(paused_ms, step) if told else None,
         by_member=None if known else member_impact_of(timeline, started, rebalances, members_gone),
     )
 
@@ -76,9 +74,9 @@ def _is_known(owners: Ownership, started: int, until: int, by_partition: Mapping
     return owners.whole_between(started, until) or owners.presumed_whole
 
 
-def _told(ms: int | None, *, blurred: bool) -> int | None:
-    """A length; where times are whole seconds, what took none may have taken less than one."""
-    return None if blurred and not ms else ms
+def _told(ms: int | None, step: int) -> int | None:
+    """A length, unless it is shorter than the step of the times that it is measured by."""
+    return None if (ms or 0) < step else ms
 
 
 def _until(span: UnreadSpan, owners: Ownership) -> int:

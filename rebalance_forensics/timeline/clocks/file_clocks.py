@@ -16,18 +16,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import MemberTransitioned, TargetAssignmentComputed
-from rebalance_forensics.events.membership import LeaveSent, MemberIdIssued, MemberLeft, Subscribed
+from rebalance_forensics.events.membership import LeaveSent, Subscribed
 from rebalance_forensics.events.process import SettingsReported, StartTimeReported, VersionReported
-from rebalance_forensics.events.rebalances import (
-    AssignmentReceived,
-    GenerationStabilized,
-    JoinRequested,
-    JoinSucceeded,
-    SyncSucceeded,
-)
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_in, facts_of
 from rebalance_forensics.timeline.windows import (
+    A_MINUTE_MS,
+    A_SECOND_MS,
     LARGEST_SKEW_MS,
     QUARTER_HOUR_MS,
     RESTART_NOT_SKEW_MS,
@@ -38,7 +33,6 @@ from rebalance_forensics.timeline.windows import (
 E = TypeVar("E", bound=Event)
 
 
-_STEPS_MS = (60_000, 1_000)
 _LEAST_TIMES = 4
 """So many different times are not whole seconds by chance, nor whole minutes where they are whole seconds."""
 
@@ -77,16 +71,20 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
     for event in events:
         by_place[place_of(event)].append(event)
     zones = {place: _own_zone_ms(spoken) for place, spoken in by_place.items()}
+    steps = {place: step_of(event.at for event in spoken) for place, spoken in by_place.items()}
     brokers = [place for place, spoken in by_place.items() if any(e.speaker.role == "broker" for e in spoken)]
-    reference = _facts(
-        (event, zones[place] or 0) for place in brokers for event in by_place[place] if event.at is not None
+    reference = facts_of(
+        (event, event.at - (zones[place] or 0))
+        for place in brokers
+        for event in by_place[place]
+        if event.at is not None
     )
+    reference_step = max((steps[place] for place in brokers), default=1)
     speaking = set(brokers)
     others = [place for place in by_place if place not in speaking]
     logs = _logs(others, by_place, zones)
     if not reference.told:
         reference, others = _client_reference(by_place, logs, zones)
-    steps = {place: step_of(event.at for event in spoken) for place, spoken in by_place.items()}
     zoned = {place: _is_zoned(spoken) for place, spoken in by_place.items()}
     clocks = {place: _clock(place, zones[place], None, steps[place], zoned=zoned[place]) for place in by_place}
     adjusted = set(others)
@@ -94,16 +92,22 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
         shared = _difference(reference, [e for place in log.places for e in by_place[place]])
         for place in (place for place in log.places if place in adjusted):
             difference = _agreed(_difference(reference, by_place[place]), shared)
-            clocks[place] = _clock(place, zones[place], difference, steps[place], zoned=zoned[place])
+            known = _clock(place, zones[place], difference, max(steps[place], reference_step), zoned=zoned[place])
+            clocks[place] = replace(known, step_ms=steps[place])
     return clocks
 
 
 def step_of(times: Iterable[int | None]) -> int:
     """How fine the times of a log are, in ms: layouts without fractions are common, and some print whole minutes."""
-    different = {at for at in times if at is not None}
+    different: set[int] = set()
+    for at in times:
+        if at is not None and at % A_SECOND_MS:
+            return 1
+        if at is not None:
+            different.add(at)
     if len(different) < _LEAST_TIMES:
         return 1
-    return next((step for step in _STEPS_MS if not any(at % step for at in different)), 1)
+    return A_SECOND_MS if any(at % A_MINUTE_MS for at in different) else A_MINUTE_MS
 
 
 @dataclass(slots=True)
@@ -175,9 +179,9 @@ def _own_zone_ms(events: Sequence[Event]) -> int | None:
 
 
 def _clock(place: Place, zone_ms: int | None, difference: int | None, step: int, *, zoned: bool) -> FileClock:
-    """`difference` is the file's local time minus the reference clock.
+    """`difference` is the file's local time minus the reference clock, of which one or both tell whole steps only.
 
-    Times that lost their fractions lag by up to a step: that is shifted back and is no clock that is off.
+    A time that lost its fraction lags by up to a step, which is no clock that is off.
     """
     if difference is None:
         zone = "UTC" if zoned else None if zone_ms is None else _shown_zone(zone_ms)
@@ -187,13 +191,23 @@ def _clock(place: Place, zone_ms: int | None, difference: int | None, step: int,
     if abs(skew) > LARGEST_SKEW_MS:
         zone_part = _nearest_zone(difference)
         skew = difference - zone_part
+    if step > 1:
+        return _coarse_clock(place, zone_part, skew, step)
     applied = skew if abs(skew) >= SMALLEST_SKEW_MS else 0
+    return FileClock(
+        path=place[0], host=place[1], zone=_shown_zone(zone_part), skew_ms=skew, shift_ms=zone_part + applied
+    )
+
+
+def _coarse_clock(place: Place, zone_ms: int, skew: int, step: int) -> FileClock:
+    """`skew` is that of the line that lost most: half a step more is the likeliest for all."""
+    known = skew + step // 2 if abs(skew) >= step else None
     return FileClock(
         path=place[0],
         host=place[1],
-        zone=_shown_zone(zone_part),
-        skew_ms=skew if step == 1 or abs(skew) >= step else None,
-        shift_ms=zone_part + applied,
+        zone=_shown_zone(zone_ms),
+        skew_ms=known,
+        shift_ms=zone_ms + (known or 0),
         step_ms=step,
     )
 
@@ -206,51 +220,7 @@ def _nearest_zone(difference: int) -> int:
     return round(difference / QUARTER_HOUR_MS) * QUARTER_HOUR_MS
 
 
-class _Facts:
-    """When the reference clock saw facts that clients also report; the first time counts."""
-
-    def __init__(self) -> None:
-        self.told: dict[tuple[str, object], int] = {}
-        self.left: dict[str, int] = {}
-
-    def add(self, key: tuple[str, object], at: int) -> None:
-        self.told[key] = min(at, self.told.get(key, at))
-
-
-def _facts(stamped: Iterable[tuple[Event, int]]) -> _Facts:
-    facts = _Facts()
-    for event, zone_ms in stamped:
-        assert event.at is not None
-        at = event.at - zone_ms
-        match event:
-            case GenerationStabilized(generation=n):
-                facts.add(("joined", n), at)
-            case AssignmentReceived(generation=n):
-                facts.add(("synced", n), at)
-            case MemberIdIssued(member=m) if m is not None:
-                facts.add(("issued", m), at)
-            case TargetAssignmentComputed(epoch=n):
-                facts.add(("epoch", n), at)
-            case MemberLeft(member=m) if m is not None:
-                facts.left[m] = at
-    return facts
-
-
-def _client_key(event: Event) -> tuple[str, object] | None:
-    """The shared fact that a client reports, right after the coordinator logged it."""
-    match event:
-        case JoinSucceeded(generation=n, after_sync=False):
-            return "joined", n
-        case JoinSucceeded(generation=n, after_sync=True) | SyncSucceeded(generation=n):
-            return "synced", n
-        case JoinRequested(why="member-id-required", member=m) if m is not None:
-            return "issued", m
-        case MemberTransitioned(epoch=n, after="RECONCILING") if n:
-            return "epoch", n
-    return None
-
-
-def _difference(reference: _Facts, events: Sequence[Event]) -> int | None:
+def _difference(reference: SharedFacts, events: Sequence[Event]) -> int | None:
     """The file's clock minus the reference, to the network's delay; None without a shared fact."""
     after: list[int] = []
     again: list[int] = []
@@ -258,7 +228,7 @@ def _difference(reference: _Facts, events: Sequence[Event]) -> int | None:
     for event in sorted(events, key=lambda e: e.at or 0):
         if isinstance(event, SettingsReported | VersionReported | Subscribed):
             began = event.at
-        key = _client_key(event) if event.at is not None else None
+        key = fact_in(event) if event.at is not None else None
         if event.at is not None and key is not None and key in reference.told:
             started = began is not None and event.at - began < STARTED_LATELY_MS
             (again if event.speaker.instance_id and started else after).append(event.at - reference.told[key])
@@ -277,21 +247,23 @@ def _unless_restarted(difference: int) -> int | None:
     return difference if abs(difference - _nearest_zone(difference)) <= RESTART_NOT_SKEW_MS else None
 
 
-def _client_reference(by_place: Spoken, logs: list[_Log], zones: dict[Place, int | None]) -> tuple[_Facts, list[Place]]:
+def _client_reference(
+    by_place: Spoken, logs: list[_Log], zones: dict[Place, int | None]
+) -> tuple[SharedFacts, list[Place]]:
     """Without a coordinator's log, the client whose zone is known and that tells most is the reference."""
 
     def tells(log: _Log) -> tuple[bool, int]:
-        keys = sum(_client_key(event) is not None for place in log.places for event in by_place[place])
+        keys = sum(fact_in(event) is not None for place in log.places for event in by_place[place])
         return zones[log.places[0]] is not None, keys
 
     if not logs:
-        return _Facts(), []
+        return SharedFacts(), []
     chosen = max(
         sorted(logs, key=lambda log: (min(place[0] for place in log.places), log.places[0][1] or "")), key=tells
     )
-    facts = _Facts()
+    facts = SharedFacts()
     for event in (event for place in chosen.places for event in by_place[place]):
-        key = _client_key(event)
+        key = fact_in(event)
         if key is not None and event.at is not None and key[0] in ("joined", "synced"):
             facts.add(key, event.at - (zones[chosen.places[0]] or 0))
     return facts, [place for log in logs if log is not chosen for place in log.places]

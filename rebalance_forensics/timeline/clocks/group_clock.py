@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, read_clocks
+from rebalance_forensics.timeline.clocks.whole_seconds import within_their_seconds
 from rebalance_forensics.timeline.clocks.writing_order import in_order, with_times
 from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.event_index import Told
@@ -31,7 +32,8 @@ def timed(lines: Sequence[Event], around: Surroundings) -> TimedLines:
     filled = with_times(lines, around.by_brokers_in_logs_of(e for e in lines if e.at is None))
     if all(event.at is None for event in filled):
         return _by_order(filled, around, clocks)
-    return TimedLines(Told(on_one_clock(filled, clocks)), around.brokers(clocks), clocks)
+    own = within_their_seconds(on_one_clock(filled, clocks), clocks)
+    return TimedLines(Told(own), around.brokers(clocks), clocks)
 
 
 def _by_order(lines: Sequence[Event], around: Surroundings, clocks: dict[Place, FileClock]) -> TimedLines:
