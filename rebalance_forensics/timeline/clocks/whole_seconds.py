@@ -66,7 +66,7 @@ def _spread(events: Sequence[Event], numbers: Sequence[int], second: range, fact
     middle = second[len(second) // 2]
     found: Times = {}
     for number, at, low, high in zip(numbers, known, earliest, latest, strict=True):
-        usual = middle if low is None else max(middle, low)
+        usual = middle if low is None else low  # what follows on an answer of the coordinator follows at once
         found[number] = at if at is not None else usual if high is None else min(usual, high - 1)
     return found
 
