@@ -33,9 +33,17 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
         group=match.group,
         level=record.level,
         pattern=match.pattern,
-        text=record.text,
+        text=_quoted(record, match.fields.get("exception")),
         **match.fields,
     )
+
+
+def _quoted(record: LogRecord, exception: object) -> str:
+    """The record's first line, and the line below it that names the exception where the first does not."""
+    if not isinstance(exception, str) or exception in record.text:
+        return record.text
+    named = next((line for line in record.message.split("\n")[1:] if exception in line), None)
+    return f"{record.text}\n{named.strip()}" if named else record.text
 
 
 _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "KafkaConfig": "broker"}

@@ -45,8 +45,8 @@ class Event(Struct, frozen=True, kw_only=True):
     """One thing a Kafka process said, typed. Subclasses add what the line tells.
 
     `at` is None when the log has no time. `group` is None when the line names none: such an event
-    reaches every group it concerns (timeline/group_attribution.py). `text` is the record's first line,
-    `pattern` the catalog id that read it.
+    reaches every group it concerns (timeline/group_attribution.py). `text` is the record's first line (and the one of
+    its stack trace that names the exception), `pattern` the catalog id that read it.
     """
 
     at: EpochMs | None

@@ -110,3 +110,18 @@ def test_a_coordinator_whose_line_is_there_is_not_said_to_have_no_log(tmp_path: 
     )
     assert "the coordinator's lines at hand do not tell who joined or left" in told(incident)
     assert "without the coordinator's log" not in told(incident)
+
+
+def test_evidence_of_a_refused_commit_shows_the_exception_and_not_only_that_something_failed(tmp_path: Path) -> None:
+    refused = "org.apache.kafka.clients.consumer.CommitFailedException: Commit cannot be completed"
+    incident = the_incident(
+        tmp_path,
+        "2026-03-01 01:10:00,112 INFO [Consumer clientId=c-1, groupId=payments] (Re-)joining group "
+        "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)",
+        "2026-03-01 01:20:00,112 ERROR Consumer exception (com.example.Listener)",
+        "java.lang.IllegalStateException: the container cannot go on",
+        "\tat com.example.Listener.run(Listener.java:64)",
+        f"Caused by: {refused}",
+    )
+    told = [line.text for cause in incident.root_causes for line in cause.evidence]
+    assert f"2026-03-01 01:20:00,112 ERROR Consumer exception (com.example.Listener)\nCaused by: {refused}" in told
