@@ -12,6 +12,8 @@ from rebalance_forensics.sources.layouts.json_fields import Fields
 from rebalance_forensics.sources.text import lines_of
 
 _EVENT = re.compile(r"\{\s+severity: (?P<severity>[0-7]),\s+fac: '(?P<fac>[A-Z0-9_]{2,40})',")
+_LONE = re.compile(r"^[ \t]*message:\s+['\"`]\[thrd:", re.MULTILINE)
+"""The one line of an event that somebody picked."""
 _OPENS = re.compile(rb"\{\s*(?:severity: [0-7],|\Z)")
 _NAME = re.compile(r"\bname: '([^'\n]{1,300})'")
 _MESSAGE = re.compile(r"\bmessage:\s+(['\"`])(?P<text>(?:\\.|(?!\1)[^\\])*+)\1", re.DOTALL)
@@ -25,8 +27,8 @@ Entry = tuple[int, int, str, Fields | None]
 
 
 def is_document(text: str) -> bool:
-    """Whether such an event stands in a text."""
-    return _EVENT.search(text) is not None
+    """Whether such an event stands in a text, or what is left of one."""
+    return _EVENT.search(text) is not None or _LONE.search(text) is not None
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Entry]:
@@ -34,7 +36,9 @@ def entries(chunks: Iterator[bytes]) -> Iterator[Entry]:
     held: list[bytes] = []
     start, first, offset = 0, 1, 0
     for number, line in enumerate(lines_of(chunks), 1):
-        if not held and not _OPENS.match(line):
+        if not held and _LONE.match(text := _text(line)) and (message := _MESSAGE.search(text)):
+            yield offset, number, "", {"fac": "", "message": _ESCAPED.sub(r"\1", message["text"])}
+        elif not held and not _OPENS.match(line):
             yield offset, number, _text(line), None
         else:
             if not held:

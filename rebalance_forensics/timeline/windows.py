@@ -377,3 +377,6 @@ LATE_HEARTBEAT_MS = 50
 """A heartbeat thread looks at its timer every retry.backoff.ms (100 ms unless set): half of that is how late it is."""
 TWO_REQUESTS_MS = 50
 """JoinGroup's answer, the assignment and SyncGroup's answer, or two heartbeats: members wait no longer than this."""
+
+SHORTEST_SESSION_MS = 10_000
+"""aiokafka's session timeout where nobody set it; KafkaJS' is three times as long."""

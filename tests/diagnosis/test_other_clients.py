@@ -151,10 +151,12 @@ def test_a_member_that_another_one_leads_neither_starts_the_group_nor_is_the_las
          AIOKAFKA.format(1, "INFO", f"Joined group 'payments' (generation 2) with member_id aiokafka-0.14.0-{KGO[4:]}"),
          AIOKAFKA.format(1, "INFO", "Successfully synced group payments with generation 2"),
          AIOKAFKA.format(12, "WARNING", PYTHON_NO_LONGER),
+         AIOKAFKA.format(12, "ERROR", "Heartbeat session expired - marking coordinator dead"),
+         AIOKAFKA.format(12, "WARNING", "Marking the coordinator dead (node 1)for group payments."),
          AIOKAFKA.format(12, "INFO", "(Re-)joining group payments"),
-         AIOKAFKA.format(13, "INFO",
+         AIOKAFKA.format(12, "INFO",
                          f"Joined group 'payments' (generation 4) with member_id aiokafka-0.14.0-{RDKAFKA[8:]}"),
-         AIOKAFKA.format(13, "INFO", "Successfully synced group payments with generation 4")],
+         AIOKAFKA.format(12, "INFO", "Successfully synced group payments with generation 4")],
     ],
     ids=["KafkaJS", "aiokafka"],
 )  # fmt: skip
@@ -224,3 +226,20 @@ def test_an_application_may_log_kafkajs_place_as_nests_context(tmp_path: Path) -
     )  # fmt: skip
     assert {incident.group for incident in found} == {"payments"}
     assert "slow-processing" in {cause.cause for cause in found[-1].root_causes}
+
+
+def test_one_line_picked_out_of_node_rdkafkas_events_is_still_its_message(tmp_path: Path) -> None:
+    lost = 'Group "payments": marking the coordinator (1) dead: Broker: Not coordinator: it moved'
+    (incident,) = incidents(tmp_path, f"  message: '[thrd:main]: {lost}'")
+    assert incident.group == "payments"
+
+
+def test_a_python_traceback_that_ends_in_a_refused_commit_tells_of_a_lost_membership(tmp_path: Path) -> None:
+    (incident,) = incidents(
+        tmp_path,
+        "Traceback (most recent call last):",
+        '  File "/app/kafka/coordinator/consumer.py", line 521, in commit_offsets_sync',
+        "kafka.errors.CommitFailedError: CommitFailedError: Commit cannot be completed since the group has already",
+        "            rebalanced and assigned the partitions to another member.",
+    )
+    assert "lost its membership" in incident.root_causes[0].narrative

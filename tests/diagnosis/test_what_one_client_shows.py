@@ -86,7 +86,7 @@ def test_a_broker_that_denies_to_be_the_coordinator_does_not_say_where_the_group
         (
             "The coordinator is not aware of this member, re-joining the group",
             "The coordinator is not aware of this member",
-            "process-pause",
+            "slow-processing",
         ),
     ],
 )

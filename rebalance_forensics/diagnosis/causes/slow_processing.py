@@ -37,7 +37,7 @@ CAUSE = Cause(
         speaks_for(departures.poll_timeout_logged, DECISIVE + STRONG, absent=STRONG),
         speaks_for(SAME_PROCESS, STRONG + WEAK),
         speaks_for(BY_TURNS, STRONG),
-        speaks_for(heartbeat_loops.heartbeats_in_the_loop, DECISIVE),
+        speaks_for(heartbeat_loops.heartbeats_in_the_loop, STRONG + WEAK),
         speaks_for(threads.other_threads_stayed, DECISIVE),
         speaks_against(heartbeats.expiry_logged, DECISIVE - STRONG),
         speaks_for(heartbeats.awake_without_a_leave, STRONG + WEAK),

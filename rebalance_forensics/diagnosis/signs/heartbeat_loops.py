@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -13,7 +14,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 )
 def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
     """KafkaJS and aiokafka have no thread of its own for heartbeats: a slow handler and a pause look the same."""
-    if any(a.back_at is None for a in subject.absences):
+    if any(a.back_at is None and not timeline.said_by(a.participant, Event).first(a.at) for a in subject.absences):
         return Unobservable()  # a handler that never ends and a process that died look the same, too
     told = all_in_loops(timeline, subject.absences)
     return Present(told) if told else Unobservable()

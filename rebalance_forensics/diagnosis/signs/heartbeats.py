@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, loop_of
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
     is_static,
     lines_after,
     may_close_unheard,
 )
-from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms
+from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms, session_told_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import (
     Absent,
@@ -48,6 +48,7 @@ from rebalance_forensics.timeline.windows import (
     LOST_AT_THE_END_MS,
     REQUEST_TIMEOUT_MS,
     SAME_REBALANCE_MS,
+    SHORTEST_SESSION_MS,
     WAKING_MS,
 )
 
@@ -279,6 +280,8 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
         if timeline.has_coordinator_log or not all(d.why == "expelled" for d in absence.departures):
             continue
         session = session_timeout_ms(timeline)
+        if loop_of(timeline, absence.participant) is not None:
+            session = session_told_ms(timeline) or SHORTEST_SESSION_MS
         joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded)
         said = timeline.said_by(absence.participant, Event)
         told = joined.between(absence.at - session, absence.at - 1)
@@ -294,7 +297,7 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
 )
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     """A process that stood still gives up its coordinator when it wakes up; one that did not poll keeps it."""
-    if not subject.absences:
+    if not subject.absences or all_in_loops(timeline, subject.absences):
         return Unobservable()
     for absence in subject.absences:
         if any(isinstance(e, MemberFailed) for e in lines_of(absence)) or timeline.protocol not in (
