@@ -68,3 +68,31 @@ def test_static_members_that_all_expire_together_were_stopped() -> None:
 def test_one_static_member_that_expires_was_away_too_long() -> None:
     story = expiring("pod-3").broker("01:10:00.500", Story().words.stabilized(2, 2))
     assert story.causes() == ["static-member-expired"]
+
+
+def test_one_clients_log_does_not_show_that_the_member_that_closed_was_the_last() -> None:
+    story = Story(seen="clients").started("c-1", "00:59:58.000")
+    for time, message in (
+        ("01:00:00.000", story.of("c-1").joining()),
+        ("01:00:03.000", story.of("c-1").joined(1, story.id_of("c-1"))),
+        ("01:00:03.010", story.of("c-1").synced(1, story.id_of("c-1"))),
+        ("01:00:03.020", story.of("c-1").assigned(("orders-0", "orders-1"))),
+    ):
+        story.line("c-1/app.log", time, message or "")
+    last = closes(story, "c-1", "01:10:00.000", []).case().incidents[-1]
+    assert last.severity == "info"
+    assert last.root_causes[0].confidence < 0.9
+    assert "The last member" not in last.summary
+
+
+def test_an_only_member_that_left_without_a_reason_and_came_back_need_not_have_been_shut_down() -> None:
+    """A coordinator before 3.2 prints the same for a poll timeout."""
+    story = closes(Story(release=(2, 4), seen="brokers").formed("c-1"), "c-1", "01:10:00.000", [])
+    story.generation += 1
+    story.formed("c-1", at="01:10:09.000").goes_on("01:30:00.000")
+    (first, *others) = next(
+        i.root_causes for i in story.case().incidents if i.root_causes[0].cause in ("shutdown", "slow-processing")
+    )
+    assert first.confidence <= 0.55
+    assert {first.cause, *(other.cause for other in others)} >= {"shutdown", "slow-processing"}
+    assert "cleanly" not in first.narrative
