@@ -13,7 +13,8 @@ KEPT = frozenset(
     bootstrap.servers connections.max.idle.ms default.api.timeout.ms enable.auto.commit acceptable.recovery.lag
     group.consumer.assignors group.consumer.heartbeat.interval.ms group.consumer.max.size
     group.consumer.migration.policy group.consumer.session.timeout.ms group.coordinator.rebalance.protocols
-    group.coordinator.new.enable group.id group.initial.rebalance.delay.ms group.instance.id
+    group.coordinator.new.enable group.share.session.timeout.ms group.streams.session.timeout.ms group.id
+    group.initial.rebalance.delay.ms group.instance.id
     group.max.session.timeout.ms group.max.size group.min.session.timeout.ms group.protocol group.remote.assignor
     heartbeat.interval.ms internal.leave.group.on.close leave.group.on.close max.poll.interval.ms max.poll.records
     max.warmup.replicas metadata.max.age.ms min.insync.replicas num.standby.replicas num.stream.threads
