@@ -1,0 +1,71 @@
+"""Groups whose last members left, as far as logs show who was in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.departures import is_empty_after
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.sign import Present, Sign, stated
+from rebalance_forensics.diagnosis.wording.culprits import the_group
+from rebalance_forensics.diagnosis.wording.participants import counted_members
+from rebalance_forensics.events.rebalances import AssignmentComputed, GroupEmptied
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
+
+ALL_WENT = stated("all-members-left", present="the last members that are known left one soon after another")
+ONE_HEARD = stated("one-member-heard", present="only one member is heard, and no log shows who else was in the group")
+NO_REASON = stated("left-and-came-back", present="the only member left without a stated reason and came back")
+
+
+def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
+    """The last member shut down cleanly, with those that went shortly before."""
+    participants = tuple(dict.fromkeys(a.participant for a in group))
+    facts = tuple(f for a in group for f in a.departures)
+    last = max(f.at for f in facts)
+    emptied = timeline.of(GroupEmptied).first(last - CLOCK_SLACK_MS) if is_empty_after(timeline, last) else None
+    empty = "; the group is empty" if emptied is not None else ""
+    lines = tuple(e for a in group for e in a.events()[:1])
+    alone = _is_the_only_one_heard(timeline, participants)
+    returned = len(group) == 1 and _gave_no_reason(group[0]) and group[0].back_at is not None
+    return Hypothesis(
+        because=tuple(e for a in group for e in a.events()),
+        circumstances=(emptied,) if emptied is not None else (),
+        culprits=(the_group(timeline, participants),),
+        severity="info",
+        brings=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),
+        explains=facts,
+        participants=participants,
+        absences=tuple(group),
+        answers={sign: Present(lines) for sign, shown in _signs(alone=alone, returned=returned) if shown},
+        narrative=_narrative(timeline, participants, group, empty, alone=alone),
+    )
+
+
+def _signs(*, alone: bool, returned: bool) -> tuple[tuple[Sign, bool], ...]:
+    return (ALL_WENT, True), (ONE_HEARD, alone), (NO_REASON, returned)
+
+
+def _is_the_only_one_heard(timeline: Timeline, participants: Sequence[Participant]) -> bool:
+    """Whether one member's own log is all there is, without a list of those who were in the group with it."""
+    listed = timeline.has_coordinator_log or bool(timeline.of(AssignmentComputed))
+    return len(participants) == 1 and len(timeline.members()) == 1 and not listed
+
+
+def _gave_no_reason(absence: Absence) -> bool:
+    """Before 3.2 a coordinator does not say why a member left: it may have closed, or not have polled in time."""
+    told = absence.stop is not None or absence.start is not None or absence.participant.has_log
+    return not told and all(d.why == "left" for d in absence.departures)
+
+
+def _narrative(
+    timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, alone: bool
+) -> str:
+    if alone:
+        went = counted_members(timeline, participants, one="One ")
+        return f"{went} shut down cleanly; the logs do not show whether it was the last."
+    went = counted_members(timeline, participants, one="")
+    left = "left" if all(map(_gave_no_reason, group)) else "shut down cleanly"
+    return f"The last {went} {left}{empty}."
