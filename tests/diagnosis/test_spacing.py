@@ -175,8 +175,8 @@ def test_a_rhythm_of_rebalances_that_members_asked_for_is_no_timer() -> None:
 
 def test_a_rhythm_of_deployments_is_no_timer() -> None:
     logs = Logs()
-    for turn in range(3):
-        leave = f"Removing member {C2} on LeaveGroup; client reason: the consumer is being closed"
+    for turn, member in enumerate((C2, C3, f"c-4-{UUID}4")):
+        leave = f"Removing member {member} on LeaveGroup; client reason: the consumer is being closed"
         a_rebalance(logs, turn * 300.7, 4 + turn, [C1], C1, leave)
     assert [(s.setting, s.evenly) for s in spacings(logs.timeline())] == [(None, True)] * 2
 
