@@ -31,6 +31,24 @@ def test_one_more_client_in_a_running_process_is_no_start_of_it() -> None:
     assert [start.at for start in story.timeline().starts] == [ms("01:10:30.000")]
 
 
+def test_a_start_whose_settings_were_lost_on_the_way_shows_in_its_version_and_its_new_member_id() -> None:
+    story = Story(seen="clients")
+    for member, minute in (("c-1-77aa", "00"), ("c-1-88bb", "10")):
+        if minute == "00":
+            story.started("c-1", f"01:{minute}:00.000")
+        story.line("c-1/app.log", f"01:{minute}:00.100", "Kafka version: 3.9.0", logger=APP_INFO)
+        asked = f"Request joining group due to: need to re-join with the given member-id: {member}"
+        story.line("c-1/app.log", f"01:{minute}:01.000", story.of("c-1").said(asked))
+        story.line(
+            "c-1/app.log",
+            f"01:{minute}:03.000",
+            story.of("c-1").said(
+                f"Successfully joined group with generation {generation_of(1 + (minute == '10'), member)}"
+            ),
+        )
+    assert [start.at for start in story.timeline().starts] == [ms("01:00:00.000"), ms("01:10:00.100")]
+
+
 def test_clients_that_a_worker_creates_for_a_task_are_no_start_of_the_worker() -> None:
     story = Story(seen="clients", group="connect-shop")
     worker = "[Worker clientId=connect-w-1:8083, groupId=connect-shop] "

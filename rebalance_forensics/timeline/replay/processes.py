@@ -176,9 +176,12 @@ def _starts(
 ) -> list[Start]:
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
     signs: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
-    if not signs:
-        signs = [e for e in told if isinstance(e, VersionReported | WorkerStarted | StreamsStateChanged)]
-        signs = [e for e in signs if not (isinstance(e, VersionReported) and _runs_already(kind, time_of(e), lives))]
+    versions = [e for e in told if isinstance(e, VersionReported) and not _runs_already(kind, time_of(e), lives)]
+    if signs:
+        signs = sorted([*signs, *_without_settings(versions, signs, lives)], key=time_of)
+    else:
+        others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged))
+        signs = sorted([*versions, *others], key=time_of)
     if not signs:
         first: list[Event] = [e for e in told if isinstance(e, Subscribed)]
         signs = first[:1]
@@ -192,6 +195,17 @@ def _starts(
         else:
             starts.append(Start(participant, since, (sign,)))
     return starts
+
+
+def _without_settings(
+    versions: Sequence[Event], settings: Sequence[Event], lives: Collection[tuple[int, int]]
+) -> Iterator[Event]:
+    """Starts whose settings were lost on the way: a version, and soon after it the first word of a new member id."""
+    for version in versions:
+        at = time_of(version)
+        joins = any(at <= first <= at + START_LINES_MS for first, _ in lives)
+        if joins and not any(abs(time_of(other) - at) <= START_LINES_MS for other in settings):
+            yield version
 
 
 def _runs_already(kind: str, at: int, lives: Collection[tuple[int, int]]) -> bool:
