@@ -287,8 +287,8 @@ def _coarse_times(timeline: Timeline) -> list[Gap]:
             what=f"The times in {_some(paths)} are whole {step}s.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
-            consequence=f"Pauses and stops that are measured by them may be off by up to a {step}. Times with "
-            "milliseconds would show it.",
+            consequence=f"Pauses and stops measured by them may be off by up to a {step}; a log pattern with "
+            "milliseconds would show them exactly.",
         )
     ]
 

@@ -65,8 +65,7 @@ def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
 def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the group waited for another broker to load it rather than for one of its members."""
     loads = [e for r in _barriers(subject) for e in timeline.of(GroupLoaded).between(r.started_at, barrier_end(r))]
-    told = tuple(e for e in loads if e.group == timeline.group)
-    return Present(told) if told else Unobservable()
+    return Present(tuple(loads)) if loads else Unobservable()
 
 
 @sign(

@@ -16,7 +16,6 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, LAST_WORDS_MS
 
 
@@ -81,14 +80,9 @@ def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
     """
     if not other.instance_ids and (other.kind != "instance" or timeline.protocol not in ("classic", "unknown")):
         return last
-    load = timeline.remembered(_loads).last(timeline.last)
+    load = timeline.of(GroupLoaded).last(timeline.last)
     loaded = last if load is None else time_of(load)
     return max(last + one_shutdown_ms(timeline), loaded) + session_timeout_ms(timeline) + CLOCK_SLACK_MS
-
-
-def _loads(timeline: Timeline) -> InTime[GroupLoaded]:
-    """Every time that a broker loaded the group."""
-    return InTime((e for e in timeline.of(GroupLoaded) if e.group == timeline.group), time_of)
 
 
 @sign(present="no log at hand shows whether the other members stayed", absent="")

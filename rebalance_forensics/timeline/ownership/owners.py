@@ -17,7 +17,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -130,7 +129,7 @@ def _late(timeline: Timeline) -> LateJoins:
     to wait itself, until another broker coordinates the group.
     """
     found: dict[Participant, tuple[tuple[int, int], ...]] = {}
-    moved = InTime((e for e in timeline.of(GroupLoaded) if e.group == timeline.group), time_of)
+    moved = timeline.of(GroupLoaded)
     for rebalance in timeline.rebalances if timeline.mode == "eager" else ():
         begin, closed = rebalance.started_at, rebalance.stabilized_at
         last = max(rebalance.joined_at, key=lambda participant: rebalance.joined_at[participant], default=None)

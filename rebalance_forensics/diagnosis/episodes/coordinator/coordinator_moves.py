@@ -110,7 +110,7 @@ def _loaded_before_anything(timeline: Timeline) -> int | None:
 
 def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
     """A broker loads the group: whoever coordinated before is the one that let go."""
-    loads = [e for e in timeline.of(GroupLoaded) if e.group == timeline.group and (e.at or 0) > settled]
+    loads = timeline.of(GroupLoaded).since(settled + 1)
     for load in loads:
         at = load.at or 0
         before = _coordinator_before(timeline, at, load)

@@ -9,7 +9,6 @@ from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
     AFTER_MOVE_MS,
     CLOCK_SLACK_MS,
@@ -72,11 +71,6 @@ def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded
     if departure.why != "session-expired" or session is None:
         return None
     begin = departure.at - session
-    loads = timeline.remembered(_loads).between(begin - SESSION_END_MS, begin + SESSION_END_MS)
+    loads = timeline.of(GroupLoaded).between(begin - SESSION_END_MS, begin + SESSION_END_MS)
     speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
     return next((load for load in loads if load.speaker.broker in speakers), None)
-
-
-def _loads(timeline: Timeline) -> InTime[GroupLoaded]:
-    """Every time that a broker loaded the group."""
-    return InTime((e for e in timeline.of(GroupLoaded) if e.group == timeline.group), time_of)
