@@ -60,3 +60,25 @@ def test_clients_that_a_worker_creates_for_a_task_are_no_start_of_the_worker() -
         story.line("w-1/connect.log", f"01:{minute}:30.000", "Kafka version: 3.9.0", logger=APP_INFO)
     assert story.timeline().kind == "connect"
     assert not story.timeline().starts
+
+
+def test_a_worker_that_starts_again_without_its_settings_in_the_log_was_restarted_if_it_was_a_member() -> None:
+    story = Story(seen="clients", group="connect-shop")
+    worker = "[Worker clientId=connect-w-1:8083, groupId=connect-shop] "
+    coordinator = "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator"
+    story.line(
+        "w-1/connect.log",
+        "01:00:00.000",
+        "DistributedConfig values: \n\tgroup.id = connect-shop",
+        logger="org.apache.kafka.connect.runtime.distributed.DistributedConfig",
+    )
+    for minute, member in (("00", "77aa"), ("10", "88bb")):
+        story.line(
+            "w-1/connect.log",
+            f"01:{minute}:10.000",
+            worker + "Herder started",
+            logger="org.apache.kafka.connect.runtime.distributed.DistributedHerder",
+        )
+        joined = f"Successfully joined group with generation {generation_of(1, f'connect-w-1:8083-{member}')}"
+        story.line("w-1/connect.log", f"01:{minute}:13.000", worker + joined, logger=coordinator)
+    assert [start.at for start in story.timeline().starts] == [ms("01:00:00.000"), ms("01:10:10.000")]

@@ -178,7 +178,11 @@ def _starts(
     signs: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
     versions = [e for e in told if isinstance(e, VersionReported) and not _runs_already(kind, time_of(e), lives)]
     if signs:
-        signs = sorted([*signs, *_without_settings(versions, signs, lives)], key=time_of)
+        workers = [
+            e for e in told if isinstance(e, WorkerStarted) and _was_member(began.get(e, time_of(e)), signs, lives)
+        ]
+        found = (*_without_settings(versions, signs, lives), *workers)
+        signs = sorted([*signs, *found], key=time_of)
     else:
         others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged))
         signs = sorted([*versions, *others], key=time_of)
@@ -206,6 +210,12 @@ def _without_settings(
         joins = any(at <= first <= at + START_LINES_MS for first, _ in lives)
         if joins and not any(abs(time_of(other) - at) <= START_LINES_MS for other in settings):
             yield version
+
+
+def _was_member(at: int, settings: Sequence[Event], lives: Collection[tuple[int, int]]) -> bool:
+    """Whether a Connect worker that starts was a member since the last start that shows its settings."""
+    before = max((time_of(one) for one in settings if time_of(one) <= at), default=None)
+    return before is not None and at - before > ONE_START_MS and any(before < first < at for first, _ in lives)
 
 
 def _runs_already(kind: str, at: int, lives: Collection[tuple[int, int]]) -> bool:
