@@ -159,7 +159,7 @@ def test_an_error_of_a_python_client_on_its_way_to_the_coordinator_is_no_excepti
 
 
 def test_a_member_that_claims_what_it_had_two_generations_ago_fails_no_assignment() -> None:
-    """A sticky assignor honours the newer claim and goes on: so it is whenever a member returns from a poll timeout."""
+    """A sticky assignor honors the newer claim and carries on, as whenever a member returns after a poll timeout."""
     story = Story().formed("c-1", "c-2")
     claimed = (
         f"Consumer {story.id_of('c-2')} in generation 1 and consumer {story.id_of('c-1')} in generation 2 claiming the "

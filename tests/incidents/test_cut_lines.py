@@ -185,7 +185,7 @@ def test_members_whose_ids_are_cut_within_the_name_of_their_streams_client_are_i
 
 
 def _counts(first: int, *, seconds: int) -> str:
-    """A group that grows from two members to three; its generations count from `first`, and no line says who joined."""
+    """A group that grows from two members to three, starting at generation `first`; no line says who joined."""
     return f"""\
 [2026-03-01 10:00:01,497] INFO [GroupCoordinator 3]: Stabilized group orders generation {first} \
 (__consumer_offsets-5) with 2 members (kafka.coordinator.group.GroupCoordinator)

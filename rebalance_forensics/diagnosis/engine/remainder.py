@@ -227,7 +227,7 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
 
 
 def _stayed_in(timeline: Timeline, participant: Participant, told: Sequence[Event], session: int) -> bool:
-    """Whether a coordinator whose log goes on for another session evicted nobody of it: it was heard again in time."""
+    """Whether the coordinator, whose log covers another session timeout, kept it: its heartbeats resumed in time."""
     begin, end = time_of(told[0]) - session, time_of(told[-1]) + session
     heard = timeline.has_coordinator_log and covering(timeline.coverage.brokers, begin, end)
     return bool(heard) and not timeline.departures.of(participant).any_between(begin, end)

@@ -32,6 +32,7 @@ from rebalance_forensics.timeline.identity.participants import (
     own_member_id,
     place_name,
 )
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
     ONE_START_MS,
     RESTART_PAIR_MS,
@@ -176,16 +177,17 @@ def _starts(
 ) -> list[Start]:
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
     signs: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
-    versions = [e for e in told if isinstance(e, VersionReported) and not _runs_already(kind, time_of(e), lives)]
     if signs:
         workers = [
             e for e in told if isinstance(e, WorkerStarted) and _was_member(began.get(e, time_of(e)), signs, lives)
         ]
-        found = (*_without_settings(versions, signs, lives), *workers)
+        found = (*_without_settings(kind, told, InTime(signs, time_of), lives), *workers)
         signs = sorted([*signs, *found], key=time_of)
     else:
         others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged))
-        signs = sorted([*versions, *others], key=time_of)
+        versions = (e for e in told if isinstance(e, VersionReported))
+        new = (e for e in versions if not _runs_already(kind, time_of(e), lives))
+        signs = sorted([*new, *others], key=time_of)
     if not signs:
         first: list[Event] = [e for e in told if isinstance(e, Subscribed)]
         signs = first[:1]
@@ -202,13 +204,14 @@ def _starts(
 
 
 def _without_settings(
-    versions: Sequence[Event], settings: Sequence[Event], lives: Collection[tuple[int, int]]
+    kind: str, told: Sequence[Event], settings: InTime[Event], lives: Collection[tuple[int, int]]
 ) -> Iterator[Event]:
     """Starts whose settings were lost on the way: a version, and soon after it the first word of a new member id."""
-    for version in versions:
+    for version in told:
         at = time_of(version)
-        joins = any(at <= first <= at + START_LINES_MS for first, _ in lives)
-        if joins and not any(abs(time_of(other) - at) <= START_LINES_MS for other in settings):
+        if not isinstance(version, VersionReported) or settings.any_between(at - START_LINES_MS, at + START_LINES_MS):
+            continue
+        if any(at <= first <= at + START_LINES_MS for first, _ in lives) and not _runs_already(kind, at, lives):
             yield version
 
 
