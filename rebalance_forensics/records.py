@@ -29,7 +29,7 @@ def elapsed(begin: EpochMs | None, end: EpochMs | None) -> int | None:
     return end - begin
 
 
-class Origin(Struct, frozen=True, kw_only=True, order=True):
+class Origin(Struct, frozen=True, kw_only=True, order=True, gc=False):
     """Where a record starts: the file as the report names it, and the place in it.
 
     `byte_offset` counts from 0 in the uncompressed file. `line` counts from 1; while a split
@@ -41,7 +41,7 @@ class Origin(Struct, frozen=True, kw_only=True, order=True):
     line: int
 
 
-class LogRecord(Struct, frozen=True, kw_only=True):
+class LogRecord(Struct, frozen=True, kw_only=True, gc=False):
     """One record of a log, its continuation lines included, as the layout took it apart.
 
     `at` is the time as written, read as UTC where the line names no zone (`zoned` is False);

@@ -31,7 +31,7 @@ from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup
 from rebalance_forensics.timeline.windows import QUIET_MS
 
 
-class GroupCase(Struct, frozen=True, kw_only=True):
+class GroupCase(Struct, frozen=True, kw_only=True, gc=False):
     """Everything the report says of one group."""
 
     history: GroupHistory

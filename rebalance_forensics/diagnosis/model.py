@@ -17,7 +17,7 @@ RelationKind = Literal["coordinator", "host", "topic", "deployment"]
 CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker", "topic", "connector", "group"]
 
 
-class Culprit(Struct, frozen=True, kw_only=True):
+class Culprit(Struct, frozen=True, kw_only=True, gc=False):
     """Whoever made it happen; `names` holds every other name an operator may know it by."""
 
     kind: CulpritKind
@@ -25,7 +25,7 @@ class Culprit(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
 
 
-class Advice(Struct, frozen=True, kw_only=True):
+class Advice(Struct, frozen=True, kw_only=True, gc=False):
     """What to do, why, and what it costs, in numbers of this incident."""
 
     action: str
@@ -33,7 +33,7 @@ class Advice(Struct, frozen=True, kw_only=True):
     cost: str | None = None
 
 
-class KnownBug(Struct, frozen=True, kw_only=True):
+class KnownBug(Struct, frozen=True, kw_only=True, gc=False):
     """A Kafka bug whose version and signature match."""
 
     jira: str
@@ -41,7 +41,7 @@ class KnownBug(Struct, frozen=True, kw_only=True):
     fixed_in: str | None
 
 
-class ChainLink(Struct, frozen=True, kw_only=True):
+class ChainLink(Struct, frozen=True, kw_only=True, gc=False):
     """One step from the first event to the last effect."""
 
     at: EpochMs | None
@@ -49,7 +49,7 @@ class ChainLink(Struct, frozen=True, kw_only=True):
     evidence: Evidence | None = None
 
 
-class RootCause(Struct, frozen=True, kw_only=True):
+class RootCause(Struct, frozen=True, kw_only=True, gc=False):
     """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`.
 
     `narrative` tells the first occurrence; it happened `occurrences` times, to `affected` besides whom it blames.
@@ -68,7 +68,7 @@ class RootCause(Struct, frozen=True, kw_only=True):
     chain: tuple[ChainLink, ...] = ()
 
 
-class SearchedLog(Struct, frozen=True, kw_only=True):
+class SearchedLog(Struct, frozen=True, kw_only=True, gc=False):
     """A log that would have shown something, from when to when it was searched for it."""
 
     path: str
@@ -76,7 +76,7 @@ class SearchedLog(Struct, frozen=True, kw_only=True):
     ended_at: EpochMs
 
 
-class RuledOut(Struct, frozen=True, kw_only=True):
+class RuledOut(Struct, frozen=True, kw_only=True, gc=False):
     """A cause that it was not: the sign that contradicts it, with its lines or with where it was looked for."""
 
     cause: str
@@ -86,7 +86,7 @@ class RuledOut(Struct, frozen=True, kw_only=True):
     looked_in: tuple[SearchedLog, ...] = ()
 
 
-class WouldDecide(Struct, frozen=True, kw_only=True):
+class WouldDecide(Struct, frozen=True, kw_only=True, gc=False):
     """A log that was not at hand and that parts the causes still possible; times are None where any will do."""
 
     needs: str
@@ -99,7 +99,7 @@ class WouldDecide(Struct, frozen=True, kw_only=True):
 SignAnswer = Literal["present", "absent", "unobservable"]
 
 
-class SignRow(Struct, frozen=True, kw_only=True):
+class SignRow(Struct, frozen=True, kw_only=True, gc=False):
     """One sign of an incident: what the logs answer, and what that adds to the odds of each cause that asks for it."""
 
     sign: str
@@ -110,7 +110,7 @@ class SignRow(Struct, frozen=True, kw_only=True):
     looked_in: tuple[SearchedLog, ...] = ()
 
 
-class MemberImpact(Struct, frozen=True, kw_only=True):
+class MemberImpact(Struct, frozen=True, kw_only=True, gc=False):
     """The cost in time of members: how long nobody read what a member had, whatever partitions that were.
 
     The whole group was stopped for at least and at most so long: from the first word of a rebalance on members give up
@@ -128,7 +128,7 @@ class MemberImpact(Struct, frozen=True, kw_only=True):
     stopped_at_most_ms: int | None = None
 
 
-class Impact(Struct, frozen=True, kw_only=True):
+class Impact(Struct, frozen=True, kw_only=True, gc=False):
     """What it cost; None where the logs do not tell, never 0 for unknown.
 
     `unread_partition_ms` sums, over the partitions, the time in which nobody could read them; `stopped_ms` is the time
@@ -154,7 +154,7 @@ class Impact(Struct, frozen=True, kw_only=True):
     """What coordinators tell where nobody names partitions; None where partitions are told, or nothing is."""
 
 
-class Saving(Struct, frozen=True, kw_only=True):
+class Saving(Struct, frozen=True, kw_only=True, gc=False):
     """How much less of something another protocol would have cost; negative where it would have cost more. ms."""
 
     low: int
@@ -162,7 +162,7 @@ class Saving(Struct, frozen=True, kw_only=True):
     high: int
 
 
-class WhatIf(Struct, frozen=True, kw_only=True):
+class WhatIf(Struct, frozen=True, kw_only=True, gc=False):
     """The same faults simulated under another protocol, against the same simulation of the one in use.
 
     `unread` is saved unread time, summed over partitions; `stopped` is saved time in which no partition was read. Each
@@ -177,7 +177,7 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     condition: str | None = None
 
 
-class Relation(Struct, frozen=True, kw_only=True):
+class Relation(Struct, frozen=True, kw_only=True, gc=False):
     """Incidents of several groups with one thing behind them: their ids (at most twenty) and what it is."""
 
     kind: RelationKind
@@ -187,7 +187,7 @@ class Relation(Struct, frozen=True, kw_only=True):
     why: str
 
 
-class Incident(Struct, frozen=True, kw_only=True):
+class Incident(Struct, frozen=True, kw_only=True, gc=False):
     """Everything that follows from one first cause in one group."""
 
     id: str
@@ -216,7 +216,7 @@ class Incident(Struct, frozen=True, kw_only=True):
         return elapsed(self.started_at, self.ended_at)
 
 
-class Gap(Struct, frozen=True, kw_only=True):
+class Gap(Struct, frozen=True, kw_only=True, gc=False):
     """What the logs do not show, and what it would decide; or what a defect of ours kept from being said."""
 
     what: str

@@ -17,7 +17,7 @@ Assignment = tuple[tuple[str, tuple[str, ...]], ...]
 Role = Literal["broker", "consumer", "streams", "connect", "schema-registry", "share", "other", "unknown"]
 
 
-class Speaker(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Speaker(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Who wrote a line: what its log prefix, its thread and its file say.
 
     `broker` is the broker's id (`[GroupCoordinator id=1 …]`), `client_id` and `instance_id` come from
@@ -41,7 +41,7 @@ class Speaker(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What sets its process apart from others on the same host, once known (timeline/identity)."""
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class Event(Struct, frozen=True, kw_only=True, gc=False):
     """One thing a Kafka process said, typed. Subclasses add what the line tells.
 
     `at` is None when the log has no time. `group` is None when the line names none: such an event

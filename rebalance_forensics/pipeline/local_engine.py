@@ -7,13 +7,12 @@ from concurrent.futures import as_completed
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rebalance_forensics.pipeline.in_one_process import run_here
 from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
-from rebalance_forensics.pipeline.schemas import ROWS
+from rebalance_forensics.pipeline.schemas import ROWS, is_one_of
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.sources.splits import Split
@@ -42,7 +41,7 @@ def _side_by_side(
             progress(done)
         table = pa.Table.from_batches(rows, ROWS)
         del rows
-        shards = [table.filter(pc.field("shard") == shard).to_batches() for shard in plan.reading.shards]
+        shards = [table.filter(is_one_of("shard", [shard], table)).to_batches() for shard in plan.reading.shards]
         del table
         yield from (
             batch for results in pool.map(partial(_investigate, keep_events=keep_events), shards) for batch in results

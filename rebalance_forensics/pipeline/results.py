@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.pipeline.payloads import object_of
-from rebalance_forensics.pipeline.schemas import Kind
+from rebalance_forensics.pipeline.schemas import Kind, is_one_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.garbage_collection import seldom_collected
 
@@ -51,9 +51,8 @@ def _failures_of(rows: pa.Table) -> tuple[Failure, ...]:
 
 
 def _events_of(rows: pa.Table, first_shard: int) -> pa.Table:
-    kinds = rows["kind"]
-    shared = pc.and_(pc.equal(kinds, int(Kind.SHARED)), pc.equal(rows["shard"], first_shard))
-    return rows.filter(pc.or_(pc.equal(kinds, int(Kind.EVENT)), shared))
+    shared = pc.and_(is_one_of("kind", [Kind.SHARED], rows), is_one_of("shard", [first_shard], rows))
+    return rows.filter(pc.or_(is_one_of("kind", [Kind.EVENT], rows), shared))
 
 
 def _payloads(rows: pa.Table, kind: Kind) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 BATCH_ROWS = 4096
 
@@ -106,6 +107,11 @@ def array_of(values: Sequence[str | int | None], kind: pa.DataType) -> pa.Array:
 
 EVENT_KINDS = array_of([Kind.SHARED, Kind.EVENT], pa.int8())
 """The rows that hold events."""
+
+
+def is_one_of(name: str, values: Sequence[str | int | None], table: pa.Table) -> pa.ChunkedArray:
+    """Whether a column of ROWS holds one of these values, row by row; comparing with a number would import pandas."""
+    return pc.is_in(table[name], value_set=array_of(values, table.schema.field(name).type))
 
 
 def rows_of(batch: pa.RecordBatch) -> list[Row]:

@@ -15,7 +15,7 @@ Outcome = Literal["stable", "superseded", "empty", "failed", "unknown"]
 PauseKind = Literal["revoked", "lost"]
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
+class Evidence(Struct, frozen=True, kw_only=True, gc=False):
     """One log line that proves something. `line` counts from 1, `byte_offset` from 0 in the uncompressed file."""
 
     path: str
@@ -25,7 +25,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Member(Struct, frozen=True, kw_only=True):
+class Member(Struct, frozen=True, kw_only=True, gc=False):
     """A member of one generation under every name the logs give."""
 
     member_id: str | None
@@ -34,7 +34,7 @@ class Member(Struct, frozen=True, kw_only=True):
     host: str | None = None
 
 
-class Generation(Struct, frozen=True, kw_only=True):
+class Generation(Struct, frozen=True, kw_only=True, gc=False):
     """A generation (classic) or a group epoch (KIP-848, KIP-1071)."""
 
     generation: int
@@ -63,7 +63,7 @@ class Generation(Struct, frozen=True, kw_only=True):
         return elapsed(self.started_at, self.completed_at)
 
 
-class Pause(Struct, frozen=True, kw_only=True):
+class Pause(Struct, frozen=True, kw_only=True, gc=False):
     """Partitions of one process without a reader: revoked or lost until some are assigned again."""
 
     client_id: str | None
@@ -91,7 +91,7 @@ WhyUnread = Literal[
 ]
 
 
-class UnreadSpan(Struct, frozen=True, kw_only=True):
+class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     """Nobody could read a partition: no owner, or one that was dead, frozen, stuck, cut off or evicted.
 
     `client_id` is whose it was before, `ended_at` None while nobody has it. Where the begin is only known to lie
@@ -114,7 +114,7 @@ class UnreadSpan(Struct, frozen=True, kw_only=True):
         return elapsed(self.started_at, self.ended_at)
 
 
-class ReadSpan(Struct, frozen=True, kw_only=True):
+class ReadSpan(Struct, frozen=True, kw_only=True, gc=False):
     """A member read these partitions, all of them from one moment to another; `ended_at` is None where it still does.
 
     `member` is named as its lane is.
@@ -126,7 +126,7 @@ class ReadSpan(Struct, frozen=True, kw_only=True):
     ended_at: EpochMs | None
 
 
-class CoordinatorTerm(Struct, frozen=True, kw_only=True):
+class CoordinatorTerm(Struct, frozen=True, kw_only=True, gc=False):
     """A broker coordinated the group for a while."""
 
     broker: str
@@ -134,7 +134,7 @@ class CoordinatorTerm(Struct, frozen=True, kw_only=True):
     ended_at: EpochMs | None
 
 
-class ProtocolTerm(Struct, frozen=True, kw_only=True):
+class ProtocolTerm(Struct, frozen=True, kw_only=True, gc=False):
     """The group spoke a protocol for a while."""
 
     protocol: Protocol
@@ -142,7 +142,7 @@ class ProtocolTerm(Struct, frozen=True, kw_only=True):
     ended_at: EpochMs | None
 
 
-class Identity(Struct, frozen=True, kw_only=True):
+class Identity(Struct, frozen=True, kw_only=True, gc=False):
     """One member under all its names, valid from and to (`whois`)."""
 
     name: str
@@ -167,7 +167,7 @@ SpanKind = Literal[
 heartbeat arrived, and no log tells why."""
 
 
-class Span(Struct, frozen=True, kw_only=True):
+class Span(Struct, frozen=True, kw_only=True, gc=False):
     """A stretch of a swim lane: member of a generation, joining, paused, away, or unable to read."""
 
     started_at: EpochMs
@@ -177,7 +177,7 @@ class Span(Struct, frozen=True, kw_only=True):
     generation: int | None = None
 
 
-class Mark(Struct, frozen=True, kw_only=True):
+class Mark(Struct, frozen=True, kw_only=True, gc=False):
     """A moment of a swim lane, with the line that shows it."""
 
     at: EpochMs
@@ -188,7 +188,7 @@ class Mark(Struct, frozen=True, kw_only=True):
     evidence: Evidence
 
 
-class Lane(Struct, frozen=True, kw_only=True):
+class Lane(Struct, frozen=True, kw_only=True, gc=False):
     """One swim lane of the picture: a member, a thread, a worker or a broker."""
 
     name: str
@@ -199,7 +199,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     """The instance whose thread this is."""
 
 
-class Participation(Struct, frozen=True, kw_only=True):
+class Participation(Struct, frozen=True, kw_only=True, gc=False):
     """Who took part in one rebalance and who led it, against the one before whose members are known.
 
     `leader` and `members` are None where no line tells; under KIP-848 nobody leads. `renewed` took part both times,
@@ -217,7 +217,7 @@ class Participation(Struct, frozen=True, kw_only=True):
     clients: int | None = None
 
 
-class LeaderChange(Struct, frozen=True, kw_only=True):
+class LeaderChange(Struct, frozen=True, kw_only=True, gc=False):
     """Leadership moved. `former_took_part`: the former leader was a member all along; Kafka does not depose it then."""
 
     generation: int | None
@@ -227,14 +227,14 @@ class LeaderChange(Struct, frozen=True, kw_only=True):
     former_took_part: bool | None
 
 
-class Leadership(Struct, frozen=True, kw_only=True):
+class Leadership(Struct, frozen=True, kw_only=True, gc=False):
     """Whether the same member led every time. `stable` is None when fewer than two leaders are known."""
 
     stable: bool | None = None
     changes: tuple[LeaderChange, ...] = ()
 
 
-class FailedAttempt(Struct, frozen=True, kw_only=True):
+class FailedAttempt(Struct, frozen=True, kw_only=True, gc=False):
     """A JoinGroup or SyncGroup that failed between two rebalances, and how often it did in the same way."""
 
     at: EpochMs
@@ -247,7 +247,7 @@ class FailedAttempt(Struct, frozen=True, kw_only=True):
     times: int = 1
 
 
-class Burst(Struct, frozen=True, kw_only=True):
+class Burst(Struct, frozen=True, kw_only=True, gc=False):
     """Rebalances one right after the other. `reasons` holds, for each but the first, why it began."""
 
     generations: tuple[int | None, ...]
@@ -258,7 +258,7 @@ class Burst(Struct, frozen=True, kw_only=True):
     failures: tuple[FailedAttempt, ...]
 
 
-class Spacing(Struct, frozen=True, kw_only=True):
+class Spacing(Struct, frozen=True, kw_only=True, gc=False):
     """From the begin of one rebalance to the begin of the next, and the setting that made it so long.
 
     `configured` says whether a log shows the value; if not, it is Kafka's default. `evenly`: the gap before or after
@@ -276,7 +276,7 @@ class Spacing(Struct, frozen=True, kw_only=True):
     why: str | None = None
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class Reading(Struct, frozen=True, kw_only=True, gc=False):
     """How the group's rebalances read: who led them, which stand close together or evenly spaced, who took part."""
 
     leadership: Leadership = Leadership()
@@ -285,7 +285,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     participants: tuple[Participation, ...] = ()
 
 
-class GroupHistory(Struct, frozen=True, kw_only=True):
+class GroupHistory(Struct, frozen=True, kw_only=True, gc=False):
     """Everything known about one group (cluster, group id)."""
 
     group: str

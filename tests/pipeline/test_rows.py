@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -40,6 +45,28 @@ def test_what_the_stages_tell_besides_events_comes_back_from_its_row(kind: type)
         assert object_of(kind, payload_of(told)) == told
 
     comes_back()
+
+
+def test_what_a_report_is_made_of_is_not_looked_through_for_garbage() -> None:
+    @SLOW_DATA
+    @given(st.from_type(GroupCase))
+    def is_left_alone(case: GroupCase) -> None:
+        told = object_of(GroupCase, payload_of(case))
+        assert not [one for one in (told, told.history, *told.incidents, *told.gaps) if gc.is_tracked(one)]
+
+    is_left_alone()
+
+
+def test_rows_are_told_apart_without_pandas() -> None:
+    told = (
+        "import sys; from rebalance_forensics.pipeline.schemas import *;"
+        "batch = batch_of([Row(shard=7, kind=Kind.EVENT), Row(shard=9, kind=Kind.EVENT)]);"
+        "print(is_one_of('shard', [9], batch).to_pylist(), 'pandas' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+    assert done.stdout == "[False, True] False\n"
 
 
 def test_no_rows_are_a_batch_too() -> None:

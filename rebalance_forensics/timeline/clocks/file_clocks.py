@@ -37,7 +37,7 @@ _LEAST_TIMES = 4
 """So many different times are not whole seconds by chance, nor whole minutes where they are whole seconds."""
 
 
-class FileClock(Struct, frozen=True, kw_only=True):
+class FileClock(Struct, frozen=True, kw_only=True, gc=False):
     """How one file's clock differs: `shift_ms` is subtracted from its local times to get UTC on the group's clock."""
 
     path: str
