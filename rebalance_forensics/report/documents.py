@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from msgspec.json import Encoder
+from msgspec.json import format as format_json
+
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 Document: TypeAlias = dict[str, Json]
+
+_ENCODER = Encoder()
+_DELETE = "\x7f"
+_OTHER = re.compile(r"[^ -~]+")
 
 
 def written(document: Mapping[str, Json | Iterator[Json]]) -> str:
@@ -35,4 +43,12 @@ def _field(value: Json | Iterator[Json]) -> list[str]:
 def _line(value: Json) -> str:
     # ASCII keeps C1 controls and bidirectional marks of log lines out of a terminal that shows `--json -`.
     # Indenting would be done in Python instead of C, and take a report of a thousand incidents ten times as long.
-    return json.dumps(value, ensure_ascii=True, allow_nan=False)
+    try:
+        text = format_json(_ENCODER.encode(value), indent=0).decode()
+    except UnicodeEncodeError:  # half a character, which only the slower encoder knows how to write
+        return json.dumps(value, ensure_ascii=True, allow_nan=False)
+    return text if text.isascii() and _DELETE not in text else _OTHER.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
