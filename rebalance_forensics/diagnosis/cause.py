@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Sign
@@ -54,8 +55,14 @@ class Cause(Struct, frozen=True, kw_only=True):
     usual: Usual
     propose: Callable[[Timeline], Iterable[Hypothesis]]
     signs: tuple[Row, ...] = ()
+    excluding: tuple[Row, ...] = ()
+    """Those of its signs that alone can rule it out, as their weights say."""
     prior: int = 0
     brings: tuple[str, ...] = ()
     lookalikes: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     kips: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Pick out the signs that decide against it."""
+        force_setattr(self, "excluding", tuple(row for row in self.signs if min(row.present, row.absent) <= -DECISIVE))

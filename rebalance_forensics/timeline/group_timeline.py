@@ -31,20 +31,6 @@ E = TypeVar("E", bound=Event)
 Move = Departure | Arrival | Stop
 
 
-class Answers:
-    """What was asked before; many rules ask the same, each at the price of a pass over all events."""
-
-    def __init__(self) -> None:
-        self._known: dict[object, Any] = {}
-
-    def once(self, question: object, answer: Callable[[], T]) -> T:
-        """The answer to a question, worked out when it is first asked."""
-        if question not in self._known:
-            self._known[question] = answer()
-        known: T = self._known[question]
-        return known
-
-
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """Everything known about one group, typed and in time order, for the diagnosis to reason about."""
@@ -73,15 +59,24 @@ class Timeline:
     clocks: tuple[FileClock, ...]
     coverage: Coverage
     settings: Mapping[str, str] = field(default_factory=dict)
-    answers: Answers = field(default_factory=Answers, init=False, repr=False, compare=False)
+    _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was asked before; many rules ask the same, each at the price of a pass over all events."""
 
     def once(self, question: object, answer: Callable[[], T]) -> T:
         """The answer to a question about this timeline, worked out when it is first asked."""
-        return self.answers.once(question, answer)
+        known = self._answers
+        if question not in known:
+            known[question] = answer()
+        found: T = known[question]
+        return found
 
     def remembered(self, answer: Callable[[Timeline], T]) -> T:
         """What a function says of this timeline, worked out when it is first asked."""
-        return self.answers.once(answer, lambda: answer(self))
+        known = self._answers
+        if answer not in known:
+            known[answer] = answer(self)
+        found: T = known[answer]
+        return found
 
     @property
     def events(self) -> list[Event]:

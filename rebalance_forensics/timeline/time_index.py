@@ -30,7 +30,8 @@ class InTime(list[T]):
 
     def between(self, begin: int, end: int) -> list[T]:
         """Those from `begin` to `end`, both included."""
-        return self[bisect_left(self.times, begin) : bisect_right(self.times, end)]
+        times = self.times
+        return self[bisect_left(times, begin) : bisect_right(times, end)]
 
     def since(self, begin: int) -> list[T]:
         """Those at `begin` and later."""
@@ -52,8 +53,9 @@ class InTime(list[T]):
 
     def any_between(self, begin: int, end: int) -> bool:
         """Whether there is one from `begin` to `end`."""
-        index = bisect_left(self.times, begin)
-        return index < len(self) and self.times[index] <= end
+        times = self.times
+        index = bisect_left(times, begin)
+        return index < len(times) and times[index] <= end
 
     def nearest(self, at: int, within: int) -> Iterator[T]:
         """Those at most `within` away, the nearest first, of two as near the earlier: for whoever takes the first."""

@@ -21,6 +21,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 MOST_ASKED = 20
 """A storm repeats itself: what contradicts a cause in its first cases contradicts it in all."""
 MOST_LINES = 5
+_KINDS: Mapping[type[Answer], SignAnswer] = {Present: "present", Absent: "absent", Unobservable: "unobservable"}
 
 
 class Rival(Struct, frozen=True):
@@ -75,9 +76,9 @@ def _contradiction(
     if put_forward is not None:
         answers = put_forward.answers
     else:
-        decisive = [row for row in cause.signs if min(row.present, row.absent) <= -DECISIVE]
-        answers = answered(timeline, decisive, one.hypothesis.subject()) if decisive else ()
-    return next(((row, told) for row, told in answers if worth(row, told) <= -DECISIVE and _is_shown(told)), None)
+        answers = answered(timeline, cause.excluding, one.hypothesis.subject()) if cause.excluding else ()
+    decisive = (told for told in answers if type(told[1]) is not Unobservable and worth(*told) <= -DECISIVE)
+    return next((told for told in decisive if _is_shown(told[1])), None)
 
 
 def _is_shown(answer: Answer) -> bool:
@@ -106,34 +107,31 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
     rows: dict[tuple[str, SignAnswer], tuple[Row, Answer, dict[str, int]]] = {}
     for one in (verdict, *(rival.weighed[0] for rival in rivals), *losers):
         for row, answer in one.answers:
-            if row.sign.own and isinstance(answer, Unobservable):
+            kind = _KINDS[type(answer)]
+            if kind == "unobservable" and row.sign.own:
                 continue
-            _, _, weighs = rows.setdefault((row.sign.id, _kind(answer)), (row, answer, {}))
-            weighs.setdefault(one.cause, worth(row, answer))
-    return tuple(
-        SignRow(
-            sign=name,
-            says=_says(row, answer),
-            answer=kind,
-            weighs=tuple(weighs.items()),
-            evidence=tuple(evidence_of(e) for e in _lines(answer)[:MOST_LINES]),
-            looked_in=_searched(answer),
-        )
-        for (name, kind), (row, answer, weighs) in rows.items()
+            told = rows.get((row.sign.id, kind))
+            if told is None:
+                told = rows[row.sign.id, kind] = row, answer, {}
+            told[2].setdefault(one.cause, worth(row, answer))
+    return tuple(_sign_row(kind, row, answer, weighs) for (_, kind), (row, answer, weighs) in rows.items())
+
+
+def _sign_row(kind: SignAnswer, row: Row, answer: Answer, weighs: Mapping[str, int]) -> SignRow:
+    if kind == "unobservable":
+        return SignRow(sign=row.sign.id, says=row.sign.present, answer=kind, weighs=tuple(weighs.items()))
+    return SignRow(
+        sign=row.sign.id,
+        says=_says(row, answer),
+        answer=kind,
+        weighs=tuple(weighs.items()),
+        evidence=tuple(evidence_of(e) for e in _lines(answer)[:MOST_LINES]),
+        looked_in=_searched(answer),
     )
 
 
 def _says(row: Row, answer: Answer) -> str:
     return row.sign.absent if isinstance(answer, Absent) and row.sign.absent else row.sign.present
-
-
-def _kind(answer: Answer) -> SignAnswer:
-    match answer:
-        case Present():
-            return "present"
-        case Absent():
-            return "absent"
-    return "unobservable"
 
 
 def _lines(answer: Answer) -> tuple[Event, ...]:

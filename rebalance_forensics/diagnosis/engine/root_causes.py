@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.engine.drafts import names_of
@@ -16,6 +17,7 @@ from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 LONGEST_CHAIN = 40
+_NUMBERS = re.compile(r"\d+")
 
 
 def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], confidence: float) -> RootCause:
@@ -46,7 +48,7 @@ def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
     kept: dict[str, Advice] = {}
     for told in sorted((w.hypothesis for w in findings), key=lambda h: h.started_at() - h.last_at()):
         for advice in told.advice:
-            kept.setdefault("".join(c for c in advice.action if not c.isdigit()), advice)
+            kept.setdefault(_NUMBERS.sub("", advice.action), advice)
     return tuple(kept.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -29,13 +30,16 @@ def would_decide(
 ) -> tuple[WouldDecide, ...]:
     """The logs whose absence leaves the verdict open, each once, with the causes that it parts."""
     candidates = _candidates(timeline, causes, verdict, rivals)
-    asked: dict[tuple[str, str | None], tuple[list[Need], set[str]]] = {}
+    wanted_by: dict[Need, set[str]] = defaultdict(set)
     for name, answers in candidates.items():
         for need in _needed(answers):
-            if not _is_at_hand(timeline, need):
-                needs, parted = asked.setdefault((need.what, need.who), ([], set()))
-                needs.append(need)
-                parted.add(name)
+            wanted_by[need].add(name)
+    asked: dict[tuple[str, str | None], tuple[list[Need], set[str]]] = {}
+    for need, names in wanted_by.items():
+        if not _is_at_hand(timeline, need):
+            needs, parted = asked.setdefault((need.what, need.who), ([], set()))
+            needs.append(need)
+            parted.update(names)
     if not asked:
         wanted = [need for need in _unheard(timeline, verdict) if not _is_at_hand(timeline, need)]
         asked = {(need.what, need.who): ([need], set(candidates)) for need in wanted[:MOST_LOGS]}
@@ -53,14 +57,14 @@ def _candidates(
         if name in found:
             continue
         answers = answered(timeline, causes[name].signs, verdict.hypothesis.subject())
-        if not any(worth(row, told) <= -DECISIVE for row, told in answers):
+        if not any(type(told) is not Unobservable and worth(row, told) <= -DECISIVE for row, told in answers):
             found[name] = answers
     return found
 
 
 def _needed(answers: Answers) -> Iterator[Need]:
     for row, answer in answers:
-        if isinstance(answer, Unobservable) and row.weight >= STRONG:
+        if type(answer) is Unobservable and answer.needs and row.weight >= STRONG:
             yield from answer.needs
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, answers_about
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, answers_about
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -27,11 +27,12 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
     """Ask every sign of the table once."""
     answers = answered(timeline, cause.signs, hypothesis.subject(), hypothesis)
     odds, against = cause.prior, None
-    for told in answers:
-        adds = worth(*told)
-        odds += adds
-        if adds <= -DECISIVE and against is None:
-            against = told
+    for row, answer in answers:
+        if type(answer) is not Unobservable:
+            adds = worth(row, answer)
+            odds += adds
+            if adds <= -DECISIVE and against is None:
+                against = row, answer
     return Weighed(cause=name, hypothesis=hypothesis, answers=answers, odds=odds, contradiction=against)
 
 
@@ -41,7 +42,14 @@ def answered(
     """Rows of a cause's sign table, asked about somebody; what only a hypothesis can answer is taken from it."""
     own = hypothesis.answers if hypothesis is not None else {}
     known = answers_about(timeline, subject)
-    return tuple((row, own[row.sign] if row.sign in own else row.sign.of(known, timeline, subject)) for row in signs)
+    told: list[tuple[Row, Answer]] = []
+    for row in signs:
+        sign = row.sign
+        answer = own.get(sign) if own else None
+        if answer is None:
+            answer = known.get(sign.id) or sign.of(known, timeline, subject)
+        told.append((row, answer))
+    return tuple(told)
 
 
 def worth(row: Row, answer: Answer) -> int:

@@ -59,6 +59,8 @@ is one of the brokers under another number."""
 
 def lines_of(absence: Absence) -> tuple[Event, ...]:
     """The lines that tell of its departures."""
+    if len(absence.departures) == 1:
+        return absence.departures[0].events
     return tuple(e for d in absence.departures for e in d.events)
 
 
