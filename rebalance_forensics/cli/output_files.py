@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.permissions import mode_of
 from rebalance_forensics.pipeline.refusals import InputError, address_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.report.exports import Format, formats
-from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.json_report import json_pieces
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.output_files import write_whole
 
@@ -140,7 +140,7 @@ def _writers(analysis: Analysis, outputs: Outputs) -> Iterator[tuple[str, Callab
 
         yield "--html", partial(_render, outputs.html, outputs.mode, to_html)
     if outputs.json is not None:
-        yield "--json", partial(_render, outputs.json, outputs.mode, to_json)
+        yield "--json", partial(_render, outputs.json, outputs.mode, json_pieces)
 
 
 def _write_events(analysis: Analysis, directory: Path, mode: int | None, _report: Report) -> None:
@@ -155,7 +155,7 @@ def _write_tables(directory: Path, mode: int | None, report: Report) -> None:
     write_tables(report, directory, mode)
 
 
-def _render(path: Path, mode: int | None, render: Callable[[Report], str], report: Report) -> None:
+def _render(path: Path, mode: int | None, render: Callable[[Report], Iterable[str]], report: Report) -> None:
     _put(path, render(report), mode)
 
 
@@ -194,9 +194,9 @@ def _check_permission(target: Path, place: Path) -> None:
         raise InputError(f"cannot write {target}: permission denied; choose another place or make this one writable.")
 
 
-def _put(path: Path, text: str, mode: int | None) -> None:
+def _put(path: Path, text: Iterable[str], mode: int | None) -> None:
     if path == STDOUT:
-        say(text)
+        say("".join(text))
     else:
         write_whole(path, text, mode)
 

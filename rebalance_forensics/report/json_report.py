@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rebalance_forensics.diagnosis.model import (
     ChainLink,
     Gap,
@@ -17,7 +19,7 @@ from rebalance_forensics.diagnosis.model import (
     WouldDecide,
 )
 from rebalance_forensics.process.garbage_collection import seldom_collected
-from rebalance_forensics.report.documents import Document, Json, written
+from rebalance_forensics.report.documents import Document, Json, pieces
 from rebalance_forensics.report.json_rebalance_pattern import evidence_document, reading_document
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.report.times import iso
@@ -27,20 +29,25 @@ from rebalance_forensics.timeline.model import Generation, GroupHistory, Identit
 SCHEMA_VERSION = 1
 
 
-@seldom_collected()
 def to_json(report: Report) -> str:
     """Write the whole report; the same report gives the same bytes."""
-    return written(
-        {
-            "schema_version": SCHEMA_VERSION,
-            "tool": {"name": "rebalance-forensics", "version": report.tool_version},
-            # Each is built when it is written: the documents of thousands of groups would not fit into memory together.
-            "inputs": map(_input, report.inputs),
-            "groups": map(_group, report.groups),
-            "incidents": map(_incident, report.incidents),
-            "gaps": map(_gap, report.gaps),
-        }
-    )
+    return "".join(json_pieces(report))
+
+
+def json_pieces(report: Report) -> Iterator[str]:
+    """The same piece by piece, for whoever writes it to a file."""
+    with seldom_collected():
+        yield from pieces(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "tool": {"name": "rebalance-forensics", "version": report.tool_version},
+                # Each is built when it is written: the documents of thousands of groups would not fit into memory.
+                "inputs": map(_input, report.inputs),
+                "groups": map(_group, report.groups),
+                "incidents": map(_incident, report.incidents),
+                "gaps": map(_gap, report.gaps),
+            }
+        )
 
 
 def _input(summary: InputSummary) -> Document:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,17 +31,26 @@ def remedy(error: OSError) -> str:
     return "choose another place or make this one writable"
 
 
-def write_whole(path: Path, text: str, mode: int | None = None) -> None:
-    """Replace a file by a new text in one step; raise OutputError and leave the old one where that fails."""
+def write_whole(path: Path, text: Iterable[str], mode: int | None = None) -> None:
+    """Replace a file by a new text, given whole or in pieces, in one step; OutputError, and the old one stays, if not.
+
+    Nothing is written where making the pieces fails.
+    """
+    told = [text] if isinstance(text, str) else text
     try:
         if path.exists() and not path.is_file():
             # A pipe or /dev/stdout has no half file to guard against, and a rename would replace it.
-            path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+            _write(path, list(told))
             return
         with replacing(path, mode) as unfinished:
-            unfinished.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+            _write(unfinished, told)
     except OSError as error:
         raise OutputError.of(path, error) from error
+
+
+def _write(path: Path, text: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.writelines(text)
 
 
 @contextmanager

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,23 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert target.read_text(encoding="utf-8") == "new \\udcff\n"
     assert target.stat().st_mode & 0o777 == 0o640
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_pieces_that_cannot_be_made_leave_the_old_file_and_an_empty_pipe(tmp_path: Path) -> None:
+    def pieces() -> Iterator[str]:
+        yield "{"
+        raise ValueError
+
+    target, pipe = tmp_path / "report.json", tmp_path / "pipe"
+    write_whole(target, iter(["old", "\n"]))
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    for place in (target, pipe):
+        with pytest.raises(ValueError, match=r"^$"):
+            write_whole(place, pieces())
+    assert target.read_text(encoding="utf-8") == "old\n"
+    assert os.read(reader, 100) == b""
+    os.close(reader)
 
 
 def test_a_new_file_holds_log_text_and_is_its_owners_alone(tmp_path: Path) -> None:
