@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
-class Hypothesis(Struct, frozen=True, kw_only=True, eq=False):
+class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """What would explain `explains`, with everything that then follows from it (`brings`).
 
     `because` are the lines that suggest it, the most telling first, each taken once; none, no hypothesis.

@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
-class LookedIn(Struct, frozen=True, kw_only=True):
+class LookedIn(Struct, frozen=True, kw_only=True, gc=False):
     """Where a sign was looked for: a log, from when to when."""
 
     path: str
@@ -25,7 +25,7 @@ class LookedIn(Struct, frozen=True, kw_only=True):
     end: int
 
 
-class Need(Struct, frozen=True, kw_only=True):
+class Need(Struct, frozen=True, kw_only=True, gc=False):
     """A log that would answer: whose it is, and the stretch of time it must cover."""
 
     what: str
@@ -37,13 +37,13 @@ class Need(Struct, frozen=True, kw_only=True):
     """Whether it is what the group's coordinator wrote, whichever broker that was."""
 
 
-class Present(Struct, frozen=True):
+class Present(Struct, frozen=True, gc=False):
     """The logs show it; the lines that do, none where it follows from the history as a whole."""
 
     lines: tuple[Event, ...] = ()
 
 
-class Absent(Struct, frozen=True):
+class Absent(Struct, frozen=True, gc=False):
     """These logs would have shown it, and do not."""
 
     looked_in: tuple[LookedIn, ...] = ()
@@ -51,7 +51,7 @@ class Absent(Struct, frozen=True):
     """Lines that say the opposite."""
 
 
-class Unobservable(Struct, frozen=True):
+class Unobservable(Struct, frozen=True, gc=False):
     """No log at hand could show it; those that could."""
 
     needs: tuple[Need, ...] = ()
@@ -60,7 +60,7 @@ class Unobservable(Struct, frozen=True):
 Answer = Present | Absent | Unobservable
 
 
-class Subject(Struct, frozen=True, kw_only=True):
+class Subject(Struct, frozen=True, kw_only=True, gc=False):
     """What a sign is asked about: who, over which absences and facts, from when to when."""
 
     participants: tuple[Participant, ...] = ()

@@ -1,7 +1,8 @@
 """Garbage is looked for less often while many objects are made that all live.
 
-What events and reports are made of is not looked through at all (`gc=False`): frozen values hold no cycles, and half of
-the time in which a case is decoded went into that.
+What events, hypotheses and reports are made of is not looked through at all (`gc=False`): frozen values hold no
+cycles, and half of the time in which a case is decoded went into that. What may refer to a timeline must be looked
+through: its answers may refer back to it.
 """
 
 from __future__ import annotations

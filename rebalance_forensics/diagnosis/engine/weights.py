@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject,
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
-class Weighed(Struct, frozen=True, kw_only=True, eq=False):
+class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """A hypothesis with the answer to each sign of its cause's table, and the odds that come of them."""
 
     cause: str
