@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from tests.diagnosis.closings import APP_INFO
-from tests.kafka_words import generation_of
+from tests.diagnosis.threads import Application
+from tests.kafka_words import generation_of, member_id
 from tests.story import Story, ms
 
 
@@ -82,3 +85,17 @@ def test_a_worker_that_starts_again_without_its_settings_in_the_log_was_restarte
         joined = f"Successfully joined group with generation {generation_of(1, f'connect-w-1:8083-{member}')}"
         story.line("w-1/connect.log", f"01:{minute}:13.000", worker + joined, logger=coordinator)
     assert [start.at for start in story.timeline().starts] == [ms("01:00:00.000"), ms("01:10:10.000")]
+
+
+def test_a_streams_thread_that_makes_its_producer_anew_starts_no_process() -> None:
+    """Of a cut log: the settings of the process are gone, and a fenced thread has made a new producer (KIP-447)."""
+    story = Application(group="shop", seen="clients")
+    story.by_thread(1, 1, "01:00:00.000", "State transition from RUNNING to PARTITIONS_REVOKED")
+    story.line("node-1/app.log", "01:00:00.010", "Kafka version: 2.8.2", logger=APP_INFO)
+    version = story.events[-1]
+    story.events[-1] = replace(version, speaker=replace(version.speaker, thread=story.thread(1, 1)))
+    story.round("01:00:01.000", story.words.adding(member_id(story.consumer(1, 1))))
+    assert not story.timeline().starts
+    story.events.remove(story.events[1])
+    story.line("node-1/app.log", "01:10:00.000", "Kafka version: 2.8.2", logger=APP_INFO)
+    assert [start.at for start in story.timeline().starts] == [ms("01:10:00.000")]

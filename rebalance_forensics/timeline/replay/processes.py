@@ -152,7 +152,7 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
             client = settings.get("client.id")
             named = [a for a in here if client and client in a.client_ids]
             return named or (here if len(here) == 1 and not client else [])
-        case VersionReported() | StartTimeReported() if event.speaker.task is not None:
+        case VersionReported() | StartTimeReported() if event.speaker.task is not None or _of_stream_thread(event):
             return []
         case VersionReported() | StartTimeReported() | WorkerStarted():
             here = participants.at_place(event)
@@ -166,6 +166,14 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
             participant = participants.of_speaker(event)
             return [participant] if participant else []
     return []
+
+
+def _of_stream_thread(event: Event) -> bool:
+    """A Streams thread that was fenced makes its producer anew, and one that died its successor: the process goes on.
+
+    The clients of a process that starts are made by whoever makes the KafkaStreams object.
+    """
+    return "StreamThread-" in (event.speaker.thread or "")
 
 
 def _starts(
