@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnosis.test_slow_processing import EXPIRED, LEAVING, SHORT
-from tests.story import Story, clock, ms
+from tests.story import Side, Story, clock, ms
 
 DELETED = "Removed topic orders with ID 4Yk0lTA8R0yTTTSrgBS8eg."
 REFUSED = "Offset commit failed on partition orders-0 at offset 42: This server does not host this topic-partition."
@@ -55,3 +55,15 @@ def test_a_broker_that_does_not_know_its_partitions_for_a_moment_deleted_nothing
 def test_where_the_logs_end_it_still_goes_on(until: str, *, over: bool) -> None:
     story = refused(deleted(Story().formed("c-1", "c-2")), "c-1", 20).goes_on(until)
     assert story.the_incident().ongoing is not over
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_a_leader_that_notices_the_deletion_tells_of_nothing_else(seen: Side) -> None:
+    story = deleted(Story(seen=seen).formed("c-1", "c-2"))
+    noticed = "cached metadata has changed from (version2: {orders=[NO_RACKS], refunds=[NO_RACKS]}) at the beginning "
+    story.client("c-1", "01:09:59.990", f"Request joining group due to: {noticed}of the rebalance to "
+                 "(version6: {refunds=[NO_RACKS]})")  # fmt: skip
+    incident = refused(story, "c-1", 40).goes_on("01:12:00.000").the_incident()
+    assert (incident.severity, incident.occurrences) == ("warning", 1)
+    assert "did not rejoin meanwhile" in incident.root_causes[0].narrative
+    assert incident.root_causes[0].confidence >= 0.9

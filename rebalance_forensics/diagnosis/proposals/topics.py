@@ -23,7 +23,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import HELD_UP_MS, ITS_REBALANCE_MS
+from rebalance_forensics.timeline.windows import HELD_UP_MS, ITS_REBALANCE_MS, SAME_REJOIN_MS
 
 UNREADY = stated("topics-unready", present="the coordinator told the members that topics are missing or do not fit")
 STORM = 3
@@ -60,13 +60,15 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
     begin, end, names = vanished.begin, vanished.end, ", ".join(vanished.topics)
     late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.held_up(a)]
     facts = [*timeline.moves(begin, end + ITS_REBALANCE_MS), *(fact for away in late for fact in away.facts())]
-    asked = timeline.requests.between(begin, end)
+    asked = timeline.requests.between(begin - SAME_REJOIN_MS, end)
     who = f"{vanished.members} members" if vanished.members > 1 else "one member"
-    lines = distinct_events([*vanished.deleted[:2], *_first_and_last(vanished)])
+    noticed = [e for r in asked if r.why == "metadata-changed" for e in r.events[:1]]
+    lines = distinct_events([*vanished.deleted[:2], *_first_and_last(vanished), *noticed])
+    unsaid = metadata.CHANGE_LOGGED if noticed else metadata.COMMITS_REFUSED
     return Hypothesis(
         because=lines,
         culprits=topic_culprits(vanished.topics),
-        answers={metadata.DELETION_LOGGED if vanished.deleted else metadata.COMMITS_REFUSED: Present(lines)},
+        answers={metadata.DELETION_LOGGED if vanished.deleted else unsaid: Present(lines)},
         severity=_severity(timeline, vanished, late),
         onset=begin,
         ongoing=vanished.still,

@@ -13,12 +13,14 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.episodes.topics.topic_changes import TopicChange
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import COMMIT_REFUSED_MS, COMMIT_REPEATED_MS, ONE_DELETION_MS
+from rebalance_forensics.timeline.windows import COMMIT_REFUSED_MS, COMMIT_REPEATED_MS, ONE_DELETION_MS, SAME_REJOIN_MS
 
 
 class Vanished(Struct, frozen=True):
@@ -50,6 +52,12 @@ class Vanished(Struct, frozen=True):
     def held_up(self, away: Absence) -> bool:
         """Whether a member was still trying to commit what it had read when the group lost it."""
         return any(0 <= away.at - at <= COMMIT_REPEATED_MS for at in self.refused_by.get(away.participant, ()))
+
+    def is_noticed_by(self, change: TopicChange) -> bool:
+        """Whether a leader noticed nothing but that these topics are gone, while members could not commit."""
+        at = [fact.at if isinstance(fact, Request) else fact.started_at for fact in change.facts]
+        inside = min(at) >= self.begin - SAME_REJOIN_MS and max(at) <= self.end
+        return inside and set(change.topics) <= set(self.topics)
 
 
 def vanished_topics(timeline: Timeline) -> list[Vanished]:
