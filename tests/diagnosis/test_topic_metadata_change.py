@@ -152,3 +152,19 @@ def test_partitions_that_a_cooperative_rebalance_withheld_are_not_new() -> None:
         ):
             story.by_consumer(1, 1, f"{at}.{time}", message)
     assert "topic-metadata-change" not in {c.cause for i in story.incidents() for c in i.root_causes}
+
+
+def test_replicas_on_other_racks_are_a_change_of_the_topic_and_no_topic_of_their_own() -> None:
+    """KIP-881: a consumer with client.rack remembers the racks of each partition."""
+    story = Story(release=(3, 6)).formed("c-1", "c-2")
+    before, after = "[racks=[a, b], racks=[b, c]]", "[racks=[a, b], racks=[a, b]]"
+    story.client(
+        "c-1",
+        "01:10:00.000",
+        f"Request joining group due to: cached metadata has changed from (version2: {{orders={before}}}) at the "
+        f"beginning of the rebalance to (version6: {{orders={after}}})",
+    )
+    reason = f"Leader {member_id('c-1')} re-joining group during Stable; client reason: cached metadata has changed"
+    story.rebalanced("01:10:00.010", reason, ["c-1", "c-2"])
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.blamed() == ["orders"]

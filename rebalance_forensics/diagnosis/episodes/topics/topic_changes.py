@@ -40,7 +40,8 @@ from rebalance_forensics.timeline.windows import (
     SAME_REJOIN_MS,
 )
 
-_TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[[^\[\]]*\]|[^,}]*)")
+_TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[(?:[^\[\]]|\[[^\[\]]*\])*\]|[^,}]*)")
+"""Topics and what is told of their partitions: how many, or since KIP-881 the racks of each, a list within a list."""
 
 _SARAMAS = re.compile(r"partitions in topics \[(\S+)\] changed")
 """Sarama lists every topic that the member reads (consumer_group.go): which one changed it tells where there is one."""
