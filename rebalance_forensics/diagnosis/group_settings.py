@@ -46,6 +46,8 @@ def session_known_ms(timeline: Timeline) -> int | None:
 
 def _session_unset_ms(timeline: Timeline) -> int | None:
     """session.timeout.ms of its members where none was set: by protocol, kind of client, or the releases logs tell."""
+    if len(timeline.protocols) > 1:
+        return None  # classic members had a timeout of their own
     if timeline.protocol not in ("classic", "unknown"):
         return SESSION_MS
     if timeline.kind == "connect":
@@ -66,6 +68,19 @@ def session_setting(timeline: Timeline) -> str:
     if timeline.protocol in _SET_BY_BROKERS:
         return f"the group's {timeline.protocol}.session.timeout.ms (kafka-configs.sh --entity-type groups)"
     return "session.timeout.ms"
+
+
+def least_session(timeline: Timeline) -> str:
+    """The broker's lower bound of it, with its default (GroupCoordinatorConfig)."""
+    if timeline.protocol in _SET_BY_BROKERS:
+        return f"group.{timeline.protocol}.min.session.timeout.ms, 45000 by default"
+    return "group.min.session.timeout.ms, 6000 by default"
+
+
+def session_ceiling(timeline: Timeline) -> str:
+    """The broker's upper bound of it (GroupCoordinatorConfig): half an hour for classic groups, a minute for others."""
+    protocol = f"{timeline.protocol}." if timeline.protocol in _SET_BY_BROKERS else ""
+    return f"group.{protocol}max.session.timeout.ms"
 
 
 def session_limit(timeline: Timeline) -> str:

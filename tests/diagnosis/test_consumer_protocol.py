@@ -14,6 +14,7 @@ def test_a_member_that_falls_silent_for_good_has_died(seen: Side) -> None:
     assert story.causes() == ["process-crash"]
     _, lower = story.the_incident().root_causes[0].advice
     assert lower.action.startswith("Lower the group's consumer.session.timeout.ms (kafka-configs.sh")
+    assert "(not below group.consumer.min.session.timeout.ms, 45000 by default)" in lower.action
     assert story.the_incident().severity == "critical"
 
 

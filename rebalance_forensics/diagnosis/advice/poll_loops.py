@@ -48,11 +48,11 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
         return _shorten(why, "above the duration of the slowest loop")
     records = timeline.settings.get("max.poll.records", "")
     away_ms = timeline.measured(slow.away_ms)
-    if away_ms is None:
+    if not away_ms:
         why = f"One poll loop took longer than max.poll.interval.ms, which is {seconds(limit)}."
         return _shorten(why, "above the duration of the slowest loop")
     slowest = limit + away_ms
-    fit = (number_of(records) or 0) * limit // slowest if away_ms else 0
+    fit = (number_of(records) or 0) * limit // slowest
     at_most = f" If it was a full batch (max.poll.records is {records}), only {fit} records fit." if fit else ""
     why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}.{at_most}"
     return _shorten(why, f"to about {rounded_up(slowest)}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.group_settings import (
+    least_session,
+    session_ceiling,
     session_in_words,
     session_known_ms,
     session_setting,
@@ -31,7 +33,7 @@ def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
         ),
         Advice(
             action=f"Lower {session_setting(timeline)} if another member must take over sooner "
-            "(not below group.min.session.timeout.ms, 6000 by default).",
+            f"(not below {least_session(timeline)}).",
             why=f"A dead member's partitions stay unread until its session expires{is_set_to}.",
             cost="A pause longer than the new timeout then costs a rebalance (process-pause).",
         ),
@@ -116,7 +118,7 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
         why=f"{late[0].upper()}{late[1:]}; the session timeout is {session_in_words(timeline)}.",
         cost=(
             f"The partitions of a member that is really gone then stay unread {wait} "
-            "(group.max.session.timeout.ms is the limit)."
+            f"({session_ceiling(timeline)} is the limit)."
         ),
     )
     if away.back_at is not None:
