@@ -15,6 +15,9 @@ WAKING_MS = 4_000
 """A process that wakes up finds its coordinator again within this; one that is cut off does not."""
 BURST_MS = 3_000
 """Lost connections that spread over more are a network; all in one burst are a process that woke up."""
+IN_VAIN_MS = 1_000
+"""Connections that fail for so long are no burst of a process that wakes up: attempts are 50 ms apart at first, and at
+most a second (reconnect.backoff.ms, reconnect.backoff.max.ms)."""
 SEEN_BY_BOTH_MS = 2_000
 """A client's word that it lost its membership and the coordinator's are of the same loss within this: both look once a
 second at most."""
@@ -214,6 +217,10 @@ SESSION_BEFORE_3_0_MS = 10_000
 """The same of Java consumers before 3.0, and of Connect workers of every release (DistributedConfig)."""
 POLL_INTERVAL_MS = 300_000
 """max.poll.interval.ms of every Java consumer (ConsumerConfig, KIP-62)."""
+JOIN_LAPSE_MS = 5_000
+"""A JoinGroup is given this much longer than the rebalance timeout (AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE)."""
+GAVE_UP_MS = 2_000
+"""A client looks for timed out requests whenever it polls the network: within this of the timeout it has given up."""
 SCHEDULED_DELAY_MS = 300_000
 """scheduled.rebalance.max.delay.ms of Connect workers (DistributedConfig, KIP-415)."""
 CONNECT_REBALANCE_MS = 60_000

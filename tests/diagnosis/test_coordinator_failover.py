@@ -270,3 +270,27 @@ def test_whoever_asks_a_broker_before_the_first_generation_of_the_group_moves_no
 def test_brokers_alone_do_not_show_since_when_a_fenced_coordinator_was_gone() -> None:
     advice = fenced(2).the_incident().root_causes[0].advice
     assert "could not commit or send heartbeats." in advice[0].why
+
+
+def held_up(gave_up: str) -> Story:
+    """c-2 is late to a rebalance; the others wait in their JoinGroup requests, and lose their coordinator then."""
+    story = Story(release=(2, 7)).formed("c-1", "c-2", "c-3", "c-5")
+    for client in ("c-1", "c-2", "c-3", "c-5"):
+        story.started(client, "00:59:58.100", max_poll_interval_ms=30_000)
+    story.started("c-4", "01:09:58.000")
+    story.broker("01:10:00.000", story.words.preparing(1, story.words.adding(story.id_of("c-4"))))
+    for client in ("c-1", "c-3", "c-5"):
+        story.client(client, "01:10:01.000", "(Re-)joining group")
+        story.client(client, gave_up, LOST).client(client, gave_up.replace(".1", ".2"), FOUND.replace("3", "2"))
+        story.client(client, gave_up.replace(".1", ".3"), "(Re-)joining group")
+    story.client("c-2", "01:10:50.000", "(Re-)joining group")
+    story.generation = 2
+    return story.assigned(ms("01:10:50.010"), ["c-1", "c-2", "c-3", "c-4", "c-5"])
+
+
+def test_members_whose_joins_time_out_in_a_long_rebalance_lost_no_coordinator() -> None:
+    assert "coordinator-failover" not in held_up("01:10:36.100").causes()
+
+
+def test_members_that_lose_it_while_they_wait_at_another_time_did_lose_it() -> None:
+    assert "coordinator-failover" in held_up("01:10:20.100").causes()

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
+from rebalance_forensics.diagnosis.episodes.coordinator.unanswered_joins import gave_up_waiting
 from rebalance_forensics.diagnosis.episodes.members.membership_at import times_with_members
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
 from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms
@@ -171,7 +172,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
     lost = [
         e
         for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed)
-        if _is_loss(e) and (e.at or 0) > settled and not _still_starting(timeline, e) and not _is_denied(timeline, e)
+        if _is_loss(e) and (e.at or 0) > settled and not _has_own_reason(timeline, e)
     ]
     heard = [a for a in timeline.members() if a.has_log]
     for run in runs(lost, time_of, ONE_LOSS_MS):
@@ -229,6 +230,12 @@ def _one_by_one_lost(timeline: Timeline, run: list[Event]) -> bool:
     times = sorted(first.values())
     reach = max(ALL_AT_ONCE_MS, 2 * heartbeat_interval_ms(timeline))
     return min(later - earlier for earlier, later in pairwise(times)) > reach
+
+
+def _has_own_reason(timeline: Timeline, lost: Event) -> bool:
+    """Whether a member gave up its coordinator for a reason of its own, wherever that was."""
+    starting_or_denied = _still_starting(timeline, lost) or _is_denied(timeline, lost)
+    return starting_or_denied or gave_up_waiting(timeline, lost)
 
 
 def _is_denied(timeline: Timeline, event: Event) -> bool:

@@ -1,0 +1,46 @@
+"""Members that gave up a JoinGroup or SyncGroup request: the rebalance outlasted it, and nothing else was wrong.
+
+A coordinator answers both only when the last member has come, so a client waits longer for a JoinGroup than for other
+requests (AbstractCoordinator.sendJoinGroupRequest: its own max.poll.interval.ms and 5 s, at least request.timeout.ms).
+When that is over it closes the connection, and logs its coordinator as lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.session_timeouts import number_of
+from rebalance_forensics.timeline.windows import GAVE_UP_MS, JOIN_LAPSE_MS, POLL_INTERVAL_MS, REQUEST_TIMEOUT_MS
+
+
+def gave_up_waiting(timeline: Timeline, lost: Event) -> bool:
+    """Whether a coordinator was lost just when the member's own JoinGroup or SyncGroup request timed out."""
+    participant = timeline.participants.of_speaker(lost)
+    if participant is None:
+        return False
+    asked = timeline.said_by(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(time_of(lost))
+    if asked is None or isinstance(asked, SyncSucceeded):
+        return False
+    waited = time_of(lost) - time_of(asked)
+    limits = timeline.remembered(_join_limits) if isinstance(asked, JoinStarted) else timeline.remembered(_requests)
+    return any(limit <= waited <= limit + GAVE_UP_MS for limit in limits)
+
+
+def _join_limits(timeline: Timeline) -> frozenset[int]:
+    polls = _shown(timeline, "max.poll.interval.ms", POLL_INTERVAL_MS)
+    return frozenset(max(request, poll + JOIN_LAPSE_MS) for request in _requests(timeline) for poll in polls)
+
+
+def _requests(timeline: Timeline) -> frozenset[int]:
+    return frozenset(_shown(timeline, "request.timeout.ms", REQUEST_TIMEOUT_MS))
+
+
+def _shown(timeline: Timeline, name: str, default: int) -> Iterable[int]:
+    """Every value that a dump of the group shows; members need not be set alike."""
+    dumps = (dict(e.settings) for e in timeline.of(SettingsReported) if e.kind == "ConsumerConfig")
+    return {value for s in dumps if (value := number_of(s.get(name, ""))) is not None} or {default}
