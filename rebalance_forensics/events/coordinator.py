@@ -25,11 +25,15 @@ class CoordinatorLost(Event, frozen=True, kw_only=True):
 
 
 class NodeDisconnected(Event, frozen=True, kw_only=True):
-    """A client's connection to a broker broke or could not be made. `node` as written (may be a coordinator id)."""
+    """A client's connection to a broker broke or could not be made. `node` as written (may be a coordinator id).
+
+    `elapsed_ms` is the age of the request that was given up with it.
+    """
 
     node: int | None = None
     cause: str | None = None
     api: str | None = None
+    elapsed_ms: int | None = None
 
 
 class CoordinatorElected(Event, frozen=True, kw_only=True):

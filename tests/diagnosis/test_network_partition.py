@@ -56,3 +56,51 @@ def looked_for_in_vain(seen: Side, found: str) -> Story:
     story.client("c-3", "01:10:20.020", UNKNOWN.format(told))
     story.reborn("c-3")
     return story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+
+
+NETWORK = "org.apache.kafka.clients.NetworkClient"
+
+
+def back_soon(*told: tuple[str, str], found: str = "01:10:03.200") -> Story:
+    """c-3 reaches its coordinator again 3.2 s after its eviction, and says things before."""
+    story = evicted()
+    for time, message in told:
+        story.client("c-3", time, message, logger=NETWORK)
+    story.client("c-3", found, "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)")
+    generation = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
+    story.client("c-3", "01:10:03.220", UNKNOWN.format(generation))
+    story.reborn("c-3")
+    return story.rebalanced("01:10:03.300", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+
+
+CANCELLED = (
+    "Cancelled in-flight HEARTBEAT request with correlation id 42 due to node 2147483645 being disconnected (elapsed "
+    "time since creation: {}ms, elapsed time since send: {}ms, throttle time: 0ms, request timeout: 30000ms)"
+)
+REFUSED = "Error connecting to node broker-2:9092 (id: 2 rack: null)\njava.net.SocketException: Network is unreachable"
+
+
+def test_connections_that_fail_again_and_again_are_no_pause_however_short_the_outage() -> None:
+    story = back_soon(*((f"01:10:0{second}.400", REFUSED) for second in (0, 1, 2)))
+    assert story.causes() == ["network-partition"]
+
+
+def test_heartbeats_of_different_ages_that_nobody_answered_were_sent_while_it_was_cut_off() -> None:
+    story = back_soon(*(("01:10:00.100", CANCELLED.format(age, age)) for age in (6158, 3142, 101)))
+    assert story.causes() == ["network-partition"]
+
+
+def test_one_old_heartbeat_and_one_just_sent_are_what_a_process_that_wakes_up_gives_up() -> None:
+    story = back_soon(*(("01:10:03.100", CANCELLED.format(age, age)) for age in (48_158, 101)))
+    assert story.causes() == ["process-pause"]
+
+
+def test_who_looks_for_its_coordinator_for_seconds_may_have_been_cut_off() -> None:
+    story = back_soon()
+    assert story.the_incident().root_causes[0].confidence >= 0.9
+    unsure = evicted()
+    unsure.client("c-3", "01:10:00.100", LOST)
+    unsure.client("c-3", "01:10:03.200", "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)")
+    unsure.reborn("c-3")
+    unsure.rebalanced("01:10:03.300", unsure.words.adding(unsure.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    assert "network-partition" not in {r.cause for r in unsure.the_incident().ruled_out}

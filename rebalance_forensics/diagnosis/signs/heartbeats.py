@@ -26,13 +26,12 @@ from rebalance_forensics.diagnosis.sign import (
 )
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
-    JoinReported,
     JoinSucceeded,
     SyncFailed,
     SyncSucceeded,
@@ -44,17 +43,12 @@ from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.replay.lost_membership import is_first_join, is_late_commit, was_refused
 from rebalance_forensics.timeline.windows import (
-    BURST_MS,
     LOST_AT_THE_END_MS,
     REQUEST_TIMEOUT_MS,
     SAME_REBALANCE_MS,
     SHORTEST_SESSION_MS,
     WAKING_MS,
 )
-
-COORDINATOR_NODES = 2**30
-"""A client counts the connections to its coordinators down from Integer.MAX_VALUE (AbstractCoordinator): such a node
-is one of the brokers under another number."""
 
 
 def lines_of(absence: Absence) -> tuple[Event, ...]:
@@ -88,10 +82,11 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
 )
 def own_log_continues(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the process that was given up kept writing."""
-    return asked_of_each(subject, lambda absence: _log_continues(timeline, absence))
+    return asked_of_each(subject, lambda absence: log_continues(timeline, absence))
 
 
-def _log_continues(timeline: Timeline, absence: Absence) -> Answer:
+def log_continues(timeline: Timeline, absence: Absence) -> Answer:
+    """Whether the log of one member goes on after the group lost it, without a start or a shutdown in between."""
     if absence.start is not None or absence.stop is not None:
         return Unobservable()
     participant, end = absence.participant, timeline.coverage.ends(absence.participant)
@@ -168,7 +163,7 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
     """Whether one absence ended with a new process."""
     if absence.start is not None:
         return Present(tuple(absence.start.events[:2]))
-    known = _log_continues(timeline, absence)
+    known = log_continues(timeline, absence)
     if (
         isinstance(known, Present)
         and known.lines
@@ -195,84 +190,6 @@ def _closed(timeline: Timeline, absence: Absence) -> Answer:
     begin = absence.at - session_timeout_ms(timeline)
     logs = [log for log in timeline.coverage.of(absence.participant) if log.detailed and log.begin <= begin]
     return Absent(looked(logs, begin, absence.at)) if logs else Unobservable((own_log(absence, absence.at - begin),))
-
-
-@sign(
-    present="its own log shows lost connections to the brokers over seconds",
-    absent="its own log shows no lost connections while it was away",
-)
-def disconnects(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the member could not reach the brokers while it was silent."""
-    return asked_of_each(subject, lambda absence: _disconnects(timeline, absence))
-
-
-def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
-    told = troubled(timeline, absence)
-    if told:
-        return Present(tuple(told[:6]))
-    failed = [e for e in lines_of(absence) if isinstance(e, CoordinatorLost) and _not_reached(e)]
-    if failed:
-        return Present(tuple(failed))
-    session = session_timeout_ms(timeline)
-    until = absence.back_at if absence.back_at is not None else absence.at + WAKING_MS
-    logs = covering(timeline.coverage.of(absence.participant), absence.at - session, until)
-    # A classic client that is cut off gives up its coordinator when its own session is over; later ones say nothing
-    # until a request times out.
-    needed = session if timeline.protocol in ("classic", "unknown") else REQUEST_TIMEOUT_MS
-    alive = isinstance(_log_continues(timeline, absence), Present)
-    if logs and alive and until - (absence.at - session) >= needed:
-        return Absent(looked(logs, absence.at - session, until))
-    return Unobservable((own_log(absence, session),))
-
-
-def _not_reached(event: CoordinatorLost) -> bool:
-    """Whether the last that a client had from its coordinator was no answer at all."""
-    return "transport failure" in (event.cause or "") or "Timed out" in (event.cause or "")
-
-
-def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
-    """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
-    if absence.start is not None or absence.stop is not None or timeline.measured(1) is None:
-        return []  # where only the order of the lines is known, nobody knows for how long connections were lost
-    until = absence.back_at if absence.back_at is not None else timeline.last
-    joined = _last_joined(timeline, absence)
-    # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
-    begin = max(absence.at - session_timeout_ms(timeline) - LOST_AT_THE_END_MS, joined or 0)
-    said = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost)
-    found = said.between(begin, until + SAME_REBALANCE_MS)
-    if found and until - time_of(found[0]) > WAKING_MS and time_of(found[-1]) - time_of(found[0]) > BURST_MS:
-        return found
-    # Without the coordinator's log the silence began at any time after the last generation it joined.
-    expired = any(isinstance(e, MemberFailed) for e in lines_of(absence))
-    since = begin if expired else joined if joined is not None else absence.at
-    lost = timeline.said_by(absence.participant, CoordinatorLost).between(since, until - WAKING_MS - 1)
-    again = timeline.said_by(absence.participant, CoordinatorFound)
-    return [e for e in lost if not again.any_between(time_of(e), time_of(e) + WAKING_MS)]
-
-
-def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
-    """When it joined the last generation before the group lost it, if its log shows that."""
-    joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded, JoinReported).last(absence.at - 1)
-    return joined.at if joined is not None else None
-
-
-@sign(
-    present="other members were heard at that time, so this member was cut off and not a broker paused",
-    absent="",
-)
-def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether more than one client's word stands behind a lost connection: a frozen broker looks the same to one."""
-    told = [e for absence in subject.absences for e in troubled(timeline, absence)]
-    if not told:
-        return Unobservable()
-    nodes = {e.node for e in told if isinstance(e, NodeDisconnected) and e.node is not None}
-    nodes = {node for node in nodes if node < COORDINATOR_NODES}
-    if timeline.has_coordinator_log or len(nodes) > 1:
-        return Present()
-    participants = set(subject.participants)
-    if any(a.has_log for a in timeline.members() if a not in participants):
-        return Present()
-    return Unobservable((coordinator_log(subject.begin, subject.end),))
 
 
 @sign(present="it logged lines or joined while it should have been paused", absent="")
@@ -370,7 +287,7 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     for absence in subject.absences:
         unheard = all(d.why == "vanished" for d in absence.departures)
         polls = absence.participant.kind != "worker"  # nobody calls poll() on a Connect worker's membership
-        alive = isinstance(_log_continues(timeline, absence), Present)
+        alive = isinstance(log_continues(timeline, absence), Present)
         if not (unheard and polls and alive) or logs_its_leaving(timeline, absence.participant):
             return Absent()
     return Present() if subject.absences else Unobservable()

@@ -1,0 +1,147 @@
+"""Members that could not reach the brokers: what their own logs say of connections and coordinators that they lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    Present,
+    Subject,
+    Unobservable,
+    asked_of_each,
+    looked,
+    sign,
+)
+from rebalance_forensics.diagnosis.signs.heartbeats import lines_of, log_continues
+from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.membership import MemberFailed
+from rebalance_forensics.events.rebalances import JoinReported, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import (
+    BURST_MS,
+    IN_VAIN_MS,
+    LOST_AT_THE_END_MS,
+    REQUEST_TIMEOUT_MS,
+    SAME_REBALANCE_MS,
+    WAKING_MS,
+)
+
+COORDINATOR_NODES = 2**30
+"""A client counts the connections to its coordinators down from Integer.MAX_VALUE (AbstractCoordinator): such a node
+is one of the brokers under another number."""
+
+NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
+"""What a client says of a connection that it could not make."""
+
+TO_COORDINATOR = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
+"""Requests that a coordinator answers at once."""
+
+
+@sign(
+    present="its own log shows lost connections to the brokers over seconds",
+    absent="its own log shows no lost connections while it was away",
+)
+def disconnects(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the member could not reach the brokers while it was silent."""
+    return asked_of_each(subject, lambda absence: _disconnects(timeline, absence))
+
+
+def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
+    told = troubled(timeline, absence)
+    if told:
+        return Present(tuple(told[:6]))
+    failed = [e for e in lines_of(absence) if isinstance(e, CoordinatorLost) and _not_reached(e)]
+    if failed:
+        return Present(tuple(failed))
+    session = session_timeout_ms(timeline)
+    until = absence.back_at if absence.back_at is not None else absence.at + WAKING_MS
+    logs = covering(timeline.coverage.of(absence.participant), absence.at - session, until)
+    # A classic client that is cut off gives up its coordinator when its own session is over; later ones say nothing
+    # until a request times out.
+    needed = session if timeline.protocol in ("classic", "unknown") else REQUEST_TIMEOUT_MS
+    alive = isinstance(log_continues(timeline, absence), Present)
+    if logs and alive and until - (absence.at - session) >= needed and not _slow_to_find(timeline, absence, until):
+        return Absent(looked(logs, absence.at - session, until))
+    return Unobservable((own_log(absence, session),))
+
+
+def _slow_to_find(timeline: Timeline, absence: Absence, until: int) -> bool:
+    """Whether it looked for its coordinator longer than a process that wakes up, and not as long as one cut off."""
+    lost = timeline.said_by(absence.participant, CoordinatorLost).between(absence.at - LOST_AT_THE_END_MS, until)
+    found = timeline.said_by(absence.participant, CoordinatorFound)
+    return any(not found.any_between(time_of(e), time_of(e) + IN_VAIN_MS) for e in lost)
+
+
+def _not_reached(event: CoordinatorLost) -> bool:
+    """Whether the last that a client had from its coordinator was no answer at all."""
+    return "transport failure" in (event.cause or "") or "Timed out" in (event.cause or "")
+
+
+def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
+    """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
+    if absence.start is not None or absence.stop is not None or timeline.measured(1) is None:
+        return []  # where only the order of the lines is known, nobody knows for how long connections were lost
+    until = absence.back_at if absence.back_at is not None else timeline.last
+    joined = _last_joined(timeline, absence)
+    # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
+    begin = max(absence.at - session_timeout_ms(timeline) - LOST_AT_THE_END_MS, joined or 0)
+    said = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost)
+    found = said.between(begin, until + SAME_REBALANCE_MS)
+    if found and until - time_of(found[0]) > WAKING_MS and time_of(found[-1]) - time_of(found[0]) > BURST_MS:
+        return found
+    if _in_vain(timeline, absence, found) or _kept_sending(found):
+        return found
+    # Without the coordinator's log the silence began at any time after the last generation it joined.
+    expired = any(isinstance(e, MemberFailed) for e in lines_of(absence))
+    since = begin if expired else joined if joined is not None else absence.at
+    lost = timeline.said_by(absence.participant, CoordinatorLost).between(since, until - WAKING_MS - 1)
+    again = timeline.said_by(absence.participant, CoordinatorFound)
+    return [e for e in lost if not again.any_between(time_of(e), time_of(e) + WAKING_MS)]
+
+
+def _in_vain(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
+    """Whether it tried to connect again and again: a process that wakes up reaches its brokers at the first attempt."""
+    attempts = [time_of(e) for e in lost if isinstance(e, NodeDisconnected) and e.cause in NOT_CONNECTED]
+    if not attempts or attempts[-1] - attempts[0] < IN_VAIN_MS:
+        return False
+    return not timeline.said_by(absence.participant, CoordinatorFound).any_between(attempts[0], attempts[-1])
+
+
+def _kept_sending(lost: Sequence[Event]) -> bool:
+    """Whether requests of different ages went unanswered: a process that stands still sends none meanwhile."""
+    to_coordinator = (e for e in lost if isinstance(e, NodeDisconnected) and e.api in TO_COORDINATOR)
+    sent = sorted(time_of(e) - (e.elapsed_ms or 0) for e in to_coordinator if (e.elapsed_ms or 0) >= IN_VAIN_MS)
+    return bool(sent) and sent[-1] - sent[0] >= IN_VAIN_MS
+
+
+def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
+    """When it joined the last generation before the group lost it, if its log shows that."""
+    joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded, JoinReported).last(absence.at - 1)
+    return joined.at if joined is not None else None
+
+
+@sign(
+    present="other members were heard at that time, so this member was cut off and not a broker paused",
+    absent="",
+)
+def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether more than one client's word stands behind a lost connection: a frozen broker looks the same to one."""
+    told = [e for absence in subject.absences for e in troubled(timeline, absence)]
+    if not told:
+        return Unobservable()
+    nodes = {e.node for e in told if isinstance(e, NodeDisconnected) and e.node is not None}
+    nodes = {node for node in nodes if node < COORDINATOR_NODES}
+    if timeline.has_coordinator_log or len(nodes) > 1:
+        return Present()
+    participants = set(subject.participants)
+    if any(a.has_log for a in timeline.members() if a not in participants):
+        return Present()
+    return Unobservable((coordinator_log(subject.begin, subject.end),))
