@@ -120,6 +120,18 @@ class InstanceFenced(Event, frozen=True, kw_only=True):
     api: str | None = None
 
 
+class AccessDenied(Event, frozen=True, kw_only=True):
+    """A broker's authorizer denied a principal an operation on the group, which one of its members needs.
+
+    It stands in kafka-authorizer.log unless configured otherwise, and names no client. `address` is the client's.
+    """
+
+    principal: str | None = None
+    operation: str | None = None
+    request: str | None = None
+    address: str | None = None
+
+
 class MemberRefused(Event, frozen=True, kw_only=True):
     """A would-be member was turned away: full group, no common assignor, no authorization, other protocol type."""
 

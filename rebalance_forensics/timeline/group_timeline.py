@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import AccessDenied
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
@@ -106,10 +107,10 @@ class Timeline:
 
     @property
     def said_of_it_by_brokers(self) -> InTime[Event]:
-        """What brokers say of this group."""
+        """What its coordinators say of this group; the log of an authorizer is another."""
+        told = (e for e in self.own if e.speaker.role == "broker" and e.group is not None)
         return self.once(
-            "said by brokers",
-            lambda: InTime((e for e in self.own if e.speaker.role == "broker" and e.group is not None), time_of),
+            "said by brokers", lambda: InTime((e for e in told if not isinstance(e, AccessDenied)), time_of)
         )
 
     def of(self, *kinds: type[E]) -> InTime[E]:

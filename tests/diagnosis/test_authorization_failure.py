@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.story import Story
+from tests.story import Side, Story
 
 DENIED = "Topic authorization failed for topics [orders]"
 DENIED_GROUP = "Not authorized to access group: payments"
@@ -74,3 +74,39 @@ def test_where_only_topics_were_denied_the_advice_names_them_and_no_right_on_the
     story = Story().formed("c-1", "c-2").started("c-3", "01:10:00.000")
     story.client("c-3", "01:10:00.500", DENIED, level="ERROR", logger="org.apache.kafka.clients.Metadata")
     assert story.the_incident().root_causes[0].advice[0].action == "Grant its principal READ on topic orders."
+
+
+AUTHORIZER = (
+    "Principal = User:orders-svc is Denied operation = READ from host = 10.4.2.19 on resource = Group:LITERAL:payments "
+    "for request = {} with resourceRefCount = 1 based on rule DefaultDeny"
+)
+
+
+def denied_by_brokers(seen: Side = "brokers") -> Story:
+    """Both members heartbeat in vain until their sessions are over; later they may again."""
+    story = Story(seen=seen).formed("c-1", "c-2")
+    for second in (0, 3, 6):
+        for number, request in ((1, "Heartbeat"), (2, "OffsetCommit")):
+            story.broker(f"01:10:0{second}.{number}00", AUTHORIZER.format(request), logger="kafka.authorizer.logger")
+    for client in ("c-1", "c-2"):
+        story.broker("01:10:09.000", story.words.failed(story.id_of(client)))
+        story.reborn(client)
+    return story.rebalanced("01:10:20.000", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"])
+
+
+def test_the_authorizer_of_the_brokers_names_the_principal_that_was_denied() -> None:
+    story = denied_by_brokers()
+    assert story.causes() == ["authorization-failure"]
+    narrative = story.the_incident().root_causes[0].narrative
+    assert narrative == "The brokers denied User:orders-svc READ on group payments (Heartbeat, OffsetCommit)."
+
+
+def test_a_group_that_forms_again_when_it_may_was_not_started() -> None:
+    assert "startup" not in {c.cause for c in denied_by_brokers().the_incident().root_causes}
+
+
+def test_an_authorizer_alone_is_no_log_of_the_coordinator() -> None:
+    story = Story(seen="brokers")
+    story.broker("01:10:00.000", AUTHORIZER.format("JoinGroup"), logger="kafka.authorizer.logger")
+    assert not story.timeline().has_coordinator_log
+    assert story.causes() == ["authorization-failure"]

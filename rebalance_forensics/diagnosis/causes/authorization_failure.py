@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.episodes.coordinator.denied_principals import denied_principals
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.rejections import DENIED, about_denial
+from rebalance_forensics.diagnosis.proposals.rejections import DENIED, about_denial, about_denied_principals
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Blame clients that were denied the group or its topics."""
+    """Blame clients that were denied the group or its topics; where only brokers tell, name their principals."""
     for participant, events in sorted(denied(timeline).items(), key=lambda item: item[0].name):
         yield about_denial(timeline, participant, events)
+    yield from (about_denied_principals(timeline, denials) for denials in denied_principals(timeline))
 
 
 CAUSE = Cause(
@@ -38,6 +40,7 @@ CAUSE = Cause(
         "rolling-restart",
         "coordinator-failover",
         "scale-out",
+        "startup",
     ),
     lookalikes=("group-max-size", "inconsistent-protocol"),
     settings=("allow.everyone.if.no.acl.found",),

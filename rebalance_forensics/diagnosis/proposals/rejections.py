@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.advice.brokers import allow_migration, grant_access
 from rebalance_forensics.diagnosis.advice.deployments import unique_instance_ids
+from rebalance_forensics.diagnosis.episodes.coordinator.denied_principals import DeniedPrincipals
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
     Denial,
     Rejection,
@@ -35,6 +36,8 @@ MIGRATION_REFUSED = stated(
     "migration-refused", present="the coordinator refused to let members of both group protocols into the group"
 )
 
+MOST_DENIALS = 8
+"""So many lines of an authorizer show it; the others say the same."""
 MANY_FENCES = 6
 """Fences after which two processes are surely taking the place from each other in turns."""
 
@@ -96,6 +99,26 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
         struck_at=first,
         narrative=f"{culprits[0].name} is not authorized{f' to access {what}' if what else f': {words}'}.",
         advice=grant_access(what, f"{times(number)}{span(events) if number > 1 else ''}"),
+    )
+
+
+def about_denied_principals(timeline: Timeline, denials: DeniedPrincipals) -> Hypothesis:
+    """Brokers denied a member's principal what it needs, and no client's log tells of it."""
+    first, last = denials.begin, denials.end
+    moves = [f for p in denials.lost for f in timeline.moves(first, last + REJECTED_AWAY_MS, p)]
+    out = any(is_out(timeline, p, last) for p in denials.lost)
+    what, number = in_words(timeline.group), occurrences(denials.events)
+    denied = f"{', '.join(denials.operations)} on {what} ({', '.join(denials.requests)})"
+    return Hypothesis(
+        because=denials.events,
+        culprits=culprits_of(timeline, denials.lost) or (the_group(timeline),),
+        answers={DENIED: Present(denials.events[:MOST_DENIALS])},
+        participants=denials.lost,
+        severity="critical" if out else "warning",
+        brings=with_rebalances(timeline, moves),
+        struck_at=first,
+        narrative=f"The brokers denied {' and '.join(denials.principals)} {denied}.",
+        advice=grant_access(what, f"{times(number)}{span(denials.events) if number > 1 else ''}"),
     )
 
 

@@ -1,0 +1,65 @@
+"""Members whose principal lost its permissions, as the brokers' authorizer tells it.
+
+A Java consumer that is a member already does not fail when its heartbeats are denied: the heartbeat thread tries again
+until the session is over (AbstractCoordinator.HeartbeatResponseHandler), and only the authorizer names the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.events.membership import AccessDenied
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
+
+
+class DeniedPrincipals(Struct, frozen=True):
+    """Denials of the group that follow each other, and the members whose sessions ended meanwhile."""
+
+    events: tuple[AccessDenied, ...]
+    lost: tuple[Participant, ...]
+
+    @property
+    def begin(self) -> int:
+        """The first denial."""
+        return time_of(self.events[0])
+
+    @property
+    def end(self) -> int:
+        """The last one."""
+        return time_of(self.events[-1])
+
+    @property
+    def principals(self) -> list[str]:
+        """Who was denied."""
+        return sorted({e.principal for e in self.events if e.principal})
+
+    @property
+    def operations(self) -> list[str]:
+        """What was denied, as ACLs name it."""
+        return sorted({e.operation.upper() for e in self.events if e.operation})
+
+    @property
+    def requests(self) -> list[str]:
+        """The requests that needed it."""
+        return sorted({e.request for e in self.events if e.request})
+
+
+def denied_principals(timeline: Timeline) -> Iterator[DeniedPrincipals]:
+    """Every time that brokers denied members the group and no client tells of it."""
+    told = [e for events in denied(timeline).values() for e in events]
+    for run in runs(timeline.of(AccessDenied), time_of, REJECTED_AWAY_MS):
+        begin, end = time_of(run[0]), time_of(run[-1])
+        if any(begin - DENIED_BEFORE_MS <= time_of(e) <= end + DENIED_BEFORE_MS for e in told):
+            continue
+        gone = timeline.departures.between(begin, end + session_timeout_ms(timeline))
+        lost = dict.fromkeys(d.participant for d in gone if d.why in SILENT)
+        yield DeniedPrincipals(tuple(run), tuple(lost))
