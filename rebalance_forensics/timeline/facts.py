@@ -59,6 +59,8 @@ class Departure(Struct, frozen=True, eq=False):
     events: tuple[Event, ...] = ()
     returned: Arrival | None = None
     reason: str | None = None
+    stayed: bool = False
+    """By the word of a broker that no longer coordinated the group: the member went on with its successor."""
     id: str = ""
 
 

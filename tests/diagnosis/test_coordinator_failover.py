@@ -105,6 +105,41 @@ def test_a_frozen_coordinator_that_wakes_up_expires_sessions_of_a_group_it_has_l
     assert story.the_incident().severity == "warning"
 
 
+def woken_up() -> Story:
+    """The former coordinator evicts c-1 when it wakes up, and then learns that it lost the group."""
+    story = moved()
+    expired = f"Member {story.id_of('c-1')} in group payments has failed, removing it from the group"
+    story.broker("01:10:40.000", f"[GroupCoordinator 2]: {expired}", 2, GC)
+    unloading = "[GroupCoordinator 2]: Unloading group metadata for payments with generation 1"
+    return story.broker("01:10:42.000", unloading, 2, GC).goes_on("01:15:00.000")
+
+
+def test_whom_a_former_coordinator_evicts_reads_on() -> None:
+    story = woken_up()
+    assert story.causes() == ["coordinator-failover"]
+    assert not story.history().unread
+    assert [d.stayed for d in story.timeline().departures] == [True]
+
+
+def test_who_is_evicted_by_a_broker_that_reaches_a_generation_afterwards_has_gone() -> None:
+    """How it got the group back, a line that is missing told."""
+    story = moved()
+    expired = f"Member {story.id_of('c-1')} in group payments has failed, removing it from the group"
+    story.broker("01:10:40.000", f"[GroupCoordinator 2]: {expired}", 2, GC)
+    stabilized = "[GroupCoordinator 2]: Stabilized group payments generation 2 (__consumer_offsets-13) with 1 members"
+    story.broker("01:10:41.000", stabilized, 2, GC)
+    unloading = "[GroupCoordinator 2]: Unloading group metadata for payments with generation 2"
+    story.broker("01:15:42.000", unloading, 2, GC)
+    assert [d.stayed for d in story.timeline().departures] == [False]
+
+
+def test_a_controller_and_members_notice_a_silent_broker_too_late_to_tell_how_long_it_was() -> None:
+    story = moved()
+    fencing = "[QuorumController id=3] Fencing broker 2 because its session has timed out."
+    story.broker("01:10:02.000", fencing, 3, "org.apache.kafka.controller.ReplicationControlManager")
+    assert "for at least 5 s" in story.the_incident().root_causes[0].advice[0].why
+
+
 def fenced(gone: int) -> Story:
     """The controller, on another broker, fences the coordinator; a third one loads the group."""
     story = Story(coordinator=gone, seen="brokers").formed("c-1", "c-2")

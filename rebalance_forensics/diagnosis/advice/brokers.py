@@ -47,11 +47,13 @@ def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
 
 def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool) -> tuple[Advice, ...]:
     """A coordinator that moved; `fenced` where the controller stopped hearing from the broker."""
-    without = f"The group could not commit or send heartbeats{lasting(without_ms, ' for up to {}')}"
+    # A controller notices late that a broker fell silent, and members only when their own timeouts are over.
+    lasted = lasting(without_ms or None, " for at least {}" if fenced else " for up to {}")
+    without = f"The group could not commit or send heartbeats{lasted}"
     if not fenced:
         cleanly = Advice(
             action="Restart brokers by controlled shutdown, one at a time.",
-            why=f"{without}, until another broker had loaded its metadata.",
+            why=f"{without}{',' if lasted else ''} until a coordinator had loaded its metadata.",
             cost="A controlled shutdown takes longer: the broker hands over every partition first.",
         )
         return (cleanly,)

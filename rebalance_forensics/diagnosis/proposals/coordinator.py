@@ -13,11 +13,12 @@ from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import effe
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS, Outage
 from rebalance_forensics.diagnosis.episodes.coordinator.outage_effects import moves_in_outage, rebalances_in_outage
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
+from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.diagnosis.signs.coordinator import ANSWERED, LOADED, LOST_BY_MOST
 from rebalance_forensics.diagnosis.wording.culprits import broker
-from rebalance_forensics.events.coordinator import GroupLoaded
+from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
@@ -37,7 +38,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     fenced = was_fenced(chain)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
-    without_ms = timeline.measured(without_coordinator_ms(chain)) if timed else None
+    without_ms = max(without_coordinator_ms(chain), _unanswered_ms(timeline, chain)) if timed else None
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(names)),
@@ -46,8 +47,15 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         onset=chain[0].at,
         brings=facts,
         narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped + unharmed}.",
-        advice=restart_brokers_cleanly(without_ms, fenced=fenced),
+        advice=restart_brokers_cleanly(timeline.measured(without_ms) if without_ms else None, fenced=fenced),
     )
+
+
+def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
+    """How long a member says that no heartbeat of its was answered: its own session; 0 where none does."""
+    lost = [e for move in chain for e in move.events if isinstance(e, CoordinatorLost)]
+    unanswered = any("session timed out" in (e.cause or "") for e in lost)
+    return session_told_ms(timeline) or 0 if unanswered else 0
 
 
 def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:

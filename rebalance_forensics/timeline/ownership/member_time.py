@@ -122,7 +122,7 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
     over: dict[Participant, int | None] = {}
     for departure in timeline.departures:
         who = departure.participant
-        if departure.why == "vanished" or not _had_an_assignment(timeline, departure, in_force):
+        if departure.why == "vanished" or departure.stayed or not _had_an_assignment(timeline, departure, in_force):
             continue
         before = over.get(who, 0)
         if before is None or before > departure.at:

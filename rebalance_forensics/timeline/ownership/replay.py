@@ -70,7 +70,7 @@ class OwnershipReplay:
     def _moments(self) -> Iterator[tuple[int, int, Moment]]:
         """Everything that changes owners, with its time; a departure comes before what lines of that instant say."""
         timeline = self.timeline
-        yield from ((departure.at, 0, departure) for departure in timeline.departures)
+        yield from ((departure.at, 0, departure) for departure in timeline.departures if not departure.stayed)
         yield from ((start.at, 1, start) for start in timeline.starts)
         lines = timeline.own.telling(*self.unit, *_CLOSES)
         yield from ((event.at, 2, event) for event in lines if event.at is not None)

@@ -21,6 +21,7 @@ class DepartureDraft:
     events: list[Event] = field(default_factory=list)
     returned: ArrivalDraft | None = None
     reason: str | None = None
+    stayed: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -76,5 +77,6 @@ def _departure(draft: DepartureDraft, name: str, arrivals: dict[ArrivalDraft, Ar
         events=tuple(draft.events),
         returned=arrivals[draft.returned] if draft.returned is not None else None,
         reason=draft.reason,
+        stayed=draft.stayed,
         id=name,
     )

@@ -15,6 +15,7 @@ from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, St
 from rebalance_forensics.timeline.identity.participants import Participants
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.replay.drafts import finished
+from rebalance_forensics.timeline.replay.former_coordinators import words_of_former_coordinators
 from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
 from rebalance_forensics.timeline.replay.group_epochs import EpochSlot, GroupEpochs, generations_of, rebalances_of
 from rebalance_forensics.timeline.replay.leave_reasons import close_for_good
@@ -37,13 +38,17 @@ class Replayed(Struct, frozen=True):
 
 def replayed(participants: Participants, processes: Processes, events: Sequence[Event]) -> Replayed:
     """Departures, arrivals and rebalances of a group, and the generations that it reached."""
+    former = words_of_former_coordinators(events)
     lives, classic, epochs = Lives(participants, processes.starts), Generations(participants), GroupEpochs(participants)
     told = [*missed(participants, events), *taken_over(participants, processes.starts, events)]
     absent = deque(sorted(told, key=attrgetter("joined_at")))
     for event in events:
         while absent and event.at is not None and event.at >= absent[0].joined_at:
             lives.miss(absent.popleft())
-        lives.hear(event)
+        if id(event) in former:
+            lives.stay(event)
+        else:
+            lives.hear(event)
         if event.group is not None or isinstance(event, StreamsParticipants):
             classic.hear(event, lives.live)
             epochs.hear(event, lives.live)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberJoined
+from rebalance_forensics.events.membership import MemberFailed, MemberJoined
 from rebalance_forensics.events.rebalances import GenerationStabilized, HeartbeatFailed, JoinRequested
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id
@@ -185,6 +185,14 @@ class Register:
         departure = DepartureDraft(participant, member, event.at, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member)
+
+    def stay(self, event: Event) -> None:
+        """A broker that no longer coordinates the group evicts members: they stay in the one its successor loaded."""
+        for member in event.members if isinstance(event, MemberFailed) else ():
+            participant = self.participants.of_member(member)
+            if participant is not None and event.at is not None:
+                gone = DepartureDraft(participant, member, event.at, "session-expired", [event], stayed=True)
+                self.departures[gone] = None
 
     def _has_left(self, member: str) -> bool:
         """No dynamic member comes back under the id it left with: what names it then was on the way before."""
