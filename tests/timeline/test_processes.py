@@ -7,6 +7,8 @@ from tests.diagnosis.threads import Application
 from tests.kafka_words import generation_of, member_id
 from tests.story import Story, ms
 
+WORKER = "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator"
+
 
 def test_a_consumer_that_closes_leaves_the_others_of_its_process_alone() -> None:
     story = Story(seen="clients")
@@ -99,3 +101,18 @@ def test_a_streams_thread_that_makes_its_producer_anew_starts_no_process() -> No
     story.events.remove(story.events[1])
     story.line("node-1/app.log", "01:10:00.000", "Kafka version: 2.8.2", logger=APP_INFO)
     assert [start.at for start in story.timeline().starts] == [ms("01:10:00.000")]
+
+
+def test_a_worker_that_hands_a_task_over_closes_its_clients_and_goes_on() -> None:
+    """Of MirrorMaker the clients of a task are named after the flow, the connector and what they are for."""
+    story = Story(seen="clients", group="A-mm2")
+    worker = "[Worker clientId=A->B, groupId=A-mm2] "
+    joined = f"Successfully joined group with generation {generation_of(2, 'A->B-77aa')}"
+    story.line("mm-1/app.log", "01:00:00.000", worker + joined, logger=WORKER)
+    for client in ("A->B|MirrorSourceConnector-0|replication-consumer", "connector-consumer-files-0"):
+        story.line(
+            "mm-1/app.log", "01:10:00.000", f"App info kafka.consumer for {client} unregistered", logger=APP_INFO
+        )
+    assert not story.timeline().stops
+    story.line("mm-1/app.log", "01:20:00.000", "App info kafka.connect for A->B unregistered", logger=APP_INFO)
+    assert [stop.at for stop in story.timeline().stops] == [ms("01:20:00.000")]

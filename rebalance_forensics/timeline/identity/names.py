@@ -15,9 +15,6 @@ _STREAM_THREAD = re.compile(
 )
 _THREAD_CUT_OFF = "-StreamThread-\u2026"
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
-_CONNECTOR_CLIENT = re.compile(
-    r"connector-(?:consumer|producer|adminclient|dlq-producer)-(?P<connector>.+)-(?P<task>\d+)"
-)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -73,9 +70,3 @@ def process_of_streams_client(client: str) -> str | None:
     """The uuid at the end of a generated Streams client id."""
     found = re.fullmatch(rf"(?:.+-)?({_UUID})", client)
     return found[1] if found else None
-
-
-def connector_of(client_id: str) -> str | None:
-    """The connector whose sink task uses this client id (`connector-consumer-{connector}-{task}`)."""
-    found = _CONNECTOR_CLIENT.fullmatch(client_id)
-    return found["connector"] if found else None

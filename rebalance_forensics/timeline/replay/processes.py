@@ -24,7 +24,6 @@ from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.records import Origin
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
-from rebalance_forensics.timeline.identity.names import connector_of
 from rebalance_forensics.timeline.identity.participants import (
     BY_PROCESS,
     Participant,
@@ -47,6 +46,10 @@ _START_KINDS = {
     "streams": ("StreamsConfig",),
     "connect": ("DistributedConfig",),
 }
+
+
+_CLOSE_BY_NAME = ("consumer", "share", "connect", "schema-registry")
+"""Kinds of groups whose members close under their own client ids; a Streams process closes many clients."""
 
 
 class Processes(Struct, frozen=True):
@@ -279,11 +282,10 @@ def _stopping(participants: Participants, event: Event) -> Sequence[Participant]
         participant = participants.of_speaker(event)
         return [participant] if participant is not None else []
     here, client = participants.at_place(event), event.speaker.client_id
-    if isinstance(event, ConsumerClosed) and client is not None and participants.kind in ("consumer", "share"):
+    # A worker closes the clients of a task whenever it moves the task (MirrorMaker's as well); it stays in the group.
+    if isinstance(event, ConsumerClosed) and client is not None and participants.kind in _CLOSE_BY_NAME:
         return [a for a in here if client in a.client_ids]
-    # A worker closes the consumer of a sink task whenever it moves the task; it stays in the group itself.
-    of_a_task = isinstance(event, ConsumerClosed) and client is not None and connector_of(client) is not None
-    return [] if of_a_task else here
+    return here
 
 
 def _is_stop(event: Event) -> bool:
