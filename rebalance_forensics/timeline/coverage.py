@@ -122,13 +122,16 @@ class Coverage:
         by_participant: Mapping[Participant, tuple[HeardLog, ...]],
         brokers: tuple[HeardLog, ...],
         coordinating: Iterable[HeardLog],
+        until: int = 0,
     ) -> None:
+        """`until` is when the last log ends that several members share: no single one is heard to its end."""
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
         self._by_participant = {one: tuple(g for g in own if not g.excerpt) for one, own in by_participant.items()}
         self.brokers = tuple(log for log in coordinating if not log.excerpt)
         """The logs of brokers that speak of the group, as far as no other broker is known to have coordinated it."""
         self.end = max((log.end for log in everything), default=0)
-        """When the last of all lines stands that speak of the group, be they picked or not."""
+        self.end = max(self.end, until)
+        """When the last of all logs ends that speak of the group, be its lines picked or not."""
         self.is_excerpt = bool(everything) and all(log.excerpt for log in everything)
         """Whether all that is known of the group was picked by somebody: what is not there may have been left out."""
 
@@ -184,6 +187,7 @@ def coverage_of(
         {participant: _heard(told, alone, picked) for participant, told in by_participant.items()},
         tuple(log for log, _ in lasting),
         (part for log, broker in lasting for part in _while_coordinating(log, broker, terms)),
+        max((end for _, end in whole.values()), default=0),
     )
 
 

@@ -110,3 +110,11 @@ def test_an_authorizer_alone_is_no_log_of_the_coordinator() -> None:
     story.broker("01:10:00.000", AUTHORIZER.format("JoinGroup"), logger="kafka.authorizer.logger")
     assert not story.timeline().has_coordinator_log
     assert story.causes() == ["authorization-failure"]
+
+
+def test_a_partition_that_may_not_be_read_is_one_of_its_topic() -> None:
+    story = Story().formed("c-1", "c-2")
+    told = "Not authorized to read from partition orders-6."
+    fetcher = "org.apache.kafka.clients.consumer.internals.Fetcher"
+    story.client("c-2", "01:10:00.500", told, level="WARN", logger=fetcher)
+    assert story.the_incident().root_causes[0].narrative == "c-2 is not authorized to access topic orders."

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.build import build
+from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.coverage import LogSpan, logs_read
+from tests.story import Story, ms
 
 
 def part(start: int, opening: int | None, closing: int | None) -> LogSpan:
@@ -19,3 +22,16 @@ def test_a_clock_that_stands_at_the_beginning_of_time_tells_a_time() -> None:
 def test_parts_without_a_time_say_nothing_of_how_far_a_log_was_read() -> None:
     assert logs_read([part(0, None, None), part(100, 5_000, 9_000)])["app.log", None][:2] == (5_000, 9_000)
     assert logs_read([part(0, None, None)])["app.log", None][:2] == (None, None)
+
+
+def test_a_log_that_several_consumers_share_lasts_though_none_of_them_says_more() -> None:
+    story = Story(seen="clients")
+    for client in ("c-1", "c-2"):
+        joined = story.of(client).joined(1, story.id_of(client))
+        assert joined is not None
+        story.line("app/app.log", "01:00:00.000", joined)
+    hour = ms("02:00:00.000")
+    whole = LogSpan(path="app/app.log", host="app", opening=EpochMs(hour - 3_600_000), closing=EpochMs(hour))
+    timeline = build("default", story.group, story.events, Surroundings([], logs_read([whole])))
+    assert timeline.coverage.end == hour
+    assert [timeline.coverage.ends(member) for member in timeline.members()] == [ms("01:00:00.000")] * 2

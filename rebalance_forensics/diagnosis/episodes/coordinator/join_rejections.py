@@ -119,8 +119,9 @@ class Denial(Struct, frozen=True):
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics, as far as lines name them."""
-        told = (e.names for e in self.of_others if isinstance(e, AuthorizationFailed) and e.resource == "topic")
-        return tuple(sorted({name for names in told for name in names}))
+        told = [e for e in self.of_others if isinstance(e, AuthorizationFailed) and e.resource == "topic"]
+        of_partitions = {e.partition.rpartition("-")[0] for e in told if e.partition is not None}
+        return tuple(sorted(of_partitions.union(*(e.names for e in told))))
 
 
 def denial_in(events: Sequence[Event]) -> Denial:
