@@ -329,3 +329,11 @@ def test_members_whose_joins_time_out_in_a_long_rebalance_lost_no_coordinator() 
 
 def test_members_that_lose_it_while_they_wait_at_another_time_did_lose_it() -> None:
     assert "coordinator-failover" in held_up("01:10:20.100").causes()
+
+
+def test_a_group_that_waits_for_the_same_broker_is_told_to_check_its_replicas() -> None:
+    story = stopping(Story().formed("c-1", "c-2"), "01:10:00.000", 2)
+    story.broker("01:10:20.000", "[GroupCoordinator 2]: Loading group metadata for payments with generation 1", 2, GC)
+    (advice,) = story.the_incident().root_causes[0].advice
+    assert advice.action.startswith("Check that __consumer_offsets has replicas on several brokers")
+    assert "for up to 20 s until the same broker was back" in advice.why

@@ -45,11 +45,16 @@ def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
     return (allow,)
 
 
-def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool) -> tuple[Advice, ...]:
-    """A coordinator that moved; `fenced` where the controller stopped hearing from the broker."""
+def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool) -> tuple[Advice, ...]:
+    """A coordinator that moved.
+
+    `fenced` where the controller stopped hearing from the broker, `again` where the same one took the group over.
+    """
     # A controller notices late that a broker fell silent, and members only when their own timeouts are over.
     lasted = lasting(without_ms or None, " for at least {}" if fenced else " for up to {}")
     without = f"The group could not commit or send heartbeats{lasted}"
+    if again and not fenced:
+        return (_replicate(f"{without} until the same broker was back"),)
     if not fenced:
         cleanly = Advice(
             action="Restart brokers by controlled shutdown, one at a time.",
@@ -66,7 +71,16 @@ def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool) -> tuple[Ad
         why="The broker then hands over its groups before it stops, and nobody waits for its session to expire.",
         cost="It takes longer to stop.",
     )
-    return find, if_meant
+    return find, _replicate("The group waited for the same broker") if again else if_meant
+
+
+def _replicate(waited: str) -> Advice:
+    return Advice(
+        action=f"Check that {OFFSETS} has replicas on several brokers (kafka-topics.sh --describe); "
+        "kafka-reassign-partitions.sh adds them.",
+        why=f"{waited}; these logs show no other that took over.",
+        cost="Each commit then waits for its replicas.",
+    )
 
 
 def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:

@@ -35,7 +35,8 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
-    fenced = was_fenced(chain)
+    fenced, loaded = was_fenced(chain), _loaded_by(chain)
+    again = len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
     without_ms = max(without_coordinator_ms(chain), _unanswered_ms(timeline, chain)) if timed else None
@@ -47,7 +48,9 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         onset=chain[0].at,
         brings=facts,
         narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped + unharmed}.",
-        advice=restart_brokers_cleanly(timeline.measured(without_ms) if without_ms else None, fenced=fenced),
+        advice=restart_brokers_cleanly(
+            timeline.measured(without_ms) if without_ms else None, fenced=fenced, again=again
+        ),
     )
 
 
@@ -60,12 +63,17 @@ def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
 
 def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:
     """Who coordinated the group afterwards, where a broker says that it loaded the group."""
-    by = [(m.broker, f"broker-{e.speaker.broker}") for m in chain for e in m.events if isinstance(e, GroupLoaded)]
+    by = _loaded_by(chain)
     if not by:
         return ""
     if all(before == after for before, after in by):
         return " and took it over again" if not in_turn else "; each took it over again"
     return "; each time another broker took over" if in_turn else "; another broker took over"
+
+
+def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
+    """The broker that let go and the one that took over, of each move of which a broker tells."""
+    return [(m.broker, f"broker-{e.speaker.broker}") for m in chain for e in m.events if isinstance(e, GroupLoaded)]
 
 
 def _shown(chain: list[CoordinatorMove]) -> Sign:
