@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_lost_connection
-from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, lost_connections, returns, threads
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -32,8 +32,8 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(heartbeats.no_leave_sent, 0, absent=DECISIVE),
-        speaks_for(lost_connections.disconnects, STRONG + WEAK, absent=DECISIVE),
-        speaks_for(lost_connections.cut_off_alone, STRONG),
+        speaks_for(connections.disconnects, STRONG + WEAK, absent=DECISIVE),
+        speaks_for(connections.cut_off_alone, STRONG),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_for(returns.came_back, 0, absent=STRONG),

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_crash
-from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, lost_connections, returns, threads
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -41,7 +41,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.own_log_continues, STRONG + WEAK, absent=STRONG),
         speaks_against(heartbeats.logged_its_own_loss, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
-        speaks_against(lost_connections.disconnects, STRONG),
+        speaks_against(connections.disconnects, STRONG),
         speaks_against(returns.returned_unexplained, STRONG),
         speaks_for(returns.not_back_yet, WEAK),
         speaks_against(returns.may_be_back_unnamed, STRONG),

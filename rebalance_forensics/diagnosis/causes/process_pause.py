@@ -8,14 +8,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_pause
-from rebalance_forensics.diagnosis.signs import (
-    coordinator,
-    heartbeat_loops,
-    heartbeats,
-    lost_connections,
-    returns,
-    threads,
-)
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeat_loops, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -48,7 +41,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_for(returns.came_back, 0, absent=DECISIVE),
         speaks_against(returns.not_back_yet, STRONG),
-        speaks_against(lost_connections.disconnects, DECISIVE),
+        speaks_against(connections.disconnects, DECISIVE),
         speaks_against(returns.returned_unexplained, WEAK),
         speaks_against(heartbeats.awake_while_away, STRONG),
         speaks_against(returns.old_id_still_in, STRONG),

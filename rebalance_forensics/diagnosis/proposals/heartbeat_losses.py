@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_l
 from rebalance_forensics.diagnosis.group_settings import session_limit
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
-from rebalance_forensics.diagnosis.signs.lost_connections import troubled
+from rebalance_forensics.diagnosis.signs.connections import troubled
 from rebalance_forensics.diagnosis.wording.narratives import cut_off, sent_no_heartbeat, stopped_without_leaving
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
