@@ -97,6 +97,9 @@ SHAPES: dict[str, Shape] = {
         f"{line}\n".replace("-", "\u2013").replace("'", "\u2019").replace(" ", "\u00a0", 2) for line in _lines(told)
     ),
     "a chat": _each(lambda t: f"Sam Miller  {t.at[11:16]}\n{t.line}\n"),
+    "a chat of JSON": lambda told: "\n".join(
+        f"sam  {t.at[11:16]}\n{json.dumps({'@timestamp': t.at, 'level': 'INFO', 'message': t.message})}\n" for t in told
+    ),
     "mixed line ends": lambda told: "".join(x + ("\r\n", "\n", "\r")[at % 3] for at, x in enumerate(_lines(told))),
     "in one line": lambda told: " ".join(_lines(told)) + "\n",
     "a Markdown table": lambda told: (

@@ -21,6 +21,7 @@ _BEGINS = re.compile(
 _LOGGER = re.compile(r"\s\((?:[\w$-]{1,60}\.){0,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)(?:\s\[[^\[\]]{0,80}\])?\s?\Z")
 _CUT_LOGGER = re.compile(r"\s\([a-z]{0,12}(?:\.[\w$]{0,80}){0,20}\Z")
 _END_OF_LOGGER = re.compile(r"(?P<name>[\w.$-]{0,120})(?::\d{1,6})?\)\Z")
+_END_OF_THREAD = re.compile(r"(?:[\w.$-]{0,120}\) \[)?[\w.$|# -]{0,120}\]\Z")
 _BEGUN_LOGGER = re.compile(r"(?:^|[\s\[(])(?P<name>org\.apache\.kafka\.(?:\w{1,60}\.){0,9}[A-Z]\w{5,80})\Z")
 _CLOSING = " \t\"'`|\u2502,;*_"
 _CUT = re.compile(
@@ -41,9 +42,13 @@ def found_in(text: str, match: Callable[[str], Match | None]) -> Match | None:
 def is_kafkas(found: Match, *, amid: bool = False) -> bool:
     """Whether a message is surely one and not a few words that happen to read like it.
 
-    Amid other words, as in a sentence that quotes it, it must also name its group.
+    Amid other words, as in a sentence that quotes it, it must also name its group. No sentence has settings behind it.
     """
-    return found.dressed or (found.weight >= _OWN_WORDS and (not amid or found.group is not None))
+    return (
+        found.dressed
+        or "settings" in found.fields
+        or (found.weight >= _OWN_WORDS and (not amid or found.group is not None))
+    )
 
 
 def beginnings(text: str) -> Iterator[int]:
@@ -83,6 +88,11 @@ def around_the_cut(text: str) -> Cut | None:
     if end := _END_OF_LOGGER.match(tail):
         return Cut(head, "", head != left, end["name"], left.endswith(" "))
     return Cut(head, tail, head != left)
+
+
+def without_its_thread(cut: Cut) -> Cut | None:
+    """The same where what is left behind the cut may be the end of the thread's name that a layout prints last."""
+    return cut._replace(tail="") if cut.tail and _END_OF_THREAD.match(cut.tail) else None
 
 
 def begun_logger(head: str) -> str | None:

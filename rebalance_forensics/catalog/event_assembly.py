@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import cast, get_args
 
@@ -13,6 +14,7 @@ from rebalance_forensics.events.base import Event, Role, Speaker
 from rebalance_forensics.records import LogRecord
 
 _ROLES = frozenset(get_args(Role))
+_NAMES = re.compile(r"\s*(?:application|client|group|group\.instance)\.id = (?!null\b)\S")
 FARTHEST_MS = 253_402_300_799_999
 """The end of the year 9999; a log that says later than that has its digits wrong."""
 
@@ -33,17 +35,21 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
         group=match.group,
         level=record.level,
         pattern=match.pattern,
-        text=_quoted(record, match.fields.get("exception")),
+        text=_quoted(record, match),
         **match.fields,
     )
 
 
-def _quoted(record: LogRecord, exception: object) -> str:
-    """The record's first line, and the line below it that names the exception where the first does not."""
+def _quoted(record: LogRecord, match: Match) -> str:
+    """The record's first line, and those below it that say whose it is: the exception's, a client's and a group's."""
+    if match.event == "SettingsReported":
+        named = [line.strip() for line in record.message.split("\n")[1:] if _NAMES.match(line)]
+        return "\n".join((record.text, *named)) if named and named[0] not in record.text else record.text
+    exception = match.fields.get("exception")
     if not isinstance(exception, str) or exception in record.text:
         return record.text
-    named = next((line for line in record.message.split("\n")[1:] if exception in line), None)
-    return f"{record.text}\n{named.strip()}" if named else record.text
+    thrown = next((line for line in record.message.split("\n")[1:] if exception in line), None)
+    return f"{record.text}\n{thrown.strip()}" if thrown else record.text
 
 
 _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "KafkaConfig": "broker"}

@@ -109,8 +109,12 @@ class Catalog:
         if cut.behind_a_word:
             whole = whole or self._whole(cut.head.rstrip())
         cut = cut._replace(logger=logger or cut.logger)
-        begins = bare_messages.beginnings(cut.head)
-        found = (self._cut(cut, at, level, headed=headed, begun=begun, since=since) for at in begins)
+        found = (
+            self._cut(each, at, level, headed=headed, begun=begun, since=since)
+            for each in (cut, bare_messages.without_its_thread(cut))
+            if each is not None
+            for at in bare_messages.beginnings(cut.head)
+        )
         return whole or next(filter(None, found), None) or self._behind_its_logger(cut, level)
 
     def _whole(self, head: str) -> Match | None:

@@ -68,6 +68,15 @@ class ProcessStopping(Event, frozen=True, kw_only=True):
     what: str | None = None
 
 
+class ProcessDied(Event, frozen=True, kw_only=True):
+    """A process ended without closing its clients: its virtual machine says so, or what runs it on the host.
+
+    `reason` is what it died of, as printed: an error, a signal, an exit code.
+    """
+
+    reason: str | None = None
+
+
 class ExceptionLogged(Event, frozen=True, kw_only=True):
     """An error with an exception that is nobody's typed event. `exception` is the class, `detail` its message.
 

@@ -8,7 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import GroupLoaded
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
+from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
@@ -22,7 +25,10 @@ from rebalance_forensics.timeline.identity.names import (
 )
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
 
-_NAME_THEIR_GROUP = (*OF_A_MEMBER, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft)
+_NAME_THEIR_GROUP = (
+    *OF_A_MEMBER, GroupHeartbeatFailed, GroupLoaded, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft,
+    OffsetCommitFailed,
+)  # fmt: skip
 _ROLES = frozenset({"broker", "consumer", "share", "streams", "connect"})
 """Who names the group in every such line."""
 _BEGUN = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
@@ -141,7 +147,8 @@ class _Members:
         longest = {each for each in longer if not any(_begins(each, other) for other in longer)}
         if len(longest) == 1:
             (whole,) = longest
-            shown = len(begun) - len(whole.removesuffix(LEFT_OUT)) + len(letters_of_its_own(whole))
+            own = whole if is_bare_member_id(whole) else letters_of_its_own(whole)
+            shown = len(begun) - len(whole.removesuffix(LEFT_OUT)) + len(own)
             if shown >= _ENOUGH and (_is_whole(whole) or self._tells_its_client(whole)):
                 return whole
         return self._a_thread_of(begun)

@@ -224,7 +224,8 @@ class BulkFramer:
             stop = data.find(b"\n", at) + 1 or len(data)
             if self._is_header(data, at, stop):
                 break
-            if not framed.takes(text_of(data[at:stop])):
+            place = framed.offset + at - start, framed.number + 1 + len(framed.more)
+            if not framed.takes(text_of(data[at:stop]), place):
                 self.counts.complain(
                     f"the record at byte {framed.offset:,} has no end; it was cut after {len(framed.more):,} lines"
                 )

@@ -183,10 +183,14 @@ class EnvelopeFramer:
         return self._peeler.starts(line) or (line.partial and line.text.startswith('{"'))
 
     def _framed(self, head: Place) -> Framed:
-        window = self._windows[head[0]]
         line = self._line(head)
         assert line is not None
-        return Framed(window.starts[head[1]], window.first_number + head[1], line)
+        return Framed(*self._in_file(head), line)
+
+    def _in_file(self, place: Place) -> tuple[int, int]:
+        """The byte offset and the number of a line."""
+        window = self._windows[place[0]]
+        return window.starts[place[1]], window.first_number + place[1]
 
     def _whole(self, head: Place, step: int) -> Framed:
         """A record with the lines that continue it."""
@@ -203,7 +207,7 @@ class EnvelopeFramer:
                 continue
             if goes_on:
                 framed.append(line.text)
-            elif self._starts(line) or not framed.takes(line.text):
+            elif self._starts(line) or not framed.takes(line.text, self._in_file(place)):
                 break
             goes_on = line.partial
         return framed

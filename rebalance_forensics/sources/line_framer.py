@@ -26,7 +26,7 @@ class _Stream:
 
     record: Framed | None = None
     parts: list[Placed] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
+    waiting: list[Placed] = field(default_factory=list)
     gave_up: bool = False
 
 
@@ -70,9 +70,9 @@ class Framer:
         if self._peeler.starts(line):
             yield from self._header(stream, offset, number, line, past=past)
         elif self.profile.newest_first:
-            stream.waiting.append(line.text)
+            stream.waiting.append((offset, number, line))
         else:
-            self._continuation(stream, line, past=past)
+            self._continuation(stream, offset, number, line, past=past)
 
     def _header(self, stream: _Stream, offset: int, number: int, line: Line, *, past: bool) -> Iterator[Framed]:
         if stream.record is not None:
@@ -86,15 +86,15 @@ class Framer:
         else:
             self.counts.unparsed += 1
         stream.record = Framed(offset, number, line)
-        for text in reversed(stream.waiting):
-            stream.record.takes(text)
+        for at, place, waiting in reversed(stream.waiting):
+            stream.record.takes(waiting.text, (at, place))
         stream.waiting = []
         if self.profile.newest_first:
             yield stream.record
             stream.record = None
 
-    def _continuation(self, stream: _Stream, line: Line, *, past: bool) -> None:
-        if stream.record is not None and stream.record.takes(line.text):
+    def _continuation(self, stream: _Stream, offset: int, number: int, line: Line, *, past: bool) -> None:
+        if stream.record is not None and stream.record.takes(line.text, (offset, number)):
             return
         if stream.record is not None and not stream.gave_up:
             stream.gave_up = True
@@ -113,7 +113,7 @@ class Framer:
             yield from self._take(offset, number, line, past=False)
         if stream.record is not None:
             yield stream.record
-        self.counts.unparsed += sum(1 for text in stream.waiting if text.strip())
+        self.counts.unparsed += sum(1 for _, _, line in stream.waiting if line.text.strip())
 
 
 def _joined(parts: list[Placed]) -> Placed:

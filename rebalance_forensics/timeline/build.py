@@ -33,10 +33,11 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     lines = timed(attributed(spoken), around)
     who = profile_of(lines)
     processes = processes_of(who.participants, lines.own)
-    history = replayed(who.participants, processes, lines.own)
-    rebalances = with_follow_ups(history.rebalances, lines, who.mode)
     grouped = lines.of_the_group()
     coordinators = coordinators_of(grouped)
+    coverage = coverage_of(who.participants, lines.own, lines.around, around.logs, lines.clocks, coordinators)
+    history = replayed(who.participants, processes, lines.own, picked=coverage.is_excerpt)
+    rebalances = with_follow_ups(history.rebalances, lines, who.mode)
     return Timeline(
         group=group,
         cluster=cluster,
@@ -62,6 +63,6 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         ),
         coordinators=coordinators,
         clocks=tuple(lines.clocks[place] for place in sorted(lines.clocks, key=lambda p: (p[0], p[1] or ""))),
-        coverage=coverage_of(who.participants, lines.own, lines.around, around.logs, lines.clocks, coordinators),
+        coverage=coverage,
         settings=settings_of(lines.own, lines.around),
     )

@@ -26,11 +26,12 @@ DepartureWhy = Literal[
     "fenced",
     "removed-by-admin",
     "expelled",
+    "died",
     "vanished",
     "left",
 ]
-"""How a member went. `expelled`: its own log says it was no longer a member; `vanished`: only its absence
-tells; `left`: LeaveGroup without a word why."""
+"""How a member went. `expelled`: its own log says it was no longer a member; `died`: it says that its process ended;
+`vanished`: only its absence tells; `left`: LeaveGroup without a word why."""
 
 RequestWhy = Literal[
     "metadata-changed",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerStarted
 from rebalance_forensics.events.membership import LeaveFailed, LeaveSent, PollTimeoutExpired, Unsubscribed
 from rebalance_forensics.events.partitions import (
     OwnershipGivenUp,
@@ -59,7 +60,11 @@ def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> lis
 
 def _is_banner(event: Event, group: str) -> bool:
     """Whether a process starts that is no broker; where a coordinator's lines stand, somebody put lines together."""
-    return isinstance(event, SettingsReported) and event.speaker.role != "broker" and group_in(event) in (None, group)
+    if event.speaker.role == "broker":
+        return False
+    if isinstance(event, SettingsReported):
+        return group_in(event) in (None, group)
+    return isinstance(event, WorkerStarted)
 
 
 def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) -> set[str]:

@@ -36,6 +36,7 @@ from rebalance_forensics.events.process import (
     BrokerStopped,
     ConsumerClosed,
     ExceptionLogged,
+    ProcessDied,
     ProcessStopping,
     SettingsReported,
 )
@@ -63,7 +64,8 @@ from rebalance_forensics.timeline.model import Mark
 
 _FAULTS = (
     PollTimeoutExpired, MemberFailed, InstanceFenced, MemberRefused, StaticMemberFenced, AuthorizationFailed,
-    ExceptionLogged, ThreadFailed, ShutdownRequested, AssignmentFailed, AssignmentNotStored, ReplicasInsufficient,
+    ExceptionLogged, ProcessDied, ThreadFailed, ShutdownRequested, AssignmentFailed, AssignmentNotStored,
+    ReplicasInsufficient,
 )  # fmt: skip
 _NOTICES = (
     RebalanceStarted, MemberLeft, LeaveSent, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed,

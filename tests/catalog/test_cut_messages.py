@@ -221,3 +221,22 @@ def test_a_class_logs_what_the_one_that_it_extends_says(catalog: Catalog) -> Non
     assert sent is not None
     assert sent.event == "LeaveSent"
     assert catalog.match_inside(cut.format("ConsumerMembershipManager"), level="INFO") is None
+
+
+def test_the_end_of_a_threads_name_behind_the_cut_belongs_to_no_message(catalog: Catalog) -> None:
+    found = catalog.match_inside(
+        "[GroupCoordinator 1]: Preparing to rebalance group payments in state Preparin \u2026 r-event-processor-1]"
+    )
+    assert found is not None
+    assert (found.event, found.group) == ("RebalanceStarted", "payments")
+
+
+@pytest.mark.parametrize(
+    ("head", "event"), [("Member c-1 sen", "LeaveSent"), ("M", "LeaveSent"), ("", "PollTimeoutExpired")]
+)
+def test_the_advice_at_the_end_of_a_poll_timeout_tells_it(catalog: Catalog, head: str, event: str) -> None:
+    found = catalog.match_inside(
+        f"{PREFIX} {head} \u2026 in poll() with max.poll.records.", logger="o.a.k.c.c.internals.AbstractCoordinator"
+    )
+    assert found is not None
+    assert (found.event, found.fields.get("why", "poll-timeout")) == (event, "poll-timeout")

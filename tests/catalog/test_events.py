@@ -103,3 +103,13 @@ def test_the_list_has_every_pattern_with_its_meaning() -> None:
     patterns = list(listed(CATALOG))
     assert patterns == sorted(patterns, key=lambda pattern: pattern.pattern)
     assert all(pattern.meaning for pattern in patterns)
+
+
+def test_settings_are_quoted_with_the_names_they_give() -> None:
+    message = "ConsumerConfig values: \n\tclient.id = orders-1\n\tfetch.max.bytes = 52428800\n\tgroup.id = payments\n"
+    record = replace(_record(message), text="ConsumerConfig values: ")
+    match = CATALOG.match(message)
+    assert match is not None
+    event = event_of(match, record, cluster="east", host="app-1", component="consumer")
+    assert event is not None
+    assert event.text.split("\n") == ["ConsumerConfig values: ", "client.id = orders-1", "group.id = payments"]

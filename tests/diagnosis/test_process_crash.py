@@ -128,3 +128,31 @@ def test_the_only_member_that_dies_and_comes_back_to_an_empty_group_has_crashed_
     story.reborn("c-1").formed("c-1", at="01:10:20.000").goes_on("01:20:00.000")
     assert story.causes() == ["process-crash"]
     assert [c.cause for c in story.the_incident().root_causes] == ["process-crash"]
+
+
+def test_a_log_whose_last_word_is_out_of_memory_tells_of_the_crash_alone() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
+    died = "Terminating due to java.lang.OutOfMemoryError: Java heap space"
+    story.line("c-3/app.log", "01:10:00.000", died, logger="")
+    crash = story.the_incident().root_causes[0]
+    assert (crash.cause, [c.name for c in crash.culprits]) == ("process-crash", ["c-3"])
+    assert "OutOfMemoryError" in crash.narrative
+    assert any(died in line.text for line in crash.evidence)
+    assert story.the_incident().impact.unread_partition_ms is None
+
+
+def test_a_coordinator_dates_the_crash_of_which_the_process_names_the_reason() -> None:
+    story = evicted().goes_on("01:15:00.000")
+    story.line("c-3/app.log", "01:09:52.000", "Aborting due to java.lang.OutOfMemoryError: Metaspace", logger="")
+    crash = story.the_incident().root_causes[0]
+    assert (crash.cause, story.blamed()) == ("process-crash", ["c-3"])
+    assert "OutOfMemoryError: Metaspace" in crash.narrative
+    assert any("-XX:+HeapDumpOnOutOfMemoryError" in advice.action for advice in crash.advice)
+
+
+def test_a_thread_that_dies_is_no_process_that_dies() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
+    story.line(
+        "c-3/app.log", "01:10:00.000", 'Exception in thread "main" java.lang.IllegalStateException: x', logger=""
+    )
+    assert "process-crash" not in story.causes()

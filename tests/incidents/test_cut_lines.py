@@ -284,3 +284,29 @@ def test_no_line_is_called_cut_where_none_is(tmp_path: Path) -> None:
     paste = tmp_path / "paste.txt"
     paste.write_text(SCALED_IN.replace(" \u2026 ", ""))
     assert not any("cut" in gap.what for gap in analyze([str(paste)], LOCAL).gaps)
+
+
+CLOSED = """\
+[2026-03-01 10:00:15,697] INFO [Consumer clientId=c-4, groupId=orders] Member hMmUd \u2026  to PREPARE_LEAVING.
+[2026-03-01 10:00:15,700] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=4] [GroupId orders] Member \
+hMmUdS4vQBGG8HqmNhbuGg left the consu \u2026 roupMetadataManager)
+[2026-03-01 10:00:15,709] INFO [Consumer clientId=c-4, groupId=orders] Completed leaving the group
+"""
+WITHOUT_ITS_REASON = """\
+[2026-03-01 10:00:30,017] INFO [GroupCoordinator 1]: Preparing to rebalance group orders in state \
+PreparingRebalance with old generation 3 (__cons \u2026 up.GroupCoordinator)
+[2026-03-01 10:00:32,126] INFO [GroupCoordinator 1]: Stabilized group orders generation 4 (__consumer_offsets-5) with \
+4 members (kafka.coor \u2026 up.GroupCoordinator)
+"""
+
+
+def test_a_member_id_of_the_consumer_protocol_that_was_cut_is_the_one_that_begins_so(tmp_path: Path) -> None:
+    first = found(CLOSED, tmp_path).root_causes[0]
+    assert (first.cause, [culprit.name for culprit in first.culprits]) == ("scale-in", ["c-4"])
+
+
+def test_a_reason_that_was_cut_off_is_not_said_to_be_missing_from_the_log(tmp_path: Path) -> None:
+    first = found(WITHOUT_ITS_REASON, tmp_path).root_causes[0]
+    assert first.cause == "unexplained"
+    assert "left out" in first.narrative
+    assert "release" not in first.narrative

@@ -155,3 +155,36 @@ def test_a_client_that_hears_of_a_rebalance_again_much_later_may_have_rejoined_i
     assert sure.root_causes[0].cause == guess.root_causes[0].cause == "rebalance-straggler"
     assert sure.root_causes[0].confidence > guess.root_causes[0].confidence
     assert "picked lines may leave out that it did" in guess.summary
+
+
+def test_a_member_whose_join_nobody_picked_may_have_joined(tmp_path: Path) -> None:
+    joined = [
+        line(at, f"[Consumer clientId={client}, groupId=payments] Successfully joined group with generation {number}",
+             _CLIENT)
+        for at, client, number in ((1, "c-1", 2), (1, "c-2", 2), (8, "c-3", 3))
+    ]  # fmt: skip
+    assert set(first_causes(joined, tmp_path)) <= {"unexplained"}
+
+
+EVICTED = [
+    line(1, f"[GroupCoordinator 1]: Member {_MEMBER} in group payments has failed, removing it from the group"),
+    line(20, "[GroupCoordinator 1]: Dynamic member with unknown member id joins group payments in Stable state. "
+             f"Created a new member id {_MEMBER[:-4]}beef and request the member to rejoin with this id."),
+]  # fmt: skip
+
+
+def _started(client: str) -> list[str]:
+    return ["[2026-11-21 02:00:15,000] INFO ConsumerConfig values: ", f"client.id = {client}", "group.id = payments"]
+
+
+@pytest.mark.parametrize("shape", ["whole", "bare"])
+def test_settings_that_were_quoted_in_part_show_that_a_new_process_of_the_member_started(
+    shape: str, tmp_path: Path
+) -> None:
+    lines = [EVICTED[0], *_started("c-1"), EVICTED[1]]
+    lines = [each.partition(" INFO ")[2] or each for each in lines] if shape == "bare" else lines
+    assert first_causes(lines, tmp_path) == ["process-crash"]
+
+
+def test_settings_of_another_client_do_not(tmp_path: Path) -> None:
+    assert first_causes([EVICTED[0], *_started("c-9"), EVICTED[1]], tmp_path) != ["process-crash"]

@@ -116,3 +116,13 @@ def test_a_worker_that_hands_a_task_over_closes_its_clients_and_goes_on() -> Non
     assert not story.timeline().stops
     story.line("mm-1/app.log", "01:20:00.000", "App info kafka.connect for A->B unregistered", logger=APP_INFO)
     assert [stop.at for stop in story.timeline().stops] == [ms("01:20:00.000")]
+
+
+def test_a_worker_that_says_only_that_it_starts_is_the_one_that_joins_next() -> None:
+    story = Story(group="connect-shop")
+    old, new = (f"connect-w-1:8083-{uuid}-ceb9-4009-b792-64f0452fd3a6" for uuid in ("9e7ca01b", "1b7ca01e"))
+    story.says("01:10:00.000", f"Member {old} in group connect-shop has failed, removing it from the group")
+    cli = "org.apache.kafka.connect.cli.AbstractConnectCli"
+    story.line("broker-2/server.log", "01:10:10.000", "Kafka Connect worker initializing ...", logger=cli)
+    story.broker("01:10:14.000", story.words.introduced(new))
+    assert [start.at for start in story.timeline().starts] == [ms("01:10:10.000")]

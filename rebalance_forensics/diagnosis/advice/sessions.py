@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.group_settings import (
     least_session,
     session_ceiling,
@@ -23,20 +24,35 @@ def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     session = session_told_ms(timeline)
     is_set_to = f" ({seconds(session)})" if session else ""
     return (
-        Advice(
-            action=(
-                "Find out how that process ended: kernel OOM killer, container exit code, hs_err file, liveness probe."
-            ),
-            why="Its log ends without a shutdown."
-            if absence.participant.has_log
-            else "Its own log would show how it ended.",
-        ),
+        _look_for_its_end(timeline, absence),
         Advice(
             action=f"Lower {session_setting(timeline)} if another member must take over sooner "
             f"(not below {least_session(timeline)}).",
             why=f"A dead member's partitions stay unread until its session expires{is_set_to}.",
             cost="A pause longer than the new timeout then costs a rebalance (process-pause).",
         ),
+    )
+
+
+def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
+    """What a virtual machine says of its own end names where to look; else anything may have ended it."""
+    died = death_of(timeline, absence)
+    if died is not None and "OutOfMemoryError" in (died.reason or ""):
+        return Advice(
+            action="Give that process more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "
+            "heap dump the next time.",
+            why=f"It died of {died.reason}.",
+        )
+    if died is not None:
+        return Advice(
+            action="Look at the hs_err file that its virtual machine wrote, and at its native libraries.",
+            why=f"It died of {died.reason}." if died.reason else "Its virtual machine reported a fatal error.",
+        )
+    return Advice(
+        action="Find out how that process ended: kernel OOM killer, container exit code, hs_err file, liveness probe.",
+        why="Its log ends without a shutdown."
+        if absence.participant.has_log
+        else "Its own log would show how it ended.",
     )
 
 

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_crash
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.signs import connections, coordinator, deaths, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -29,13 +29,12 @@ CAUSE = Cause(
         "Heartbeat expiry on the coordinator and nothing more from the member, or a new process "
         "under the same name; a log that stops abruptly."
     ),
-    remedy=(
-        "Find out why the process died; with static membership a restart within session.timeout.ms causes no rebalance."
-    ),
+    remedy="Find out why the process died. A static member that is back within its session causes no rebalance.",
     usual="fault",
     propose=propose,
     signs=(
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
+        speaks_for(deaths.said_to_have_died, DECISIVE),
         speaks_for(heartbeats.new_process, STRONG, absent=STRONG),
         speaks_against(heartbeats.old_id_used_again, DECISIVE),
         speaks_against(heartbeats.own_log_continues, STRONG + WEAK, absent=STRONG),

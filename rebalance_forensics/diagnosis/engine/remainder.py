@@ -28,6 +28,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import RebalanceStarted
+from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
@@ -111,6 +112,8 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
     forced = None if first.followup else forced_rejoin(timeline, first)
     if why := why_forced(timeline, forced):
         narrative = f"{began} {why}.{effect}"
+    elif any(isinstance(e, RebalanceStarted) and e.reason is None and LEFT_OUT in e.text for e in first.events):
+        narrative = f"{began}; if the coordinator gave a reason, it was left out of its line.{effect}"
     else:
         narrative = (
             f"{began}, but no reason {'for that one ' if first.followup else ''}was logged: "

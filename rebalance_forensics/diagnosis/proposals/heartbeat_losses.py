@@ -12,6 +12,7 @@ from rebalance_forensics.diagnosis.advice.sessions import (
 )
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.circumstances import named_as_static, others_in
+from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, lines_after
 from rebalance_forensics.diagnosis.group_settings import session_limit
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
@@ -24,12 +25,13 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 def about_crash(timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival]) -> Hypothesis:
     """Its process died; `newcomers` without a name took its place."""
+    died = death_of(timeline, absence)
     return about_heartbeat_loss(
         timeline,
         absence,
         narrative=stopped_without_leaving(timeline, absence, newcomers),
         severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
-        own=last_line(timeline, absence),
+        own=(*((died,) if died is not None else ()), *last_line(timeline, absence)),
         brings=newcomers,
         advice=after_crash(timeline, absence),
     )

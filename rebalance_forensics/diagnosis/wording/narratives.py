@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
 from rebalance_forensics.diagnosis.group_settings import session_limit, session_told_ms, setting
@@ -20,7 +21,10 @@ def stopped_without_leaving(timeline: Timeline, absence: Absence, newcomers: Seq
     """A process that died; `newcomers` took its place."""
     session = session_told_ms(timeline)
     expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
+    died = death_of(timeline, absence)
+    reason = f"its process died ({died.reason})" if died is not None and died.reason else "its process died"
     how = "it was missing from the next generation" if absence.vanished else expired
+    how = how if died is None else reason if absence.only_died else f"{reason} and {how}"
     return f"{{who}} stopped without leaving the group: {how}; {_afterwards(absence, newcomers)}."
 
 

@@ -10,12 +10,14 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.line_ends import line_feeds
 from rebalance_forensics.sources.pastes import characters, cut_objects, dates, marks, markup, tables, wraps
 from rebalance_forensics.sources.pastes.joined_records import parted
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_object, looks_like_record
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_object, is_setting, looks_like_record
 from rebalance_forensics.sources.text import text_of
 
 _PAGE_LINES = 5_000
 """So many lines are looked at together: what shows how they were wrapped or marked stands in all of them."""
 _GOES_ON = (" ", "\t", "at ", "Caused by: ", "... ")
+_SETTINGS_FOLLOW = "Config values: "
+"""AbstractConfig prints a blank at the end of the line, which is soon lost."""
 
 _MOVED = ("  ", " at ", " ...")
 _LEFT_BEHIND = frozenset("}]).,;`'\" \t")
@@ -52,7 +54,7 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
     pieces = [each for each in found if isinstance(each, Piece)]
     timed = any(has_time(each.text) for each in pieces)
     done: list[Entry] = [(each.offset, each.number, each.line) for each in found if not isinstance(each, Piece)]
-    after_blank = True
+    after_blank, in_settings = True, False
     for piece in parted(wraps.joined(pieces, timed=timed)):
         if not piece.text.strip():
             after_blank = True
@@ -60,9 +62,13 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
         text = _object_in(piece.text)
         if after_blank and text.startswith(" ") and not text.startswith(_MOVED):
             text = text.strip()  # what was selected with a blank in front of it
+        if text.rstrip().endswith(_SETTINGS_FOLLOW.rstrip()):
+            text = text.rstrip() + " "
         piece = piece.reading(text)  # noqa: PLW2901
         begins = not piece.text.startswith(_GOES_ON) and (not timed or after_blank or looks_like_record(piece.text))
-        done.append((piece.offset, piece.number, Line(text=piece.text, begins=begins)))
+        in_settings = in_settings and is_setting(piece.text)
+        done.append((piece.offset, piece.number, Line(text=piece.text, begins=begins and not in_settings)))
+        in_settings = in_settings or text.endswith(_SETTINGS_FOLLOW)
         after_blank = False
     return sorted(done, key=lambda entry: entry[1])
 

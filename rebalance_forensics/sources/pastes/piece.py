@@ -9,11 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.last_words import LAST_WORDS
 from rebalance_forensics.sources.layouts.base import LEVEL
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
 
 _LOOKED_AT = 300
 _OBJECT = '{"'
+_SETTING = re.compile(r"[a-z][\w.-]*+ = ")
 _LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
 
 
@@ -44,6 +46,11 @@ def is_object(text: str) -> bool:
     return text.startswith(_OBJECT)
 
 
+def is_setting(text: str) -> bool:
+    """Whether the text is a line of a configuration, as AbstractConfig prints it, without the tab in front of it."""
+    return _SETTING.match(text) is not None
+
+
 def looks_like_record(text: str) -> bool:
     """Whether a record starts with this text: a header, a level, an object, or the words with which Kafka begins."""
     if not text or text[0] in " \t":
@@ -51,6 +58,7 @@ def looks_like_record(text: str) -> bool:
     return (
         is_object(text)
         or begins_as_kafka_does(text)
+        or text.startswith(LAST_WORDS)
         or _LEVEL_FIRST.match(text) is not None
         or _header(text[:_LOOKED_AT])[0]
     )

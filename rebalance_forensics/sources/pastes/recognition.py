@@ -12,6 +12,8 @@ LARGEST = 32 << 20
 """Nobody selects more than this by hand."""
 _LOOKED_AT = 400
 _NEAR_THE_EDGE = 30
+_SHORT = 60
+"""No name with a time is longer."""
 _FULL_LINES = 5
 """One line in so many must be about as long as the longest before anybody takes a closer look: most logs fail this."""
 _FEW_CUT = 10
@@ -31,6 +33,7 @@ def is_broken(head: str, headers: Sequence[str]) -> bool:
         or joined_records.is_glued(lines)
         or _is_cut(lines)
         or _is_wrapped(lines)
+        or _has_names_above(lines, set(headers))
         or _has_lost(lines, set(headers))
     )
 
@@ -38,6 +41,14 @@ def is_broken(head: str, headers: Sequence[str]) -> bool:
 def _is_cut(lines: Sequence[str]) -> bool:
     """Whether something was left out of many lines."""
     return sum(_LEFT_OUT.search(line) is not None for line in lines) * _FEW_CUT > len(lines)
+
+
+def _has_names_above(lines: Sequence[str], headers: set[str]) -> bool:
+    """Whether a chat put who said it, and when, above most records: a short line behind an empty one."""
+    records = [index for index, line in enumerate(lines) if line in headers]
+    above = [(lines[index - 2] if index > 1 else "", lines[index - 1]) for index in records if index]
+    named = sum(not before and 0 < len(name) <= _SHORT and name not in headers for before, name in above)
+    return named > 1 and named * 2 > len(records)
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:

@@ -8,7 +8,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_object, looks_like_record
+from rebalance_forensics.sources.last_words import LAST_WORDS
+from rebalance_forensics.sources.layouts.json_fields import object_of
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_object, is_setting, looks_like_record
 
 _NARROWEST = 36
 _WIDEST = 400
@@ -121,15 +123,20 @@ def goes_on(before: str, after: str, width: Width, *, timed: bool) -> bool:
 
 
 def _may_go_on(before: str, after: str) -> bool:
-    """Whether two lines can be one: stack traces and what is moved by tabs were lines of their own from the start."""
+    """Whether two lines can be one: stack traces and what is moved by tabs were lines of their own from the start.
+
+    So were settings; an object of JSON that is complete has nothing behind it.
+    """
+    if is_setting(after):
+        return False
     if not before.strip() or not after.strip() or after.startswith(_NEVER_BROKEN) or before.startswith("\t"):
         return False
-    return _LOGGER_LAST.search(before) is None
+    return _LOGGER_LAST.search(before) is None and not (is_object(before) and object_of(before) is not None)
 
 
 def _starts(text: str, *, timed: bool) -> bool:
     """Whether a record starts with a line: in a paste with times only those do that have one, and JSON objects."""
-    return has_time(text) or is_object(text) if timed else looks_like_record(text)
+    return has_time(text) or is_object(text) or text.startswith(LAST_WORDS) if timed else looks_like_record(text)
 
 
 def _joint(whole: str, before: str, after: str, width: Width) -> str:

@@ -25,6 +25,7 @@ _WHY: Mapping[DepartureWhy, WhyUnread] = {
     "rebalance-timeout": "stuck",
     "sync-timeout": "stuck",
     "revocation-timeout": "stuck",
+    "died": "dead",
     "closed": "stopped",
     "unsubscribed": "revoked",
 }

@@ -54,6 +54,8 @@ class Gaps:
                 latest = reading
         if latest.why is not None and self._end - latest.end > SHORTEST_UNREAD_MS:
             yield from self._gap(latest, None)
+        elif latest.why == "dead":
+            yield UnknownSpan(partition=latest.partition, started_at=latest.end, ended_at=None)
 
     def _gap(self, before: PartitionReading, until: int | None) -> Iterator[UnreadSpan | UnknownSpan]:
         begin, name = before.end, before.partition

@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, StaticReturn, numbered
 from rebalance_forensics.timeline.identity.participants import Participants
 from rebalance_forensics.timeline.model import Generation
+from rebalance_forensics.timeline.replay.deaths import last_words
 from rebalance_forensics.timeline.replay.drafts import finished
 from rebalance_forensics.timeline.replay.former_coordinators import words_of_former_coordinators
 from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
@@ -36,11 +38,16 @@ class Replayed(Struct, frozen=True):
     generations: tuple[Generation, ...]
 
 
-def replayed(participants: Participants, processes: Processes, events: Sequence[Event]) -> Replayed:
-    """Departures, arrivals and rebalances of a group, and the generations that it reached."""
+def replayed(
+    participants: Participants, processes: Processes, events: Sequence[Event], *, picked: bool = False
+) -> Replayed:
+    """Departures, arrivals and rebalances of a group, and the generations that it reached.
+
+    Of `picked` lines some are missing: whose step to join is not among them may have joined.
+    """
     former = words_of_former_coordinators(events)
     lives, classic, epochs = Lives(participants, processes.starts), Generations(participants), GroupEpochs(participants)
-    told = [*missed(participants, events), *taken_over(participants, processes.starts, events)]
+    told = [*([] if picked else missed(participants, events)), *taken_over(participants, processes.starts, events)]
     absent = deque(sorted(told, key=attrgetter("joined_at")))
     for event in events:
         while absent and event.at is not None and event.at >= absent[0].joined_at:
@@ -59,8 +66,11 @@ def replayed(participants: Participants, processes: Processes, events: Sequence[
         _generations(participants, slots, bumps),
         _rebalances(classic, slots, bumps, lives.rejoins),
     )
+    # A Streams instance that closes sends no LeaveGroup (internal.leave.group.on.close).
     for stop in closed_at_last(participants, processes.stops, events) if participants.kind == "streams" else ():
-        lives.close(stop)
+        lives.end(stop.participant, stop.at, "closed", stop.events)
+    for participant, death in last_words(participants, events):
+        lives.end(participant, time_of(death), "died", (death,))
     close_for_good(lives.departures, processes.stops)
     departures, arrivals = finished(lives.departures, lives.arrivals)
     returns = numbered("return", sorted(lives.returns, key=attrgetter("at")))

@@ -30,6 +30,7 @@ _RANK: tuple[DepartureWhy, ...] = (
     "sync-timeout",
     "revocation-timeout",
     "closed",
+    "died",
     "expelled",
     "left",
     "vanished",

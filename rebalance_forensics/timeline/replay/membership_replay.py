@@ -36,7 +36,7 @@ from rebalance_forensics.events.rebalances import (
     SyncFailed,
     SyncSucceeded,
 )
-from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
@@ -91,10 +91,10 @@ class Lives(Register):
                 return departure
         return None
 
-    def close(self, stop: Stop) -> None:
-        """A Streams instance that closes sends no LeaveGroup: it is gone, though nobody is left to tell."""
-        for member in self.live.of(stop.participant):
-            self._write_off(member, stop.at, "closed", stop.events)
+    def end(self, participant: Participant, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
+        """A participant that ends without a LeaveGroup is gone, though nobody is left to tell."""
+        for member in self.live.of(participant):
+            self._write_off(member, at, why, proof)
 
     def hear(self, event: Event) -> None:
         """Take in one event; they come oldest first."""

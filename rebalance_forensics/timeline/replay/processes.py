@@ -29,7 +29,6 @@ from rebalance_forensics.timeline.identity.participants import (
     Participant,
     Participants,
     own_member_id,
-    place_name,
 )
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
@@ -102,11 +101,12 @@ def _nameless_starts(
     whoever alone was lost before.
     """
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
-    gathered = {place_name(e) for e in events if e.speaker.role == "broker"}
+    gathered = {e.speaker.file for e in events if e.speaker.role == "broker"}
     banners = [
         e
         for e in events
-        if isinstance(e, SettingsReported) and e.kind in wanted and place_name(e) in gathered and e.at is not None
+        if (isinstance(e, SettingsReported) and e.kind in wanted) or isinstance(e, WorkerStarted)
+        if e.speaker.role != "broker" and e.speaker.file in gathered and e.at is not None
         if not participants.at_place(e)
     ]
     if not banners:
@@ -154,7 +154,7 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
                 return here
             client = settings.get("client.id")
             named = [a for a in here if client and client in a.client_ids]
-            return named or (here if len(here) == 1 and not client else [])
+            return named or (here if len(here) == 1 and not client else _nowhere_else(participants, client))
         case VersionReported() | StartTimeReported() if event.speaker.task is not None or _of_stream_thread(event):
             return []
         case VersionReported() | StartTimeReported() | WorkerStarted():
@@ -177,6 +177,12 @@ def _of_stream_thread(event: Event) -> bool:
     The clients of a process that starts are made by whoever makes the KafkaStreams object.
     """
     return "StreamThread-" in (event.speaker.thread or "")
+
+
+def _nowhere_else(participants: Participants, client: str | None) -> list[Participant]:
+    """The client of that name, where its settings are all that its own log left."""
+    found = participants.by_name.get(client or "")
+    return [found] if found is not None and not found.has_log and not found.has_namesakes else []
 
 
 def _starts(

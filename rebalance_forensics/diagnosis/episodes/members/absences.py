@@ -28,7 +28,7 @@ from rebalance_forensics.timeline.windows import BEHIND_ITS_START_MS, CLOCK_SLAC
 
 T = TypeVar("T")
 
-SILENT = ("session-expired", "expelled", "vanished")
+SILENT = ("session-expired", "expelled", "died", "vanished")
 """Departures of members that said nothing of leaving."""
 _ENDING = ("PENDING_SHUTDOWN", "DEAD")
 
@@ -55,6 +55,11 @@ class Absence:
     def vanished(self) -> bool:
         """Whether only its absence from the next generation tells that it is gone."""
         return all(d.why == "vanished" for d in self.departures)
+
+    @property
+    def only_died(self) -> bool:
+        """Whether only the word that its process died tells that it is gone."""
+        return all(d.why == "died" for d in self.departures)
 
     @property
     def ended_threads(self) -> list[str]:

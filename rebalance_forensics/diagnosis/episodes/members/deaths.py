@@ -1,0 +1,18 @@
+"""The word that a member's process died, where its own log or its host's has it."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.events.process import ProcessDied
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.replay.deaths import dead_at
+from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS
+
+
+def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
+    """The death that ended a member's heartbeats: the last one within a session before the group lost it."""
+    begin = absence.at - session_timeout_ms(timeline) - SAME_REBALANCE_MS
+    told = timeline.of(ProcessDied).between(begin, absence.at + SAME_REBALANCE_MS)
+    mine = [e for e in told if absence.participant in dead_at(timeline.participants, e)]
+    return mine[-1] if mine else None

@@ -1,0 +1,28 @@
+"""Processes that ended without closing, as their own logs or their hosts say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ProcessDied
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
+
+
+def dead_at(participants: Participants, event: ProcessDied) -> Sequence[Participant]:
+    """Who ended with a process: all that write to its log; of what a host says, the only one there."""
+    here = participants.at_place(event)
+    return [one for one in here if event.speaker.file in one.files] or (here if len(here) == 1 else [])
+
+
+def last_words(participants: Participants, events: Sequence[Event]) -> Iterator[tuple[Participant, ProcessDied]]:
+    """The deaths after which the participant logs nothing more."""
+    heard: set[Participant] = set()
+    for event in reversed(events) if any(isinstance(e, ProcessDied) for e in events) else ():
+        if isinstance(event, ProcessDied) and event.at is not None:
+            for participant in dead_at(participants, event):
+                if participant not in heard:
+                    heard.add(participant)
+                    yield participant, event
+        elif event.speaker.role != "broker" and (speaker := participants.of_speaker(event)) is not None:
+            heard.add(speaker)
