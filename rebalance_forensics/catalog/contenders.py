@@ -8,7 +8,7 @@ from itertools import pairwise, takewhile, zip_longest
 from typing import NamedTuple, TypeVar
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
-from rebalance_forensics.catalog.index import BEGINNING, Index, Place, Sieve
+from rebalance_forensics.catalog.index import Index, Place, Sieve
 from rebalance_forensics.catalog.prefixes import OPENINGS, Peeled
 from rebalance_forensics.catalog.speakers import simple_name
 
@@ -45,7 +45,8 @@ class Contenders:
             return  # of a prefix that nobody knows the beginning says too little
         behind = takewhile(lambda pair: pair[0].startswith(OPENINGS), pairwise(stages))
         sieves = tuple(self._behind(stage[: -len(inner)]) for stage, inner in behind)
-        for entry, at, needle, lead in self._by_beginning(text[:BEGINNING], sieves, len(prefixed), peeled.kind, logger):
+        leads = self.bare.leads_of(text)
+        for entry, at, needle, lead in self._by_beginning(leads, sieves, len(prefixed), peeled.kind, logger):
             stage = stages[at]
             if needle in stage and stage.startswith(lead):
                 yield entry, stage
@@ -66,9 +67,9 @@ class Contenders:
         return self._same.setdefault(tuple(order for order, *_ in sieve.places), sieve)
 
     def _all_by_beginning(
-        self, beginning: str, sieves: Sequence[Sieve[Entry]], prefixes: int, kind: str | None, logger: str | None
+        self, leads: Sequence[str], sieves: Sequence[Sieve[Entry]], prefixes: int, kind: str | None, logger: str | None
     ) -> list[_Contender]:
-        found = _at(prefixes, self.bare.led_by(beginning))
+        found = _at(prefixes, self.bare.led_by(leads))
         for stage, sieve in enumerate(sieves):
             found += _at(stage, sieve.places)
         return _preferred(found, kind, logger)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
@@ -10,7 +10,6 @@ from rebalance_forensics.catalog.program import Program
 _WIDTHS = (24, 12, 8, 6)
 """Leads are looked up by as many of their first characters as one of these; the longest that fits."""
 _OPENING = min(_WIDTHS)
-BEGINNING = max(_WIDTHS)
 _FEW = 12
 _MANY_WORDS = 4000
 """For so few needles, or in so long a text, looking for each costs less than taking all words of the text."""
@@ -78,11 +77,17 @@ class Index(Generic[T]):
         words = words or words_of(text)
         return _things(self._led(text, words) + self._rest.through(text, words))
 
-    def led_by(self, beginning: str) -> list[Place[T]]:
-        """The places found by how a text begins, of which `beginning` is the first BEGINNING characters."""
-        tables = self._by_opening.get(beginning[:_OPENING], ())
-        sieves = (table.get(beginning[:width]) for width, table in tables)
-        return sorted((place for sieve in sieves if sieve is not None for place in sieve.places), key=_order)
+    def leads_of(self, text: str) -> tuple[str, ...]:
+        """The beginnings of a text that things are found by: few, whatever ids come right behind them."""
+        return tuple(
+            [text[:width] for width, table in self._by_opening.get(text[:_OPENING], ()) if text[:width] in table]
+        )
+
+    def led_by(self, leads: Sequence[str]) -> list[Place[T]]:
+        """The places found by how a text begins, by its `leads_of`."""
+        tables = self._by_opening.get(leads[0][:_OPENING], ()) if leads else ()
+        sieves = (table[lead] for width, table in tables for lead in leads if len(lead) == width)
+        return sorted((place for sieve in sieves for place in sieve.places), key=_order)
 
     def beginning_with(self, opening: str) -> Sieve[T]:
         """The sieve for all texts that begin like this."""
