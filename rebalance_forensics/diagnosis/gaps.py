@@ -18,6 +18,8 @@ from rebalance_forensics.timeline.windows import A_SECOND_MS, STEADY_MS
 
 MOST_NAMES = 5
 _ENDED = "How it ended"
+FIRST_EPOCH = 2
+"""The group epoch that a group of the newer protocols starts with, from 4.3 on."""
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
@@ -163,7 +165,7 @@ def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]
     first = next(iter(timeline.generations), None)
     if first is None and not incidents:
         return []
-    if first is not None and first.generation <= 1:
+    if first is not None and (first.generation <= 1 or _is_first_epoch(timeline, first.generation, incidents)):
         return []
     amid = f" in generation {first.generation}" if first is not None else ""
     soon = [i for i in incidents if i.started_at - timeline.first <= session_timeout_ms(timeline)]
@@ -177,6 +179,12 @@ def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]
             f"{_and_clients(timeline.members(), incidents)} would show it.",
         )
     ]
+
+
+def _is_first_epoch(timeline: Timeline, number: int, incidents: Sequence[Incident]) -> bool:
+    """From 4.3 on a group of the newer protocols starts with epoch 2."""
+    started = any(i.root_causes[0].cause == "startup" and number in i.generations for i in incidents)
+    return started and number == FIRST_EPOCH and timeline.protocol not in ("classic", "unknown")
 
 
 def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:

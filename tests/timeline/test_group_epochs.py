@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnosis.closings import closes
 from tests.epochs import HEARTBEAT, IDS, MEMBERSHIP, EpochStory, three_members
 from tests.kafka_words import generation_of, member_id
@@ -126,3 +128,29 @@ def test_a_client_that_has_not_joined_yet_leaves_nothing_when_it_polls_late() ->
     story.group_says("01:00:13.000", joins).bumped("01:00:13.000").reconciles("c-2", "01:00:13.000")
     assert list(story.timeline().departures) == []
     assert "slow-processing" not in story.causes()
+
+
+def test_a_newcomer_that_is_given_an_older_assignment_first_neither_left_nor_came_twice() -> None:
+    """From 4.3 on a group starts with epoch 2, and targets are computed less often than epochs are bumped."""
+    story = EpochStory(release=(4, 3))
+    story.generation = 1
+    story.joins("c-1", "01:00:00.000")
+    story.moves("c-2", "01:00:00.300", "UNSUBSCRIBED", "JOINING", 0)
+    story.group_says("01:00:00.300", f"Member {IDS['c-2']} joins the consumer group using the consumer protocol.")
+    story.group_says("01:00:00.300", "Bumped group epoch to 3 with metadata hash 8761535610101143541.")
+    story.moves("c-2", "01:00:00.320", "JOINING", "RECONCILING", 2).moves(
+        "c-2", "01:00:00.340", "RECONCILING", "STABLE", 2
+    )
+    second, third = story.history().generations
+    assert {m.client_id for m in second.members} == {"c-1", "c-2"}
+    assert (second.joined, third.joined) == ((IDS["c-1"],), (IDS["c-2"],))
+
+
+@pytest.mark.parametrize(("begun_with", "begins_late"), [(2, False), (3, True)])
+def test_logs_that_show_epoch_2_of_a_group_that_starts_show_its_beginning(
+    begun_with: int, *, begins_late: bool
+) -> None:
+    story = EpochStory(release=(4, 3))
+    story.generation = begun_with - 1
+    story.joins("c-1", "01:00:00.000").joins("c-2", "01:00:01.000")
+    assert any("in the middle" in gap.what for gap in story.case().gaps) is begins_late

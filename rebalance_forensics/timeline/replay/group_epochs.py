@@ -30,6 +30,9 @@ class EpochSlot:
     first_at: int | None = None
     stable_times: list[int] = field(default_factory=list)
     members: dict[str, Participant | None] = field(default_factory=dict)
+    lagging: set[str] = field(default_factory=set)
+    """Members that came later: from 4.3 on they are given the target assignment of an older epoch until the next is
+    computed."""
 
 
 class GroupEpochs:
@@ -61,6 +64,8 @@ class GroupEpochs:
         slot = self._slot(epoch, event)
         participant = self.participants.of_speaker(event)
         if event.member:
+            if event.member not in slot.members and any(n > epoch for n in self.slots):
+                slot.lagging.add(event.member)
             slot.members.setdefault(event.member, participant)
         if slot.bumped is None and slot.computed is None:
             slot.members.update({m: a for m, a in live.items() if not m.startswith("?")})
@@ -97,7 +102,8 @@ def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
     """The public picture of the epochs."""
     found: list[Generation] = []
     for index, slot in enumerate(slots):
-        before = {m.member_id for m in found[-1].members if m.member_id} if found else set()
+        earlier = slots[index - 1].lagging if index else frozenset()
+        before = {m.member_id for m in found[-1].members if m.member_id} - earlier if found else set()
         members = tuple(
             sorted(
                 (
@@ -112,7 +118,7 @@ def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
                 key=lambda m: (m.client_id or "", m.member_id or ""),
             )
         )
-        ids = {m.member_id for m in members if m.member_id}
+        ids = {m.member_id for m in members if m.member_id} - slot.lagging
         last = index == len(slots) - 1
         found.append(
             Generation(
