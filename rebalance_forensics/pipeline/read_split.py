@@ -74,9 +74,10 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
             match = known.match(record)
             component = profile.component_of(record.host)
             if match is None or _names_no_exception(match):
-                # A paste with lines of a broker may have those of an application between them.
-                thrown = exception_in(record, None if pasted else component)
-                match, component = thrown or match, None if pasted and thrown is not None else component
+                # Between a broker's lines, those of an application may stand: in a paste, in logs that were merged.
+                merged = pasted or (component == "broker" and profile.shows_members)
+                thrown = exception_in(record, None if merged else component)
+                match, component = thrown or match, None if merged and thrown is not None else component
             if match is None:
                 if pasted:
                     tally.clients.update(clients_in(record.message))

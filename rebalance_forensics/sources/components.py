@@ -65,6 +65,7 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         ("flink", 3, r"org\.apache\.flink\."),
     )
 )
+_MEMBER = re.compile(r"\[Consumer (?:instanceId=[^,\]\n]{1,250}, )?clientId=[^,\]\n]{0,250}, groupId=(?!null\])")
 _RELEASE = re.compile(
     r"Kafka version ?: (?P<release>\d+\.\d+(?:\.\d+)*)|Kafka Streams version: (?P<streams>\d+\.\d+(?:\.\d+)*)"
 )
@@ -123,6 +124,11 @@ def component_of(text: str) -> str | None:
     weights = Counter({name: weight * min(len(sign.findall(text)), 400) for name, weight, sign in _SIGNS})
     name, weight = max(weights.items(), key=lambda item: item[1])
     return name if weight else None
+
+
+def shows_members(text: str) -> bool:
+    """Whether clients of a group speak there, whoever else does; a broker's own consumers are in no group."""
+    return _MEMBER.search(text) is not None
 
 
 def release_of(text: str) -> str | None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rebalance_forensics import defects
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import dates, layouts, suffixes, zones
-from rebalance_forensics.sources.components import component_of, release_of
+from rebalance_forensics.sources.components import component_of, release_of, shows_members
 from rebalance_forensics.sources.dates import Dates
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.hosts import host_of
@@ -50,6 +50,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     layouts: tuple[str, ...] = ()
     envelopes: tuple[str, ...] = ()
     component: str | None = None
+    shows_members: bool = False
     components: tuple[tuple[str, str], ...] = ()
     kafka_version: str | None = None
     host: str | None = None
@@ -182,6 +183,7 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         layouts=tuple(name for name, _ in seen.most_common()),
         envelopes=envelopes,
         component=component_of("\n".join(line.raw for line in sample.lines)),
+        shows_members=shows_members(sample.text),
         components=_components(sample),
         kafka_version=release_of(sample.text),
         host=host or (headers[0].line.host if headers else None) or host_of(file.path),
