@@ -69,10 +69,7 @@ class ProcessStopping(Event, frozen=True, kw_only=True):
 
 
 class ProcessDied(Event, frozen=True, kw_only=True):
-    """A process ended without closing its clients: its virtual machine says so, or what runs it on the host.
-
-    `reason` is what it died of, as printed: an error, a signal, an exit code.
-    """
+    """A process ends without closing its clients, as its virtual machine says. `reason` is its error or its signal."""
 
     reason: str | None = None
 

@@ -1,4 +1,4 @@
-"""Processes that ended without closing, as their own logs or their hosts say."""
+"""Processes that ended without closing, as the last words in their logs say."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 
 
 def dead_at(participants: Participants, event: ProcessDied) -> Sequence[Participant]:
-    """Who ended with a process: all that write to its log; of what a host says, the only one there."""
-    here = participants.at_place(event)
-    return [one for one in here if event.speaker.file in one.files] or (here if len(here) == 1 else [])
+    """Who ended with a process: all that write to its log."""
+    return [one for one in participants.at_place(event) if event.speaker.file in one.files]
 
 
 def last_words(participants: Participants, events: Sequence[Event]) -> Iterator[tuple[Participant, ProcessDied]]:

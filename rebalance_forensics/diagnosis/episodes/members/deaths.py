@@ -1,4 +1,4 @@
-"""The word that a member's process died, where its own log or its host's has it."""
+"""The word that a member's process died, where its log has it."""
 
 from __future__ import annotations
 
