@@ -94,7 +94,7 @@ def test_a_defect_that_leaves_no_report_ends_with_70_and_one_sentence(
 
 
 def test_the_only_output_that_cannot_be_written_ends_with_70(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output_files, "to_json", broken)
+    monkeypatch.setattr(output_files, "json_pieces", broken)
     code, shown, said = called("analyze", "--json", "-")
     assert (code, shown, said.splitlines()[-1]) == (
         DEFECT,
