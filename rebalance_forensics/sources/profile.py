@@ -35,6 +35,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
     local times in this file, None when nothing tells it; `zones` and `components` say the same for each host of a
     stream of several, as far as the sample shows.
+    Of a file that `shows_members`, clients of a group wrote some lines, whatever its component: logs were merged.
     The times around the lines of a `late` file are so far from those in them that they tell no zone.
     A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
