@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks import group_lines, growing, scanning, starting
 from benchmarks.measuring import ROOT
-from rebalance_forensics.pipeline.java import find_java
+from rebalance_forensics.pipeline.spark.java import find_java
 
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rebalance_forensics.pipeline.java import find_java
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.spark.java import find_java
 from tests.forks import STARTED_ANEW, loaded_program, starts_alike
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def command(tmp_path: Path, program: list[str]) -> Command:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run, started when the first test asks for it."""
-    from rebalance_forensics.pipeline.session import start_session  # noqa: PLC0415 - other tests start no JVM
+    from rebalance_forensics.pipeline.spark.session import start_session  # noqa: PLC0415 - other tests start no JVM
 
     try:
         find_java()

@@ -17,8 +17,8 @@ from benchmarks.fuzz.snippets import workplace
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.run import Outcome
+from rebalance_forensics.job.steps.engines import InProcess
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.engines import InProcess
 from tests.job.days import week
 
 EVERY = 20

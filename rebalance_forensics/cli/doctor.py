@@ -35,11 +35,11 @@ def warmup(*, java_home: JavaHomeOption = None, stop: StopOption = False) -> Non
     Archives the JVM's classes and compiles the catalog.
     """
     if stop:
-        from rebalance_forensics.pipeline import warm_server  # noqa: PLC0415
+        from rebalance_forensics.pipeline.spark import warm_server  # noqa: PLC0415
 
         say("the Spark that was kept warm: ended\n" if warm_server.stop() else "no Spark was kept warm\n")
         leave(OK)
-    from rebalance_forensics.pipeline.warmup import warm_up  # noqa: PLC0415
+    from rebalance_forensics.pipeline.spark.warmup import warm_up  # noqa: PLC0415
 
     for sentence in warm_up(java_home):
         say(f"{sentence}\n")

@@ -64,7 +64,7 @@ def leave(code: int) -> NoReturn:
         with suppress(OSError):  # a reader that has seen enough, a disk that is full: both were told of already
             stream.flush()
     if "py4j" in sys.modules:
-        from rebalance_forensics.pipeline.jvm_launch import kill_all  # noqa: PLC0415
+        from rebalance_forensics.pipeline.spark.jvm_launch import kill_all  # noqa: PLC0415
 
         # All is said; PySpark's threads would print traces about the JVM's end.
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends

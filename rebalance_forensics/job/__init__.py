@@ -13,19 +13,19 @@ from rebalance_forensics.job.alerts import Webhook, deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
 from rebalance_forensics.job.job_log import Voice
 from rebalance_forensics.job.job_run import check, run_job
-from rebalance_forensics.job.lake_tables import Lake, publish
 from rebalance_forensics.job.metrics import prometheus
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publications import write_index
 from rebalance_forensics.job.run import DEFECT, OK, REFUSED, TAKEN, Outcome, exit_code
 from rebalance_forensics.job.sessions import engine_of
+from rebalance_forensics.job.steps.engines import JobEngine, OnSpark
 from rebalance_forensics.job.stream import follow
+from rebalance_forensics.job.table_formats import SparkTables, publish
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
-from rebalance_forensics.pipeline.jvm_launch import telling_of_lost_java
+from rebalance_forensics.pipeline.inputs.stores import Store, writing
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.engines import JobEngine, OnSpark
-from rebalance_forensics.pipeline.tables.stores import Store, writing
+from rebalance_forensics.pipeline.spark.jvm_launch import telling_of_lost_java
 from rebalance_forensics.process import stop_signals
 from rebalance_forensics.report.output_files import OutputError, write_whole
 
@@ -87,19 +87,19 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
     """One run, or those of a stream; the worst of their exit codes."""
     options, codes = asked.options, [OK]
     spark = engine if isinstance(engine, OnSpark) else None
-    lake = Lake.of(spark.session, options) if spark and options.table_format != "parquet" else None
+    spark_tables = SparkTables.of(spark.session, options) if spark and options.table_format != "parquet" else None
 
     def run(options: JobOptions, ahead: ReadAhead | None = None) -> None:
         with holding(options, voice.say) as tenure:
             outcome = run_job(options, engine, ahead, tenure)
-            shared = lake or options.webhooks or options.reports_from
+            shared = spark_tables or options.webhooks or options.reports_from
             with (
                 writing(options.store, "the tables stand, what comes after them does not"),
                 following_up(options, voice.say) if shared else nullcontext(),
             ):
                 tenure.confirm()
-                if lake:
-                    publish(lake)
+                if spark_tables:
+                    publish(spark_tables)
                 _follow_up(asked, outcome, voice)
         codes.append(exit_code(outcome, options.fail_on))
         voice.say("INFO", "run is done", **outcome.summary)

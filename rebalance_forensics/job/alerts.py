@@ -21,10 +21,10 @@ from msgspec.structs import replace
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.job.lake.damage import undamaged
+from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.damage import undamaged
 from rebalance_forensics.pipeline.tables.rows import hashed
-from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.report.exports import pagerduty, slack
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report

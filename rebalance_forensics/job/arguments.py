@@ -13,11 +13,11 @@ from rebalance_forensics.job.alerts import webhook_of
 from rebalance_forensics.job.options import HOUR_MS, JobOptions
 from rebalance_forensics.job.settings import SETTINGS
 from rebalance_forensics.job.settings_file import Told, from_file
+from rebalance_forensics.pipeline.inputs.log_tables import columns_of
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
 from rebalance_forensics.pipeline.permissions import mode_of
 from rebalance_forensics.pipeline.refusals import InputError, address_of
-from rebalance_forensics.pipeline.tables.log_tables import columns_of
 from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
 
 T = TypeVar("T")
@@ -155,14 +155,14 @@ def _invocation(told: _Settings) -> Invocation:
 
 def _refuse_contradictions(told: _Settings) -> None:
     alone = told.get("engine") == "local"
-    lake = told.get("table-format", "parquet") != "parquet"
-    if alone and lake:
+    spark_tables = told.get("table-format", "parquet") != "parquet"
+    if alone and spark_tables:
         raise InputError(f"--table-format {told.get('table-format')} is written by Spark; leave out --engine local.")
     if alone and told.get("stream"):
         raise InputError("--stream is followed by Spark; leave out --engine local.")
     if told.get("stream") and told.get("column"):
         raise InputError("--stream follows files; leave out --column, or run without --stream on a schedule.")
-    if told.get("catalog") and not lake:
+    if told.get("catalog") and not spark_tables:
         raise InputError("--catalog names Delta or Iceberg tables; add --table-format delta or iceberg.")
 
 

@@ -7,22 +7,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rebalance_forensics.job.lake.intervals import DAY_MS
+from rebalance_forensics.job.lake.journal import Journal
+from rebalance_forensics.job.lake.layout import directory_of
+from rebalance_forensics.job.lake.ledger import Changes, Entry, Identity, noted_cells
+from rebalance_forensics.job.lake.row_files import PartWriter, put_all
+from rebalance_forensics.job.steps.log_spans import heard_cells
+from rebalance_forensics.job.steps.scan_plan import ScanPlan
+from rebalance_forensics.pipeline.inputs.file_listing import Listing
+from rebalance_forensics.pipeline.inputs.file_probe import Looked
+from rebalance_forensics.pipeline.inputs.resumption import only_grew, settled_cells
+from rebalance_forensics.pipeline.inputs.sights import Sight, read_as
 from rebalance_forensics.pipeline.read_plan import ReadPlan, printable
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.summaries import summaries
-from rebalance_forensics.pipeline.tables.file_listing import Listing
-from rebalance_forensics.pipeline.tables.file_probe import Looked
-from rebalance_forensics.pipeline.tables.intervals import DAY_MS
-from rebalance_forensics.pipeline.tables.journal import Journal
-from rebalance_forensics.pipeline.tables.layout import directory_of
-from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, Identity, noted_cells
-from rebalance_forensics.pipeline.tables.log_spans import heard_cells
-from rebalance_forensics.pipeline.tables.resumption import only_grew, settled_cells
-from rebalance_forensics.pipeline.tables.row_files import PartWriter, put_all
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed, moment
-from rebalance_forensics.pipeline.tables.scan_plan import ScanPlan
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
-from rebalance_forensics.pipeline.tables.sights import Sight, read_as
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile

@@ -11,29 +11,10 @@ from uuid import uuid4
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.job.alerts import OUTBOX, outbox_text
-from rebalance_forensics.job.lake_tables import note_replaced
-from rebalance_forensics.job.micro_batch import ReadAhead
-from rebalance_forensics.job.options import JobOptions
-from rebalance_forensics.job.publications import REPORTS, add_reports, addresses_of_pages
-from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
-from rebalance_forensics.job.scan import scan_files
-from rebalance_forensics.job.table_scan import scan_tables
-from rebalance_forensics.job.tenure import Tenure, holding
-from rebalance_forensics.pipeline.line_numbers import SplitLines
-from rebalance_forensics.pipeline.payloads import object_of
-from rebalance_forensics.pipeline.read_plan import refuse_patterns
-from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.report_assembly import seen_together
-from rebalance_forensics.pipeline.shards import shard_keys
-from rebalance_forensics.pipeline.stats import Failure, SplitStats
-from rebalance_forensics.pipeline.tables import state
-from rebalance_forensics.pipeline.tables.chosen_dates import chosen_days
-from rebalance_forensics.pipeline.tables.engines import JobEngine
-from rebalance_forensics.pipeline.tables.file_listing import lies_within, output_store, refuse_missing_inputs
-from rebalance_forensics.pipeline.tables.intervals import DAY_MS, Coverage, Interval, date_text, time_text
-from rebalance_forensics.pipeline.tables.investigation import Investigation
-from rebalance_forensics.pipeline.tables.journal import FILES, decide, finish, recover
-from rebalance_forensics.pipeline.tables.layout import (
+from rebalance_forensics.job.lake import state
+from rebalance_forensics.job.lake.intervals import DAY_MS, Coverage, Interval, date_text, time_text
+from rebalance_forensics.job.lake.journal import FILES, decide, finish, recover
+from rebalance_forensics.job.lake.layout import (
     EVERY_CLUSTER,
     dates_of,
     directory_of,
@@ -41,9 +22,31 @@ from rebalance_forensics.pipeline.tables.layout import (
     partition_of,
     work_of,
 )
-from rebalance_forensics.pipeline.tables.log_spans import heard_on
-from rebalance_forensics.pipeline.tables.partitioning import Days, Deal
-from rebalance_forensics.pipeline.tables.row_files import PartWriter, put_all
+from rebalance_forensics.job.lake.output_store import output_store
+from rebalance_forensics.job.lake.row_files import PartWriter, put_all
+from rebalance_forensics.job.lake.stock import put_stock, stock_of
+from rebalance_forensics.job.micro_batch import ReadAhead
+from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.job.publications import REPORTS, add_reports, addresses_of_pages
+from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
+from rebalance_forensics.job.scan import scan_files
+from rebalance_forensics.job.steps.chosen_dates import chosen_days
+from rebalance_forensics.job.steps.engines import JobEngine
+from rebalance_forensics.job.steps.investigation import Investigation
+from rebalance_forensics.job.steps.log_spans import heard_on
+from rebalance_forensics.job.steps.partitioning import Days, Deal
+from rebalance_forensics.job.table_formats import note_replaced
+from rebalance_forensics.job.table_scan import scan_tables
+from rebalance_forensics.job.tenure import Tenure, holding
+from rebalance_forensics.pipeline.inputs.file_listing import lies_within, refuse_missing_inputs
+from rebalance_forensics.pipeline.inputs.stores import Store, writing
+from rebalance_forensics.pipeline.line_numbers import SplitLines
+from rebalance_forensics.pipeline.payloads import object_of
+from rebalance_forensics.pipeline.read_plan import refuse_patterns
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.report_assembly import seen_together
+from rebalance_forensics.pipeline.shards import shard_keys
+from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row
 from rebalance_forensics.pipeline.tables.schemas import (
     EVENTS,
@@ -54,8 +57,6 @@ from rebalance_forensics.pipeline.tables.schemas import (
     RUNS,
     Table,
 )
-from rebalance_forensics.pipeline.tables.stock import put_stock, stock_of
-from rebalance_forensics.pipeline.tables.stores import Store, writing
 
 _AS_THEY_WERE = "the tables are as they were"
 _HALF_DONE = "some tables are replaced and some are not, which the next run finishes"

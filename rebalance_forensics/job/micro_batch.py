@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rebalance_forensics.job.steps.scan_plan import ScanPlan
+from rebalance_forensics.job.steps.scan_step import keep_events, unnamed
+from rebalance_forensics.pipeline.inputs.file_listing import Listing
+from rebalance_forensics.pipeline.inputs.log_streams import PART, Part
+from rebalance_forensics.pipeline.inputs.sights import read_as
+from rebalance_forensics.pipeline.inputs.stores import Store
+from rebalance_forensics.pipeline.inputs.task_messages import TOLD, Told, told_in
 from rebalance_forensics.pipeline.schemas import Kind, spark_schema
-from rebalance_forensics.pipeline.tables.file_listing import Listing
-from rebalance_forensics.pipeline.tables.log_streams import PART, Part
-from rebalance_forensics.pipeline.tables.scan_plan import ScanPlan
-from rebalance_forensics.pipeline.tables.scan_step import keep_events, unnamed
-from rebalance_forensics.pipeline.tables.sights import read_as
-from rebalance_forensics.pipeline.tables.stores import Store
-from rebalance_forensics.pipeline.tables.task_messages import TOLD, Told, told_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rebalance_forensics.job.lake.layout import EVERY_CLUSTER
+from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
-from rebalance_forensics.pipeline.tables.layout import EVERY_CLUSTER
-from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.report.output_files import PRIVATE
 
 HOUR_MS = 3_600_000

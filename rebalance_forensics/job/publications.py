@@ -12,11 +12,11 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.alerts import report_of
-from rebalance_forensics.pipeline.tables.intervals import DAY_MS
-from rebalance_forensics.pipeline.tables.journal import Journal, staged, target_of
+from rebalance_forensics.job.lake.intervals import DAY_MS
+from rebalance_forensics.job.lake.journal import Journal, staged, target_of
+from rebalance_forensics.job.lake.state import rows_in
+from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.schemas import INCIDENTS
-from rebalance_forensics.pipeline.tables.state import rows_in
-from rebalance_forensics.pipeline.tables.stores import Store
 from rebalance_forensics.report.html import to_html
 
 REPORTS = "reports"

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.entries import Ledger
+from rebalance_forensics.job.lake.intervals import Interval
+from rebalance_forensics.job.lake.journal import Journal
+from rebalance_forensics.job.lake.stock import Stock
 from rebalance_forensics.job.losses import Losses
 from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.job.steps.chosen_dates import Reach, changed_spans
+from rebalance_forensics.job.steps.engines import JobEngine
+from rebalance_forensics.job.steps.log_spans import newly_heard
+from rebalance_forensics.job.steps.scan_step import Spans
 from rebalance_forensics.job.tenure import Tenure
+from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
-from rebalance_forensics.pipeline.tables.chosen_dates import Reach, changed_spans
-from rebalance_forensics.pipeline.tables.engines import JobEngine
-from rebalance_forensics.pipeline.tables.intervals import Interval
-from rebalance_forensics.pipeline.tables.journal import Journal
-from rebalance_forensics.pipeline.tables.log_spans import newly_heard
-from rebalance_forensics.pipeline.tables.scan_step import Spans
-from rebalance_forensics.pipeline.tables.stock import Stock
-from rebalance_forensics.pipeline.tables.stores import Store
 
 OK, FOUND, REFUSED, PARTIAL, DEFECT, TAKEN = 0, 1, 2, 3, 70, 75
 SEVERITIES = ("info", "warning", "critical")

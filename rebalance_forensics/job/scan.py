@@ -7,20 +7,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_forensics.job.entries import Known, Ledger, entries_of
+from rebalance_forensics.job.lake.ledger import Changes, Entry, changes, kinship, known_sights, read_ledger
 from rebalance_forensics.job.losses import losses_of
 from rebalance_forensics.job.micro_batch import ReadAhead, as_it_was, fitting
 from rebalance_forensics.job.run import Run, Scanned
+from rebalance_forensics.job.steps.scan_plan import ScanPlan, plan_scan
+from rebalance_forensics.job.steps.scan_step import Scan, Spans
+from rebalance_forensics.pipeline.inputs.file_listing import Listing, list_inputs
+from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_tasks
+from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, sight_of
+from rebalance_forensics.pipeline.inputs.task_messages import Told
 from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import refuse_with_defect
 from rebalance_forensics.pipeline.stats import SplitStats
-from rebalance_forensics.pipeline.tables.file_listing import Listing, list_inputs
-from rebalance_forensics.pipeline.tables.file_probe import Look, Looked, look_tasks
-from rebalance_forensics.pipeline.tables.ledger import Changes, Entry, changes, kinship, known_sights, read_ledger
-from rebalance_forensics.pipeline.tables.scan_plan import ScanPlan, plan_scan
-from rebalance_forensics.pipeline.tables.scan_step import Scan, Spans
-from rebalance_forensics.pipeline.tables.sights import Sight, profiles_beside, sight_of
-from rebalance_forensics.pipeline.tables.task_messages import Told
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rebalance_forensics.pipeline.session import active_session, start_session
-from rebalance_forensics.pipeline.tables.engines import InProcess, JobEngine, OnSpark
+from rebalance_forensics.job.steps.engines import InProcess, JobEngine, OnSpark
+from rebalance_forensics.pipeline.spark.session import active_session, start_session
 from rebalance_forensics.process.cores import cores
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from urllib.parse import quote
 
 from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.job.job_run import check
+from rebalance_forensics.job.lake.ledger import read_ledger
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.job.steps.engines import OnSpark
 from rebalance_forensics.job.tenure import TablesTaken
+from rebalance_forensics.pipeline.inputs.stores import Store, first_line
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.streams import log_stream, triggered, wait_for
-from rebalance_forensics.pipeline.tables.engines import OnSpark
-from rebalance_forensics.pipeline.tables.ledger import read_ledger
-from rebalance_forensics.pipeline.tables.stores import Store, first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -6,20 +6,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_forensics.job.entries import COUNTED, Ledger
+from rebalance_forensics.job.lake.intervals import DAY_MS
+from rebalance_forensics.job.lake.ledger import Entry, read_ledger
+from rebalance_forensics.job.lake.stock import Stock
 from rebalance_forensics.job.losses import lost_events
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.job.scan import Harvest, refuse_foreign
+from rebalance_forensics.job.steps.log_spans import heard_cells
+from rebalance_forensics.job.steps.scan_step import TableScan, hour_id
+from rebalance_forensics.pipeline.inputs.log_tables import LogTable
+from rebalance_forensics.pipeline.inputs.table_rows import Hour
+from rebalance_forensics.pipeline.read_plan import reading_of
 from rebalance_forensics.pipeline.stats import SplitStats
-from rebalance_forensics.pipeline.tables.intervals import DAY_MS
-from rebalance_forensics.pipeline.tables.ledger import Entry, read_ledger
-from rebalance_forensics.pipeline.tables.log_spans import heard_cells
-from rebalance_forensics.pipeline.tables.log_tables import LogTable
 from rebalance_forensics.pipeline.tables.rows import Cells, moment
-from rebalance_forensics.pipeline.tables.scan_plan import reading_of
-from rebalance_forensics.pipeline.tables.scan_step import TableScan, hour_id
 from rebalance_forensics.pipeline.tables.schemas import INPUTS, MADE_OF_EVENTS
-from rebalance_forensics.pipeline.tables.stock import Stock
-from rebalance_forensics.pipeline.tables.table_rows import Hour
 
 UNDATED = -1
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from urllib.parse import quote
 
+from rebalance_forensics.job.lake.intervals import time_text
+from rebalance_forensics.job.lake.layout import EVERY_CLUSTER
+from rebalance_forensics.job.lake.lease_slots import NoConditions, names_of_leases, slot_of
+from rebalance_forensics.job.lake.leases import Clock, Lease, LeaseLost, Record, Watch
 from rebalance_forensics.job.options import JobOptions
+from rebalance_forensics.pipeline.inputs.stores import Store, StoreError, first_line
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.intervals import time_text
-from rebalance_forensics.pipeline.tables.layout import EVERY_CLUSTER
-from rebalance_forensics.pipeline.tables.lease_slots import NoConditions, names_of_leases, slot_of
-from rebalance_forensics.pipeline.tables.leases import Clock, Lease, LeaseLost, Record, Watch
-from rebalance_forensics.pipeline.tables.stores import Store, StoreError, first_line
 from rebalance_forensics.process.identity import Process
 
 CLUSTERS, FOLLOW_UPS = "clusters", "follow-ups"
@@ -81,7 +81,7 @@ def holding(options: JobOptions, say: Say = lambda _level, _sentence: None) -> I
 
 @contextmanager
 def following_up(options: JobOptions, say: Say = lambda _level, _sentence: None) -> Iterator[Tenure]:
-    """Tell of what stands in the tables alone: webhooks, the index and lake tables are those of all clusters."""
+    """What is told of the tables alone: webhooks, the index, Delta and Iceberg tables are those of all clusters."""
     with _held(options, FOLLOW_UPS, say) as tenure:
         yield tenure
 

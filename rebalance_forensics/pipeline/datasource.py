@@ -16,18 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
+from rebalance_forensics.pipeline.inputs.file_listing import list_inputs, refuse_missing_inputs
+from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs, looked_into
+from rebalance_forensics.pipeline.inputs.log_streams import Offset, Part, part_batch
+from rebalance_forensics.pipeline.inputs.sights import profiles_beside
+from rebalance_forensics.pipeline.inputs.stores import open_location
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
-from rebalance_forensics.pipeline.read_plan import bundled
+from rebalance_forensics.pipeline.read_plan import bundled, reading_of
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, spark_schema
 from rebalance_forensics.pipeline.stages import read_portion
-from rebalance_forensics.pipeline.tables.file_listing import list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.tables.growing_logs import GrowingLogs, looked_into
-from rebalance_forensics.pipeline.tables.log_streams import Offset, Part, part_batch
-from rebalance_forensics.pipeline.tables.scan_plan import reading_of
-from rebalance_forensics.pipeline.tables.sights import profiles_beside
-from rebalance_forensics.pipeline.tables.stores import open_location
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
 from rebalance_forensics.sources.places import open_remote_with

@@ -51,7 +51,7 @@ def bytes_below(paths: Sequence[str], *, unpacked: bool = False) -> int:
 def _session_runs() -> bool:
     if "pyspark.sql" not in sys.modules:
         return False
-    from rebalance_forensics.pipeline.session import active_session  # noqa: PLC0415 - Spark only where it is there
+    from rebalance_forensics.pipeline.spark.session import active_session  # noqa: PLC0415 - Spark only where it is there
 
     return active_session() is not None
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from rebalance_forensics.pipeline.archives import archive_for
-from rebalance_forensics.pipeline.java import find_java
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.spark.class_archives import archive_for
+from rebalance_forensics.pipeline.spark.java import find_java
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,12 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
+from rebalance_forensics.pipeline.inputs.file_listing import list_inputs
+from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs
+from rebalance_forensics.pipeline.inputs.log_streams import Offset, Part
+from rebalance_forensics.pipeline.inputs.sights import profiles_beside
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.read_plan import ReadPlan, refuse_missing, refuse_patterns
+from rebalance_forensics.pipeline.read_plan import ReadPlan, reading_of, refuse_missing, refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.report_assembly import report_of
 from rebalance_forensics.pipeline.results import results_of
@@ -22,11 +26,6 @@ from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import ROWS, Kind
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.streams import told_to_end
-from rebalance_forensics.pipeline.tables.file_listing import list_inputs
-from rebalance_forensics.pipeline.tables.growing_logs import GrowingLogs
-from rebalance_forensics.pipeline.tables.log_streams import Offset, Part
-from rebalance_forensics.pipeline.tables.scan_plan import reading_of
-from rebalance_forensics.pipeline.tables.sights import profiles_beside
 from rebalance_forensics.process import scratch
 
 Show = Callable[[Analysis], None]

@@ -73,6 +73,16 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
     )
 
 
+def reading_of(options: AnalyzeOptions) -> Reading:
+    """How files are read; the shuffle comes later, so all events stay in one shard."""
+    return Reading(
+        cluster=options.cluster or DEFAULT_CLUSTER,
+        cluster_per_directory=options.cluster_per_directory,
+        shards=(0,),
+        patterns=options.patterns,
+    )
+
+
 def printable(name: str) -> str:
     """A file name as text; bytes that are none are shown by their number."""
     return os.fsencode(name).decode(errors="backslashreplace")

@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from rebalance_forensics import defects
 from rebalance_forensics.pipeline.engine_choice import bytes_below, engine_for
-from rebalance_forensics.pipeline.jvm_launch import telling_of_lost_java
 from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan, plan_reading, refuse_missing
 from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
 from rebalance_forensics.pipeline.report_assembly import groups_in, report_of
 from rebalance_forensics.pipeline.results import Results
+from rebalance_forensics.pipeline.spark.jvm_launch import telling_of_lost_java
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.cores import cores
 from rebalance_forensics.report.model import Report
@@ -123,9 +123,9 @@ def _on_spark(
     progress: Progress,
 ) -> tuple[ReadPlan, Results]:
     """Plan while the JVM boots, then run."""
-    from rebalance_forensics.pipeline import session as sessions  # noqa: PLC0415 - Spark only where it is asked for
-    from rebalance_forensics.pipeline.spark_engine import run_on_spark  # noqa: PLC0415
-    from rebalance_forensics.pipeline.warm_server import warm_session  # noqa: PLC0415
+    from rebalance_forensics.pipeline.spark import session as sessions  # noqa: PLC0415 - Spark only where it is asked for
+    from rebalance_forensics.pipeline.spark.engine import run_on_spark  # noqa: PLC0415
+    from rebalance_forensics.pipeline.spark.warm_server import warm_session  # noqa: PLC0415
 
     refuse_missing(paths)
     ready = session or sessions.active_session()

@@ -18,9 +18,10 @@ from rebalance_forensics import cli
 from rebalance_forensics.cli import analyze, output_files
 from rebalance_forensics.defects import ASK, DefectError
 from rebalance_forensics.job import main as job
-from rebalance_forensics.pipeline import jvm_launch, stages
-from rebalance_forensics.pipeline.java import Java
+from rebalance_forensics.pipeline import stages
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.spark import jvm_launch
+from rebalance_forensics.pipeline.spark.java import Java
 from rebalance_forensics.report.exports import Format, formats
 from tests.broken_causes import causes_but_for
 

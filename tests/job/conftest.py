@@ -12,7 +12,7 @@ import pytest
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.run import Outcome
-from rebalance_forensics.pipeline.tables.engines import InProcess, JobEngine
+from rebalance_forensics.job.steps.engines import InProcess, JobEngine
 from tests.job.days import week
 from tests.job.receiver import Receiver, receiving
 

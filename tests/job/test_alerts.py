@@ -11,7 +11,7 @@ import pytest
 
 from rebalance_forensics.job import alerts
 from rebalance_forensics.job.alerts import deliver, webhook_of
-from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.pipeline.inputs.stores import Store
 from tests.conftest import ROOT
 from tests.job.conftest import Run, rows
 from tests.job.receiver import SILENT, Receiver
@@ -21,7 +21,7 @@ KILLED = 9
 DIES_BEFORE_NOTING = """
 import os, sys
 from rebalance_forensics.job.alerts import deliver, webhook_of
-from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.pipeline.inputs.stores import Store
 write = Store.write
 def dying(store, path, data):
     if "/sent/" in path and not path.endswith(".asked"):

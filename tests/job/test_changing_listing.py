@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rebalance_forensics.pipeline.tables.engines import InProcess
-from rebalance_forensics.pipeline.tables.scan_step import Scan
-from rebalance_forensics.pipeline.tables.task_messages import Told
+from rebalance_forensics.job.steps.engines import InProcess
+from rebalance_forensics.job.steps.scan_step import Scan
+from rebalance_forensics.pipeline.inputs.task_messages import Told
 from tests.job.conftest import Run, rows
 from tests.job.days import packed
 

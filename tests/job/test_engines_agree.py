@@ -10,7 +10,7 @@ import pytest
 
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
-from rebalance_forensics.pipeline.tables.engines import InProcess, JobEngine, OnSpark
+from rebalance_forensics.job.steps.engines import InProcess, JobEngine, OnSpark
 from tests.conftest import SAMPLES
 from tests.job.conftest import rows
 

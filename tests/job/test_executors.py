@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.pipeline.java import find_java
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.spark.java import find_java
 from tests.conftest import ROOT
 from tests.job.conftest import Run, rows
 from tests.job.sparks import submit

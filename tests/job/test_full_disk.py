@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.job import main
+from rebalance_forensics.job.lake.lease_slots import NumberedFiles
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.lease_slots import NumberedFiles
 from tests.job.conftest import Run, rows
 from tests.job.test_changing_listing import WhileReading
 from tests.job.test_leases import Time, held, somebody, watch

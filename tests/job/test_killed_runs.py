@@ -24,7 +24,7 @@ KILLED_BY_A_POWER_CUT = 9
 MANY = 50
 DIES_WHILE_MOVING = """
 import os, sys
-from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.job import main
 left, move = [int(sys.argv[1])], Store.move
 def dying(*arguments):

@@ -14,9 +14,9 @@ from hypothesis import settings as settings_of
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from rebalance_forensics.pipeline.tables.lease_slots import ConditionalObject, NumberedFiles, slot_of
-from rebalance_forensics.pipeline.tables.leases import SKEW_MS, Clock, Lease, LeaseLost, Record, Slot, Watch
-from rebalance_forensics.pipeline.tables.stores import Store
+from rebalance_forensics.job.lake.lease_slots import ConditionalObject, NumberedFiles, slot_of
+from rebalance_forensics.job.lake.leases import SKEW_MS, Clock, Lease, LeaseLost, Record, Slot, Watch
+from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.process.identity import Process
 from tests.job.s3_server import serving, settings
 

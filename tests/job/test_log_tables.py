@@ -16,7 +16,7 @@ from rebalance_forensics.job import main
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.run import Outcome
-from rebalance_forensics.pipeline.tables.engines import InProcess, JobEngine, OnSpark
+from rebalance_forensics.job.steps.engines import InProcess, JobEngine, OnSpark
 from tests.job.conftest import Run, rows
 
 if TYPE_CHECKING:

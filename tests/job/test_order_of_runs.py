@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
-from rebalance_forensics.pipeline.tables.engines import InProcess
+from rebalance_forensics.job.steps.engines import InProcess
 from tests.job.conftest import rows
 from tests.job.days import START, failure, line, packed
 

@@ -15,9 +15,9 @@ import pytest
 
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
+from rebalance_forensics.job.steps.engines import InProcess
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze
-from rebalance_forensics.pipeline.tables.engines import InProcess
 from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row, unread_row
 from rebalance_forensics.pipeline.tables.schemas import FINDINGS, INCIDENTS, UNREAD, Table
 from rebalance_forensics.report.model import Report

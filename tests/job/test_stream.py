@@ -11,9 +11,9 @@ import pytest
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.run import Outcome
+from rebalance_forensics.job.steps.engines import OnSpark
 from rebalance_forensics.job.stream import follow
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.engines import OnSpark
 from tests.job.conftest import Run, rows
 from tests.job.days import packed
 from tests.job.test_growing_logs import busy

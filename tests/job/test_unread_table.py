@@ -13,7 +13,7 @@ import pytest
 
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
-from rebalance_forensics.pipeline.tables.engines import InProcess
+from rebalance_forensics.job.steps.engines import InProcess
 from tests.conftest import ROOT, SAMPLES
 from tests.job.conftest import Rows, Run, rows
 from tests.job.test_killed_runs import DIES_WHILE_MOVING, KILLED_BY_A_POWER_CUT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.pipeline.tables.sights import Sight, shown, sight_of
+from rebalance_forensics.pipeline.inputs.sights import Sight, shown, sight_of
 from rebalance_forensics.sources.files import discover
 from rebalance_forensics.sources.profile import look
 from tests.conftest import SAMPLES

@@ -54,7 +54,7 @@ def test_the_samples_through_a_shuffle(spark: SparkSession, monkeypatch: pytest.
 def test_a_job_is_one_shuffle(
     spark: SparkSession, logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from rebalance_forensics.pipeline.spark_engine import cases  # noqa: PLC0415 - Spark only where it is tested
+    from rebalance_forensics.pipeline.spark.engine import cases  # noqa: PLC0415 - Spark only where it is tested
 
     monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
     plan = read_plan.plan_reading([str(logs)], AnalyzeOptions(split_bytes=300), workers=2)

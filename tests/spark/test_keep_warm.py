@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.pipeline import warm_server
+from rebalance_forensics.pipeline.spark import warm_server
 
 pytest.importorskip("grpc", reason="--keep-warm needs the extra `warm`")
 pytest.importorskip("grpc_status", reason="--keep-warm needs the extra `warm`")

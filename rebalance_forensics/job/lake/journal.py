@@ -1,0 +1,128 @@
+"""Putting a run's files in place: first it is written down what will be done, then it is done, as often as needed.
+
+A run that is killed before its journal stands has changed nothing; one that is killed after it is finished by the
+next run. Every step may be repeated, and one that comes late, by a run that lost its tables to another one, does no
+harm: the journal names the files that go, and none that came after it was written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+
+from rebalance_forensics.job.lake.damage import undamaged
+from rebalance_forensics.job.lake.layout import directory_of, unfinished_runs, work_of
+from rebalance_forensics.pipeline.inputs.stores import Store
+
+_JOURNAL = "journal.json"
+FILES = "files"
+Confirm = Callable[[], None]
+"""Raises where the tables may be somebody else's by now."""
+
+
+@dataclass(slots=True)
+class Journal:
+    """Which directories a run replaces (those that are there are emptied) and with which of its files."""
+
+    replaced: dict[str, list[str]] = field(default_factory=dict)
+
+    def replace(self, directories: Iterable[str]) -> None:
+        """These directories will hold only what this run puts there."""
+        for directory in directories:
+            self.replaced.setdefault(directory, [])
+
+    def put(self, directory: str, file: str) -> None:
+        """A finished file for a directory."""
+        self.replaced.setdefault(directory, []).append(file)
+
+
+def staged(work: str, table: str, day: int, cluster: str, name: str) -> str:
+    """Where a file waits before it is put in its place."""
+    return f"{work}/{FILES}/{directory_of(table, day, cluster)}/{name}"
+
+
+def target_of(work: str, file: str) -> str:
+    """Where a waiting file belongs."""
+    return file.removeprefix(f"{work}/{FILES}/")
+
+
+def decide(store: Store, work: str, journal: Journal, confirm: Confirm) -> Decided:
+    """Write down what will be done: from now on, a run's tables are the tables."""
+    decided = Decided.of(store, work, journal)
+    confirm()
+    store.write(f"{work}/{_JOURNAL}", decided.text())
+    return decided
+
+
+def finish(store: Store, work: str, decided: Decided, confirm: Confirm) -> None:
+    """Do it."""
+    decided.apply(store, work, confirm)
+    confirm()
+    store.delete_tree(work)
+
+
+def recover(store: Store, scope: str, confirm: Confirm) -> int:
+    """Finish what stopped runs had decided on, forget what they had not; how many were finished."""
+    finished = 0
+    for run in unfinished_runs(store, scope):
+        work = work_of(scope, run)
+        if store.kind(f"{work}/{_JOURNAL}") == "file":
+            with undamaged(store.uri, f"{work}/{_JOURNAL}"):
+                decided = Decided.parse(store.read(f"{work}/{_JOURNAL}"))
+            if decided.stands(store, work):
+                decided.apply(store, work, confirm)
+                finished += 1
+        confirm()
+        store.delete_tree(work)
+    return finished
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """Which waiting files go to their places, and which files that are there now go."""
+
+    arriving: list[str]
+    leaving: list[str]
+
+    @classmethod
+    def of(cls, store: Store, work: str, journal: Journal) -> Decided:
+        """Everything that lies in a replaced directory leaves, but for what arrives there."""
+        arriving = sorted(file for files in journal.replaced.values() for file in files)
+        kept = {target_of(work, file) for file in arriving}
+        there = (file.path for directory in sorted(journal.replaced) for file in store.files(directory))
+        return cls(arriving=arriving, leaving=[path for path in there if path not in kept])
+
+    @classmethod
+    def parse(cls, text: bytes) -> Decided:
+        """As it was written down."""
+        return cls(**json.loads(text))
+
+    def text(self) -> bytes:
+        """As it is written down."""
+        return json.dumps(asdict(self), sort_keys=True).encode()
+
+    def stands(self, store: Store, work: str) -> bool:
+        """Whether its files are all there, waiting or in place; else a later run has gone on from there long ago."""
+        return all("file" in (store.kind(file), store.kind(target_of(work, file))) for file in self.arriving)
+
+    def apply(self, store: Store, work: str, confirm: Confirm) -> None:
+        """New files in, old files out, directory by directory; what was moved before is not there to move again."""
+        steps: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+        for file in self.arriving:
+            steps[_directory(target_of(work, file))][0].append(file)
+        for old in self.leaving:
+            steps[_directory(old)][1].append(old)
+        for _, (arriving, leaving) in sorted(steps.items()):
+            for file in arriving:
+                confirm()
+                if store.kind(file) == "file":
+                    store.move(file, target_of(work, file))
+            for old in leaving:
+                confirm()
+                store.delete(old)
+
+
+def _directory(path: str) -> str:
+    return path.rpartition("/")[0]

@@ -1,0 +1,58 @@
+"""Where the rows of a table lie: `incidents/date=2026-11-20/cluster=payments/part-….parquet`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote, unquote
+
+from rebalance_forensics.job.lake.intervals import date_text, day_of
+from rebalance_forensics.pipeline.inputs.stores import Store
+from rebalance_forensics.pipeline.tables.schemas import Table
+
+WORK = "_work"
+"""What a run has written and not yet put in its place."""
+EVERY_CLUSTER = "*"
+
+Partition = tuple[int, str]
+"""Date and cluster."""
+
+
+def directory_of(table: str, day: int, cluster: str) -> str:
+    """The directory of one partition, with the cluster's name as Hive escapes it."""
+    return f"{table}/date={date_text(day)}/cluster={quote(cluster, safe=' ')}"
+
+
+def partition_of(path: str) -> tuple[str, int, str] | None:
+    """Table, date and cluster of a file or directory of one; None for what is none."""
+    parts = path.split("/")
+    if len(parts) < 3 or not parts[1].startswith("date=") or not parts[2].startswith("cluster="):
+        return None
+    return parts[0], day_of(parts[1].removeprefix("date=")), unquote(parts[2].removeprefix("cluster="))
+
+
+def partition_files(store: Store, table: Table, days: Iterable[int] | None, scope: str) -> dict[Partition, list[str]]:
+    """The files of each partition of the dates (None: of all) that a run of this scope may touch."""
+    found: dict[Partition, list[str]] = {}
+    below = [table.name] if days is None else [f"{table.name}/date={date_text(day)}" for day in sorted(set(days))]
+    for directory in below:
+        for file in store.files(directory):
+            known = partition_of(file.path)
+            if known and file.path.endswith(".parquet") and scope in (EVERY_CLUSTER, known[2]):
+                found.setdefault((known[1], known[2]), []).append(file.path)
+    return found
+
+
+def dates_of(store: Store, table: Table) -> set[int]:
+    """The dates a table has rows of, whatever the cluster."""
+    names = store.directories(table.name)
+    return {day_of(name.removeprefix("date=")) for name in names if name.startswith("date=")}
+
+
+def work_of(scope: str, run: str) -> str:
+    """The directory of a run's unfinished files."""
+    return f"{WORK}/{quote(scope, safe='')}/{run}"
+
+
+def unfinished_runs(store: Store, scope: str) -> Sequence[str]:
+    """Runs of this scope that were stopped before they were done."""
+    return store.directories(f"{WORK}/{quote(scope, safe='')}")

@@ -1,0 +1,83 @@
+"""Which dates a run writes anew: those that its interval adds, and those that changed files reach."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from rebalance_forensics.job.lake.intervals import DAY_MS, Coverage, Interval
+from rebalance_forensics.job.lake.ledger import Entry
+from rebalance_forensics.job.steps.partitioning import Days
+from rebalance_forensics.job.steps.scan_step import Spans
+from rebalance_forensics.pipeline.tables.rows import millis
+
+Reach = Iterable[tuple[int, int]]
+"""First and last moment of what changed, each pair within one date."""
+
+
+def changed_spans(
+    spans: Spans, replaced: Mapping[str, Entry], grown: Collection[str], dropped: Iterable[Entry] = ()
+) -> set[tuple[int, int]]:
+    """Where events are new or may be gone. Of a log that only grew, what stood before is as it was."""
+    found: set[tuple[int, int]] = set()
+    for path, days in spans.items():
+        last = replaced[path].cells["last"] if path in grown else None
+        kept_until = millis(last) // DAY_MS if last else -1 << 60
+        found.update((a, b) for day, (a, b) in days.items() if int(day) >= kept_until)
+    for path, entry in replaced.items():
+        if path not in grown:
+            found.update(_by_day(entry))
+    for entry in dropped:
+        found.update(_by_day(entry))
+    return found
+
+
+def chosen_days(
+    before: Coverage,
+    interval: Interval,
+    changed: Reach,
+    held: Iterable[int],
+    *,
+    heard: Reach = (),
+    again: Collection[int] = (),
+    lookback_ms: int,
+    lookahead_ms: int,
+) -> Days:
+    """All dates with something to do; `held` are the dates of the events that are known, `again` some to redo.
+
+    Where only what is `heard` has changed, events are investigated anew beside which another silence stands now.
+    """
+    coverage = before.with_(interval)
+    changed = list(changed)
+    touched = {at // DAY_MS for span in changed for at in span}
+    seen = {
+        day
+        for known in touched.union(held)
+        for day in range((known * DAY_MS - lookahead_ms) // DAY_MS, ((known + 1) * DAY_MS + lookback_ms) // DAY_MS + 1)
+    }
+    gained = {day for day in seen if before.gains(coverage, day)}
+    near = {
+        day
+        for first, last in changed
+        for day in range((first - lookahead_ms) // DAY_MS, (last + lookback_ms) // DAY_MS + 1)
+    }
+    beside = {
+        day
+        for day in seen
+        if any(a < (day + 1) * DAY_MS + lookahead_ms and b >= day * DAY_MS - lookback_ms for a, b in heard)
+    }
+    investigated = {day for day in gained.union(near, beside, again) if coverage.touches(day)}
+    return Days(
+        written=tuple(sorted(touched | gained | investigated)),
+        investigated=frozenset(investigated),
+        coverage=coverage,
+        lookback_ms=lookback_ms,
+        lookahead_ms=lookahead_ms,
+    )
+
+
+def _by_day(entry: Entry) -> Reach:
+    if entry.cells["first"] is None or entry.cells["last"] is None:
+        return
+    first, last = millis(entry.cells["first"]), millis(entry.cells["last"])
+    for day in range(first // DAY_MS, last // DAY_MS + 1):
+        yield max(first, day * DAY_MS), min(last, (day + 1) * DAY_MS - 1)

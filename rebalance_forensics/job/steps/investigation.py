@@ -1,0 +1,199 @@
+"""Second step of a job: each group on each date into rows of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import NamedTuple
+from uuid import uuid4
+
+import pyarrow as pa
+
+from rebalance_forensics import defects
+from rebalance_forensics.diagnosis.case import GroupCase, investigate
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.job.lake.intervals import DAY_MS
+from rebalance_forensics.job.lake.row_files import PartWriter
+from rebalance_forensics.job.steps.log_spans import Heard
+from rebalance_forensics.job.steps.partitioning import Days
+from rebalance_forensics.pipeline.event_rows import event_of
+from rebalance_forensics.pipeline.inputs.stores import Store
+from rebalance_forensics.pipeline.inputs.task_messages import told_batch
+from rebalance_forensics.pipeline.payloads import payload_of
+from rebalance_forensics.pipeline.schemas import Kind, Row
+from rebalance_forensics.pipeline.stats import Failure
+from rebalance_forensics.pipeline.tables.rows import Cells, generation_row, pause_row, unread_row
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING, UNREAD
+from rebalance_forensics.timeline.cluster_events import Surroundings
+
+
+class Dealt(NamedTuple):
+    """One row of DEALT; times as microseconds."""
+
+    shard: int
+    day: int
+    kind: int
+    cluster: str
+    group: str | None
+    ts: int
+    path: str
+    byte_offset: int
+    line: int
+    event: str
+    pattern: str
+    payload: str
+    file_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Investigation:
+    """Everything an investigating task needs."""
+
+    days: Days
+    heard: Heard
+    store: Store
+    work: str
+    run: str
+    first_shard: int
+
+
+@dataclass(slots=True)
+class _Shared:
+    """The events without a group, of the date at hand."""
+
+    heard: Heard
+    place: tuple[int, int] | None = None
+    """Shard and date."""
+    events: dict[str, Surroundings] = field(default_factory=dict)
+    """By cluster."""
+
+    def turn_to(self, place: tuple[int, int]) -> bool:
+        """Forget those of another date; whether it was another."""
+        turned = self.place != place
+        if turned:
+            self.place, self.events = place, {}
+        return turned
+
+    def of(self, cluster: str) -> Surroundings:
+        """Those of a cluster that the investigation of a group wants; with none, how far logs were read remains."""
+        if cluster not in self.events:
+            self.take(cluster, ())
+        return self.events[cluster]
+
+    def take(self, cluster: str, events: Iterable[Event]) -> None:
+        """Note all of a cluster's."""
+        assert self.place is not None
+        self.events[cluster] = Surroundings(events, self.heard.get(self.place[1], {}))
+
+
+def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -> Iterator[pa.RecordBatch]:
+    """Sorted events of whole shards in, waiting files written; cases with incidents go to the driver."""
+    # Spark may try a task twice, even at the same time: each attempt writes files of its own.
+    attempt = f"{what.run}-{uuid4().hex[:8]}"
+    shared, writer = _Shared(what.heard), PartWriter(what.store, what.work, attempt)
+    rows = chain.from_iterable(map(_rows, batches))
+    for (shard, day, kind, cluster, _), together in groupby(
+        rows, attrgetter("shard", "day", "kind", "cluster", "group")
+    ):
+        if shared.turn_to((shard, day)):
+            writer.next_part(f"{attempt}-{shard}")
+        known = list(together)
+        if kind == Kind.EVENT or shard == what.first_shard:
+            _write_events(writer, known, what.days)
+        if day not in what.days.investigated:
+            continue
+        if kind == Kind.SHARED:
+            try:
+                shared.take(cluster, map(_event, known))
+            except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
+                yield told_batch([_failure(known[0], error)])
+        else:
+            yield told_batch(_investigated(known, shared.of(cluster), what, writer))
+    writer.finish()
+    yield told_batch([("file", file) for file in writer.finished])
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[Dealt]:
+    columns = [
+        (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+        for column in batch.columns
+    ]
+    return map(Dealt._make, zip(*columns, strict=True))
+
+
+def _event(row: Dealt) -> Event:
+    return event_of(
+        Row(
+            shard=row.shard, kind=row.kind, cluster=row.cluster, group=row.group, ts=row.ts, path=row.path,
+            byte_offset=row.byte_offset, line=row.line, event=row.event, pattern=row.pattern, payload=row.payload,
+        )
+    )  # fmt: skip
+
+
+def _write_events(writer: PartWriter, known: list[Dealt], days: Days) -> None:
+    """The events that are of this date themselves; the others only surround it."""
+    for row in known:
+        at = row.ts // 1000
+        if at // DAY_MS == row.day:
+            table = EVENTS if at in days.coverage else PENDING
+            writer.add(table.name, row.day, row.cluster, _event_cells(row))
+
+
+def _event_cells(row: Dealt) -> Cells:
+    return {
+        "timestamp": row.ts,
+        "group": row.group,
+        "event": row.event,
+        "pattern": row.pattern,
+        "path": row.path,
+        "line": row.line,
+        "byte_offset": row.byte_offset,
+        "file_id": row.file_id,
+        "payload": row.payload,
+    }
+
+
+def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
+    return "failure", payload_of(Failure(cluster=first.cluster, group=first.group, error=defects.told(error)))
+
+
+def _investigated(
+    known: list[Dealt], shared: Surroundings, what: Investigation, writer: PartWriter
+) -> list[tuple[str, str]]:
+    """Write what one group's case holds of this date; one that breaks off must not take the others with it."""
+    first = known[0]
+    assert first.group is not None
+    try:
+        case = investigate(first.cluster, first.group, map(_event, known), shared)
+        return [*_broken_off(case), *_written(case, first, what, writer)]
+    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
+        return [_failure(first, error)]
+
+
+def _broken_off(case: GroupCase) -> Iterator[tuple[str, str]]:
+    """The rules that broke off: a case without incidents tells the driver nothing else."""
+    return (("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect)
+
+
+def _written(case: GroupCase, first: Dealt, what: Investigation, writer: PartWriter) -> list[tuple[str, str]]:
+    """Write the rows of a case that are of this date; its incidents of this date are for the driver."""
+
+    def is_of_this_date(at: int | None) -> bool:
+        return at is not None and at // DAY_MS == first.day and at in what.days.coverage
+
+    for generation in case.history.generations:
+        if is_of_this_date(generation.started_at or generation.completed_at):
+            writer.add(GENERATIONS.name, first.day, first.cluster, generation_row(case.history, generation))
+    for pause in case.history.pauses:
+        if is_of_this_date(pause.started_at):
+            writer.add(PAUSES.name, first.day, first.cluster, pause_row(case.history, pause))
+    for span in case.history.unread:
+        if is_of_this_date(span.started_at):
+            writer.add(UNREAD.name, first.day, first.cluster, unread_row(case.history, span))
+    incidents = tuple(one for one in case.incidents if is_of_this_date(one.started_at))
+    if not incidents:
+        return []
+    told = GroupCase(history=case.history, incidents=incidents, gaps=case.gaps, clocks=())
+    return [("case", payload_of(told))]

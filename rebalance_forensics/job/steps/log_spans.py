@@ -1,0 +1,82 @@
+"""From when to when each log was read, as the ledger tells it: on every date only silence within that says anything."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
+
+from rebalance_forensics.job.lake.intervals import DAY_MS
+from rebalance_forensics.job.lake.ledger import Entry
+from rebalance_forensics.job.steps.partitioning import Days
+from rebalance_forensics.pipeline.tables.rows import Cells, millis, moment
+from rebalance_forensics.timeline.coverage import LogSpan, LogsRead, logs_read
+
+Heard = Mapping[int, LogsRead]
+"""By date."""
+
+
+def heard_cells(spans: Iterable[LogSpan]) -> list[Cells]:
+    """The parts of a log put together, as the ledger keeps them; lines that somebody picked have no times there.
+
+    Between two of them nobody knows what was left out, so from when to when they last says nothing.
+    """
+    return [
+        {"path": path, "host": host, "first": None, "last": None}
+        if excerpt
+        else {"path": path, "host": host, "first": moment(first), "last": moment(last)}
+        for (path, host), (first, last, excerpt) in sorted(logs_read(spans).items(), key=repr)
+        if excerpt or (first is not None and last is not None)
+    ]
+
+
+def heard_in(entry: Entry) -> Iterator[LogSpan]:
+    """The same, back from a row of the ledger; of a file that could not be read nothing is heard."""
+    for told in entry.cells["heard"] or ():
+        if told["first"] is None:
+            yield LogSpan(
+                path=told["path"], host=told["host"], opening=None, closing=None, lines="pasted", records=1, telling=1
+            )
+            continue
+        first, last = millis(told["first"]), millis(told["last"])
+        # An hour of a table is a part of its logs; of parts the earlier one comes first.
+        yield LogSpan(path=told["path"], host=told["host"], opening=first, closing=last, start=first)
+
+
+def heard_on(days: Days, entries: Iterable[Entry]) -> Heard:
+    """What is heard on the dates that are investigated: as much as an investigation of each sees of the events."""
+    found: dict[int, list[LogSpan]] = defaultdict(list)
+    dates = sorted(days.investigated)
+    for entry in entries:
+        for span in heard_in(entry):
+            opening, closing = span.opening, span.closing
+            if opening is None or closing is None:
+                for day in dates:
+                    found[day].append(span)
+                continue
+            earliest = (opening - days.lookahead_ms) // DAY_MS
+            for day in dates[bisect_left(dates, earliest) :]:
+                since, until = (edge // 1000 for edge in days.window(day))
+                if since > closing:
+                    break
+                if until > opening:
+                    cut = replace(span, opening=max(opening, since), closing=min(closing, until - 1))
+                    found[day].append(cut)
+    return {day: logs_read(spans) for day, spans in found.items()}
+
+
+def newly_heard(gone: Iterable[Entry], added: Iterable[Entry]) -> set[tuple[int, int]]:
+    """When a log is heard that was not, or no longer is: there its silence says something else than before."""
+    before, after = (logs_read(span for entry in of for span in heard_in(entry)) for of in (gone, added))
+    found: set[tuple[int, int]] = set()
+    for log in before.keys() | after.keys():
+        spans = [(span.first, span.last) for each in (before, after) if (span := each.get(log)) is not None]
+        if len(spans) == 1:
+            found |= {(first, last) for first, last in spans if first is not None and last is not None}
+            continue
+        for one, other in zip(*spans, strict=True):
+            if one is not None and other is not None and one != other:
+                found.add((min(one, other), max(one, other)))
+    return found

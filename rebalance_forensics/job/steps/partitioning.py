@@ -1,0 +1,139 @@
+"""Events dealt to the dates they matter for: the unit of work is one group on one date, with what surrounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rebalance_forensics.job.lake.damage import batches_of
+from rebalance_forensics.job.lake.intervals import DAY_MS, Coverage
+from rebalance_forensics.job.lake.layout import partition_of
+from rebalance_forensics.job.steps.scan_step import SCANNED
+from rebalance_forensics.pipeline.inputs.stores import Store
+from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
+from rebalance_forensics.pipeline.schemas import Kind
+from rebalance_forensics.pipeline.shards import shard_of
+
+DEALT = pa.schema(
+    [("shard", pa.int32()), ("day", pa.int32()), ("kind", pa.int8()), *((field.name, field.type) for field in SCANNED)]
+)
+DEALT_ORDER = ("shard", "day", "kind", "cluster", "group", "ts", "path", "byte_offset")
+"""A total order: two events of one line differ in nothing that matters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Days:
+    """Which dates are worked on, and how far around each of them is looked."""
+
+    written: tuple[int, ...]
+    """All dates whose events are put in order."""
+    investigated: frozenset[int]
+    """Those among them that the coverage touches."""
+    coverage: Coverage
+    lookback_ms: int
+    lookahead_ms: int
+
+    def window(self, day: int) -> tuple[int, int]:
+        """From and to, in epoch microseconds: what an investigation of the date sees."""
+        if day not in self.investigated:
+            return day * DAY_MS * 1000, (day + 1) * DAY_MS * 1000
+        return (day * DAY_MS - self.lookback_ms) * 1000, ((day + 1) * DAY_MS + self.lookahead_ms) * 1000
+
+    @property
+    def read(self) -> frozenset[int]:
+        """The dates whose known events are needed."""
+        spans = (self.window(day) for day in self.written)
+        return frozenset(day for a, b in spans for day in range(a // (DAY_MS * 1000), -(-b // (DAY_MS * 1000))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deal:
+    """Everything a dealing task needs."""
+
+    store: Store
+    portions: tuple[tuple[str, ...], ...]
+    """Files of events: just scanned, or of the tables."""
+    days: Days
+    shards: tuple[int, ...]
+    forgotten: Mapping[str, int]
+    """By file id, from which place on a file was scanned anew: what is known of it from there on no longer counts."""
+    file_ids: Mapping[str, str]
+    """By path, of the files that were scanned; what was read of others does not count."""
+    lines_of_splits: tuple[SplitLines, ...]
+    """Of files read in several splits: their events are numbered from the start of the split."""
+
+
+def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
+    """The events of some files, each once for every date that needs it."""
+    before = LinesBefore(deal.lines_of_splits)
+    for path in deal.portions[task]:
+        known = partition_of(path)
+        read = (
+            partial(_of_table, cluster=known[2], forgotten=deal.forgotten) if known else partial(_fresh, before, deal)
+        )
+        for batch in batches_of(deal.store, path):
+            events = read(batch)
+            for day in deal.days.written:
+                yield from _for_day(events, day, deal)
+
+
+def _of_table(batch: pa.RecordBatch, *, cluster: str, forgotten: Mapping[str, int]) -> pa.Table:
+    """Rows of `events` or `_pending` as they were when they were scanned."""
+    table = pa.Table.from_batches([batch]).rename_columns({"timestamp": "ts"})
+    table = table.append_column("cluster", pa.array([cluster] * len(batch), pa.string()))
+    if forgotten:
+        table = table.filter(_is_kept(table, forgotten))
+    return table.select(SCANNED.names).cast(SCANNED)
+
+
+def _is_kept(table: pa.Table, forgotten: Mapping[str, int]) -> pa.ChunkedArray:
+    """Which rows are of files that were not scanned anew, or stand before the part that was."""
+    which = pc.index_in(table["file_id"], pa.array(list(forgotten), pa.string()))
+    begins = pc.take(pa.array(list(forgotten.values()), pa.int64()), which)
+    return pc.fill_null(pc.less(table["byte_offset"], begins), fill_value=True)
+
+
+def _fresh(before: LinesBefore, deal: Deal, batch: pa.RecordBatch) -> pa.Table:
+    """Scanned rows, their files named and their lines counted from the start of the file."""
+    table = pa.Table.from_batches([batch], SCANNED)
+    names = pc.index_in(table["path"], pa.array(list(deal.file_ids), pa.string()))
+    ids = pc.coalesce(table["file_id"], pc.take(pa.array(list(deal.file_ids.values()), pa.string()), names))
+    table = table.set_column(SCANNED.get_field_index("file_id"), "file_id", ids).filter(pc.is_valid(ids))
+    places = zip(*(table[name].to_pylist() for name in ("path", "byte_offset", "line")), strict=True)
+    lines = [line + before.at(path, offset) for path, offset, line in places]
+    return table.set_column(SCANNED.get_field_index("line"), "line", pa.array(lines, pa.int64()))
+
+
+def _for_day(events: pa.Table, day: int, deal: Deal) -> Iterator[pa.RecordBatch]:
+    """What an investigation of this date sees of them; events without a group go to every shard."""
+    since, until = (pa.scalar(edge, pa.timestamp("us", tz="UTC")) for edge in deal.days.window(day))
+    seen = events.filter(pc.and_(pc.greater_equal(events["ts"], since), pc.less(events["ts"], until)))
+    shared, grouped = seen.filter(pc.is_null(seen["group"])), seen.filter(pc.is_valid(seen["group"]))
+    if grouped.num_rows:
+        yield from _dealt(grouped, day, Kind.EVENT, _shards(grouped, day, deal.shards))
+    if shared.num_rows:
+        for shard in deal.shards if day in deal.days.investigated else deal.shards[:1]:
+            yield from _dealt(shared, day, Kind.SHARED, [shard] * shared.num_rows)
+
+
+def _shards(grouped: pa.Table, day: int, keys: tuple[int, ...]) -> list[int]:
+    """A hot group's dates are different shards' work."""
+    known: Mapping[tuple[str, str], int]
+    pairs = list(zip(grouped["cluster"].to_pylist(), grouped["group"].to_pylist(), strict=True))
+    known = {(cluster, group): shard_of(cluster, f"{group}\0{day}", keys) for cluster, group in set(pairs)}
+    return [known[pair] for pair in pairs]
+
+
+def _dealt(events: pa.Table, day: int, kind: Kind, shards: list[int]) -> Iterator[pa.RecordBatch]:
+    rows = events.num_rows
+    columns = [
+        pa.array(shards, pa.int32()),
+        pa.array([day] * rows, pa.int32()),
+        pa.array([int(kind)] * rows, pa.int8()),
+        *(events[name] for name in SCANNED.names),
+    ]
+    yield from pa.Table.from_arrays(columns, schema=DEALT).to_batches()

@@ -1,0 +1,118 @@
+"""What new files are, told by opening them: on threads where they are few, as a stage of Spark where they are many."""
+
+from __future__ import annotations
+
+import pickle
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import pyarrow as pa
+from msgspec.structs import replace
+
+from rebalance_forensics.pipeline.inputs.file_listing import Listed
+from rebalance_forensics.pipeline.inputs.fingerprints import fingerprint_of
+from rebalance_forensics.pipeline.inputs.sights import Sight
+from rebalance_forensics.pipeline.inputs.stores import open_location
+from rebalance_forensics.pipeline.inputs.task_messages import told_batch
+from rebalance_forensics.pipeline.read_plan import printable
+from rebalance_forensics.sources import profile
+from rebalance_forensics.sources.archives import held_open
+from rebalance_forensics.sources.budgets import Limits
+from rebalance_forensics.sources.files import discover_stored
+from rebalance_forensics.sources.places import open_remote_with
+from rebalance_forensics.sources.sample import beginning
+
+HEAD_BYTES = 4096
+"""A log is known by this much of its beginning: it grows, is rolled and packed, but keeps it."""
+FILES_A_TASK = 32
+WAITING = 16
+"""Files are opened side by side, for an object store takes its time to answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Everything a looking task needs."""
+
+    tasks: tuple[tuple[Listed, ...], ...]
+    prefixes: tuple[int, ...] = ()
+    """How many bytes of a beginning shorter files are known by."""
+    limits: Limits
+
+
+@dataclass(slots=True)
+class Looked:
+    """What was found in new files, an archive holds several logs; and what could not be opened, by path."""
+
+    sights: list[Sight] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, other: Looked) -> None:
+        """What another task found."""
+        self.sights += other.sights
+        self.errors += other.errors
+
+
+def look_tasks(new: Sequence[Listed]) -> tuple[tuple[Listed, ...], ...]:
+    """As many files a task as make its start worth while."""
+    return tuple(tuple(new[start : start + FILES_A_TASK]) for start in range(0, len(new), FILES_A_TASK))
+
+
+def look_task(look: Look, task: int) -> Iterator[pa.RecordBatch]:
+    """Open some files; what they are goes to the driver."""
+    found = look_at(look.tasks[task], look)
+    yield told_batch([("looked", b64encode(pickle.dumps(found)).decode())])
+
+
+def looked(text: str) -> Looked:
+    """What a task told."""
+    found = pickle.loads(b64decode(text))  # noqa: S301 - written by a task of this run
+    assert isinstance(found, Looked)
+    return found
+
+
+def look_here(look: Look) -> Looked:
+    """Open all the files from this process."""
+    with ThreadPoolExecutor(WAITING) as hands:
+        return together(hands.map(lambda task: look_at(task, look), look.tasks))
+
+
+def together(parts: Iterable[Looked]) -> Looked:
+    """What several tasks found."""
+    whole = Looked()
+    for part in parts:
+        whole.add(part)
+    return whole
+
+
+def look_at(task: Sequence[Listed], look: Look) -> Looked:
+    """Open files, each by itself."""
+    open_remote_with(open_location)
+    found = Looked()
+    with held_open():
+        for listed in task:
+            _open(listed, look, found)
+    return found
+
+
+def head_of(data: bytes) -> str:
+    """What the first bytes of a file are known by."""
+    return sha256(data).hexdigest()[:16]
+
+
+def _open(listed: Listed, look: Look, found: Looked) -> None:
+    """A log, or the logs in an archive; an object that is gone by now is named like one that cannot be read."""
+    told = discover_stored(listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=look.limits)
+    found.errors += [(printable(path), printable(sentence)) for path, sentence in told.errors]
+    fingerprint = fingerprint_of(listed)
+    for file in (replace(file, path=printable(file.path)) for file in told.files):
+        shown, data = profile.look(file), b""
+        try:
+            data = beginning(file, HEAD_BYTES)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other files are read
+            shown = profile.unreadable("its beginning could not be read", error, shown.found)
+        sizes = {len(data), *(size for size in look.prefixes if size < len(data))}
+        heads = {size: head_of(data[:size]) for size in sizes}
+        found.sights.append(Sight(file=file, look=shown, heads=heads, etag=listed.etag, fingerprint=fingerprint))

@@ -1,0 +1,1 @@
+"""Spark itself: which Java, how its JVM starts, the session, the stages on it."""

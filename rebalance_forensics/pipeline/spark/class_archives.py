@@ -1,0 +1,73 @@
+"""Archives of the JVM's classes: written once by `warmup`, mapped into memory by every later start.
+
+Loading and linking the ten thousand classes of a Spark session takes longer than all the rest of its start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rebalance_forensics.catalog.cache import directory
+from rebalance_forensics.pipeline.spark.java import Java
+from rebalance_forensics.pipeline.spark.jvm_launch import spark_jars
+
+FIRST_WITH_AHEAD_OF_TIME_CACHE = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """How one kind of Java archives classes: options of the watched run, of one after it, and of every start."""
+
+    path: Path
+    training: tuple[str, ...]
+    dumping: tuple[str, ...]
+    """Options of a second run that writes the archive; none where the first one does."""
+    using: tuple[str, ...]
+
+    def options(self) -> tuple[str, ...]:
+        """What a start adds to its command line; nothing before `warmup`."""
+        return self.using if self.path.is_file() else ()
+
+
+def archive_for(java: Java) -> Archive:
+    """The archive for this very Java and these very jars: another one would be refused, noisily."""
+    path = directory() / f"classes-{_key(java)}"
+    if java.release >= FIRST_WITH_AHEAD_OF_TIME_CACHE:
+        cache = path.with_suffix(".aot")
+        return Archive(
+            path=cache, training=(f"-XX:AOTCacheOutput={cache}",), dumping=(), using=(f"-XX:AOTCache={cache}",)
+        )
+    archive = path.with_suffix(".jsa")
+    using = (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto")
+    if _has_base_archive(java):
+        return Archive(path=archive, training=(f"-XX:ArchiveClassesAtExit={archive}",), dumping=(), using=using)
+    classes = path.with_suffix(".classes")
+    return Archive(
+        path=archive,
+        training=("-Xshare:off", f"-XX:DumpLoadedClassList={classes}"),
+        dumping=("-Xshare:dump", f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={archive}"),
+        using=using,
+    )
+
+
+def _has_base_archive(java: Java) -> bool:
+    """Whether the runtime's own classes are archived already; small runtimes leave that out."""
+    library = java.executable.parent.parent / "lib" / "server"
+    return (library / "classes.jsa").is_file()
+
+
+def _key(java: Java) -> str:
+    digest = hashlib.sha256("\0".join(_identity(java)).encode(errors="replace"))
+    return digest.hexdigest()[:24]
+
+
+def _identity(java: Java) -> Iterator[str]:
+    yield str(java.executable)
+    release = java.executable.parent.parent / "release"
+    yield release.read_text(errors="replace") if release.is_file() else str(java.release)
+    for jar in sorted(spark_jars().glob("*.jar")):
+        status = jar.stat()
+        yield f"{jar} {status.st_size} {status.st_mtime_ns}"

@@ -1,0 +1,91 @@
+"""The stages on Spark: one job, one shuffle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from rebalance_forensics.pipeline.read_plan import ReadPlan
+from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.results import Results, results_of
+from rebalance_forensics.pipeline.schemas import ORDER, ROWS, spark_schema
+from rebalance_forensics.pipeline.spark.progress import watching
+from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
+from rebalance_forensics.sources.splits import Split
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+Batches = Iterable[pa.RecordBatch]
+Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+
+def run_on_spark(
+    session: SparkSession, plan: ReadPlan, *, keep_events: bool, progress: Callable[[int, int], None]
+) -> Results:
+    """What the stages find, by way of Spark; `progress` is told the bytes done and of how many."""
+    with watching(session, plan, progress):
+        rows = cases(session, plan, keep_events=keep_events).toArrow().cast(ROWS)
+    return results_of(rows, first_shard=plan.reading.shards[0])
+
+
+def event_rows(session: SparkSession, plan: ReadPlan) -> DataFrame:
+    """The rows of the first stage: one task a portion."""
+    tasks = len(plan.portions)
+    return session.range(0, tasks, 1, tasks).mapInArrow(_reader(plan.portions, plan.reading), spark_schema())
+
+
+def cases(session: SparkSession, plan: ReadPlan, *, keep_events: bool) -> DataFrame:
+    """The rows of the second stage, each group as a whole in one task."""
+    if len(plan.portions) <= 1:
+        # One worker reads everything: a shuffle would only move its rows to itself.
+        whole = _whole(plan.portions, plan.reading, keep_events=keep_events)
+        return session.range(0, 1, 1, 1).mapInArrow(whole, spark_schema())
+    shards = len(plan.reading.shards)
+    ordered = event_rows(session, plan).repartition(shards, "shard").sortWithinPartitions(*_order())
+    return ordered.mapInArrow(investigator(keep_events=keep_events), spark_schema())
+
+
+def _order() -> list[Column]:
+    """ORDER with absent values last, as Arrow has them."""
+    from pyspark.sql import functions  # noqa: PLC0415 - Spark only where it is asked for
+
+    return [functions.col(name).asc_nulls_last() for name in ORDER]
+
+
+def investigator(*, keep_events: bool = False) -> Stage:
+    """The second stage as Spark calls it."""
+
+    def investigate_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
+        return investigate_rows(batches, keep_events=keep_events)
+
+    return investigate_partition
+
+
+def _reader(portions: tuple[tuple[Split, ...], ...], reading: Reading) -> Stage:
+    def read_tasks(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for task in _numbers(batches):
+            yield from read_portion(portions[task], reading)
+
+    return read_tasks
+
+
+def _whole(portions: tuple[tuple[Split, ...], ...], reading: Reading, *, keep_events: bool) -> Stage:
+    def read_and_investigate(batches: Batches) -> Iterator[pa.RecordBatch]:
+        # Where there is nothing to read, there is no portion for the one task either.
+        read = (
+            batch
+            for task in _numbers(batches)
+            for portion in portions[task : task + 1]
+            for batch in read_portion(portion, reading)
+        )
+        return investigate_rows(in_order(read), keep_events=keep_events)
+
+    return read_and_investigate
+
+
+def _numbers(batches: Batches) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()

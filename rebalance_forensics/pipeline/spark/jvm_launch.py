@@ -1,0 +1,238 @@
+"""A JVM for Spark, started by ourselves.
+
+Spark's own scripts start a shell and a second JVM only to find the command line, print to the terminal,
+and ask for a Java module (jdk.incubator.vector) that small runtimes lack and nothing here uses.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO
+
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.spark.java import Java
+from rebalance_forensics.process import scratch, stop_signals
+
+SERVER = "org.apache.spark.api.python.PythonGatewayServer"
+START_SECONDS = 120
+GONE_SECONDS = 0.5
+ROOT = Path(__file__).resolve().parents[2]
+_OPENED = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+"""What org.apache.spark.launcher.JavaModuleOptions opens to Spark."""
+
+MODULE_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED),
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+)
+
+
+_running: list[Booting] = []
+"""Kept here, for a JVM ends when the pipe to it is collected."""
+
+
+@atexit.register
+def end_all() -> None:
+    """End the JVMs of this process and wait for them."""
+    for jvm in _running:
+        jvm.end()
+    _running.clear()
+
+
+@stop_signals.at_once
+def kill_all() -> None:
+    """End the JVMs of this process without waiting for what they would tidy up: it all lies in our own directory."""
+    for jvm in _running:
+        jvm.process.kill()
+    for jvm in _running:
+        jvm.process.wait()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Booting:
+    """A JVM on its way up; it ends when this process does."""
+
+    java: Java
+    process: subprocess.Popen[bytes]
+    address: Path
+    log: Path
+
+    def gateway(self) -> tuple[int, str]:
+        """Port and secret for PySpark, as soon as the JVM listens."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.address.is_file():
+                with self.address.open("rb") as told:
+                    return _integer(told), told.read(_integer(told)).decode()
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.01)
+        killed = self.ended_by is not None
+        self.process.kill()
+        self.end()
+        if killed:
+            raise InputError(self.lost("before Spark was up"))
+        raise InputError(
+            f"Java {self.java.release} at {self.java.executable} ({self.java.source}) did not start Spark: "
+            f"{last_words(self.log)}. Name another one with --java-home, or use --engine local: same report."
+        )
+
+    @property
+    def ended_by(self) -> int | None:
+        """The signal that killed the JVM."""
+        code = self.process.poll()
+        return -code if code is not None and code < 0 else None
+
+    def lost(self, when: str) -> str:
+        """What is said of a JVM that ended by itself or was killed."""
+        how = "ended" if self.ended_by is None else f"was killed by signal {self.ended_by}"
+        why = f": {last_words(self.log)}" if self.ended_by is None else ""
+        return (
+            f"Java {self.java.release} (process {self.process.pid}) {how} {when}{why}. See whether the system ran "
+            "out of memory and run it again, or use --engine local: same report."
+        )
+
+    def end(self) -> None:
+        """Let the JVM go and wait for it, for an archive is written at the very end."""
+        if self.process.stdin:
+            self.process.stdin.close()
+        self.process.wait()
+
+
+@contextmanager
+def telling_of_lost_java() -> Iterator[None]:
+    """Without its JVM Spark fails in many ways, none of which names it: the one sentence that does."""
+    try:
+        yield
+    except Exception as error:
+        if (lost := next(filter(_is_lost, _running), None)) is not None:
+            raise InputError(lost.lost("while Spark was at work")) from error
+        raise
+
+
+def _is_lost(jvm: Booting) -> bool:
+    """Whether a JVM is gone that we have not let go; the system may take a moment to say so."""
+    if jvm.process.stdin is None or jvm.process.stdin.closed:
+        return False
+    with suppress(subprocess.TimeoutExpired):
+        jvm.process.wait(GONE_SECONDS)
+    return jvm.process.poll() is not None
+
+
+def spark_jars() -> Path:
+    """The jars of the installed PySpark."""
+    home = os.environ.get("SPARK_HOME")
+    if home:
+        return Path(home) / "jars"
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise InputError("PySpark is not installed here: pip install pyspark, or use --engine local.")
+    return Path(found.origin).parent / "jars"
+
+
+def command_line(java: Java, options: Sequence[str], *, heap: str) -> list[str]:
+    """How the JVM is started; only jar files stand on its class path, as a class-data archive demands."""
+    return [str(java.executable), "-cp", class_path(), f"-Xmx{heap}", *module_options(), *options, SERVER]
+
+
+def places() -> tuple[str, ...]:
+    """Everything that Java and Spark put on disk goes where we remove it, whichever way they end."""
+    return f"-Djava.io.tmpdir={scratch.directory()}", "-XX:-UsePerfData"
+
+
+def class_path() -> str:
+    """All jars of Spark."""
+    return os.pathsep.join(sorted(str(jar) for jar in spark_jars().glob("*.jar")))
+
+
+def module_options() -> tuple[str, ...]:
+    """What every JVM of ours is told: what Spark may open, and to log warnings nowhere near the terminal."""
+    return *MODULE_OPTIONS, *places(), f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
+
+
+def surroundings() -> dict[str, str]:
+    """The environment of a JVM and of the Python workers that it starts."""
+    local = os.environ.get("SPARK_LOCAL_DIRS")
+    return {
+        **os.environ,
+        **({"SPARK_LOCAL_DIRS": ",".join(str(scratch.directory(one)) for one in local.split(","))} if local else {}),
+        "SPARK_CONNECT_MODE": "0",
+        "SPARK_HOME": str(spark_jars().parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # No module of the directory that the command happens to run in may stand in for one of ours.
+        "PYTHONSAFEPATH": "1",
+        # Python workers import this package, also where it is run from its source tree.
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+    }
+
+
+def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Booting:
+    """Start the JVM and go on."""
+    directory = Path(tempfile.mkdtemp(prefix="jvm-", dir=scratch.directory()))
+    address, log = directory / "gateway", directory / "jvm.log"
+    environment = {**surroundings(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - the Java that was found and checked
+            command_line(java, options, heap=heap),
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            # Ctrl-C is for the command; the JVM ends when its standard input does.
+            preexec_fn=_ignore_interrupts if os.name == "posix" else None,  # noqa: PLW1509
+        )
+    booting = Booting(java=java, process=process, address=address, log=log)
+    _running.append(booting)
+    logging.getLogger().addFilter(_is_no_trace_of_py4j)
+    return booting
+
+
+def _is_no_trace_of_py4j(record: logging.LogRecord) -> bool:
+    """Py4J logs a trace through the root logger for each call to a JVM that is gone; one sentence of ours says it."""
+    return record.msg != "Exception while sending command."
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _integer(told: BinaryIO) -> int:
+    return int(struct.unpack(">i", told.read(4))[0])
+
+
+def last_words(log: Path) -> str:
+    """What a JVM complained of before it ended."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    first = next((at for at, line in enumerate(lines) if "Error" in line or "Exception" in line), 0)
+    # The JVM names what failed on one line and why on the next.
+    return ": ".join(line.rstrip(".:") for line in lines[first : first + 2])[:300] or "it said nothing"

@@ -1,0 +1,132 @@
+"""A Spark that outlives the command: `--keep-warm` leaves a Spark Connect server behind for the next one.
+
+The server listens on the loopback interface only, asks for a token that no other user can read, and ends by itself
+when nobody has used it for half an hour. Spark Connect needs grpcio, which the `warm` extra brings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rebalance_forensics.catalog import cache
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.spark.java import find_java
+from rebalance_forensics.pipeline.spark.jvm_launch import START_SECONDS, last_words, spark_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+IDLE_SECONDS = 1800
+_PACKAGE = Path(__file__).parents[1]
+_started: list[subprocess.Popen[bytes]] = []
+"""Kept here, for Python warns of a process that outlives the object for it; these are meant to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmServer:
+    """A server that runs, or is about to."""
+
+    port: int
+    token: str
+    keeper: int
+    """The process that started the JVM and ends it."""
+
+    @property
+    def listens(self) -> bool:
+        """Whether somebody takes calls at the port, and it is ours."""
+        try:
+            os.kill(self.keeper, 0)
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+
+def place() -> Path:
+    """Where the server of this Python, Spark and release of ours is written down."""
+    files = sorted(_PACKAGE.rglob("*.py"))
+    changed = max(file.stat().st_mtime_ns for file in files)
+    told = f"{sys.executable}\0{spark_jars()}\0{_PACKAGE}\0{len(files)}\0{changed}"
+    return cache.directory() / f"warm-{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
+
+
+def running() -> WarmServer | None:
+    """The server that an earlier command left."""
+    try:
+        server = WarmServer(**json.loads(place().read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+    return server if server.listens else None
+
+
+def warm_session(java_home: str | None = None) -> SparkSession:
+    """A session on the server that is there; on a new one where none is."""
+    if find_spec("grpc") is None or find_spec("grpc_status") is None:
+        raise InputError("--keep-warm needs Spark Connect: pip install 'rebalance-forensics[warm]', or leave it out.")
+    server = running() or start(java_home)
+    place().touch()
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - Spark only where it is asked for
+
+    # By this name the client knows that the channel never leaves the machine, and needs no certificate.
+    session: SparkSession = SparkSession.builder.remote(f"sc://localhost:{server.port}/;token={server.token}").create()
+    return session
+
+
+def start(java_home: str | None = None, *, idle_seconds: float = IDLE_SECONDS) -> WarmServer:
+    """Start a server and wait until it listens."""
+    java, told = find_java(java_home), place()
+    told.parent.mkdir(parents=True, exist_ok=True)
+    told.unlink(missing_ok=True)
+    log = told.with_suffix(".log")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    token = secrets.token_urlsafe(32)
+    arguments = [str(told), str(log), str(java.executable), str(port), str(idle_seconds)]
+    keeper = subprocess.Popen(  # noqa: S603 - this interpreter and the Java that was found and checked
+        [sys.executable, "-m", "rebalance_forensics.pipeline.spark.warm_keeper", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "SPARK_CONNECT_AUTHENTICATE_TOKEN": token, "PYTHONPATH": str(_PACKAGE.parent)},
+        start_new_session=True,
+    )
+    _started.append(keeper)
+    server = WarmServer(port=port, token=token, keeper=keeper.pid)
+    deadline = time.monotonic() + START_SECONDS
+    while not server.listens:
+        if keeper.poll() is not None or time.monotonic() > deadline:
+            raise InputError(
+                f"Java {java.release} at {java.executable} did not keep Spark: {last_words(log)}. "
+                "Leave --keep-warm out: same report."
+            )
+        time.sleep(0.05)
+    _write(told, server)
+    return server
+
+
+def stop() -> bool:
+    """End the server, if there is one."""
+    server = running()
+    if server is not None:
+        os.kill(server.keeper, signal.SIGTERM)
+    place().unlink(missing_ok=True)
+    return server is not None
+
+
+def _write(told: Path, server: WarmServer) -> None:
+    told.touch(mode=0o600)
+    told.chmod(0o600)
+    told.write_text(json.dumps(asdict(server)))
