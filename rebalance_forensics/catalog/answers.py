@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from rebalance_forensics.catalog.fields import FieldValue
-from rebalance_forensics.catalog.matcher import Catalog, Match
+from rebalance_forensics.catalog.match import Match
+from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.catalog.vocabulary import described
 from rebalance_forensics.events import EVENT_TYPES
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.records import LEFT_OUT
-
-if TYPE_CHECKING:
-    from rebalance_forensics.catalog.matcher import Match
 
 _LOOKED_AT = 2_000
 _MOST_BEGINNINGS = 40

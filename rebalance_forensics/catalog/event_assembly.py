@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import cast, get_args
 
-from rebalance_forensics.catalog.matcher import Match
+from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefixes import SpeakerWords
 from rebalance_forensics.catalog.speakers import simple_name
 from rebalance_forensics.events import EVENT_TYPES

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from rebalance_forensics.catalog.matcher import Match
+from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefixes import SpeakerWords
 from rebalance_forensics.records import LogRecord
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import get_args
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.catalog import bare_messages, cache
@@ -19,10 +18,10 @@ from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required, unknown
 from rebalance_forensics.catalog.index import Sieve, words_of
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
+from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefilter import Prefilter
 from rebalance_forensics.catalog.prefixes import (
     Peeled,
-    SpeakerWords,
     peel,
     peel_cut,
     speaker_of,
@@ -30,24 +29,6 @@ from rebalance_forensics.catalog.prefixes import (
 )
 from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES, simple_name
 from rebalance_forensics.events.base import Role
-
-
-class Match(Struct, frozen=True, kw_only=True):
-    """What a pattern read in a message. `event` is None for a known line that says nothing about groups.
-
-    `weight` says how many letters of the message are the pattern's own; a `dressed` message begins with the prefix that
-    a class of Kafka puts there.
-    """
-
-    pattern: str
-    event: str | None
-    fields: dict[str, FieldValue]
-    group: str | None
-    speaker: SpeakerWords
-    weight: int = 0
-    dressed: bool = False
-    since: Release | None = None
-    """The first release that logs it in these words."""
 
 
 class Catalog:

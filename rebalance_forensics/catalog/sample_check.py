@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rebalance_forensics.catalog.fields import FieldError, FieldValue, coerce, declared, defaults, frozen, required
-from rebalance_forensics.catalog.matcher import Catalog, Match, clean
+from rebalance_forensics.catalog.match import Match
+from rebalance_forensics.catalog.matcher import Catalog, clean
 from rebalance_forensics.catalog.pattern import Pattern, Problem, Sample, Template
 from rebalance_forensics.catalog.prefixes import peel
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rebalance_forensics.cli.outcomes import colored, width
 
 if TYPE_CHECKING:
-    from rebalance_forensics.catalog.matcher import Catalog, Match
+    from rebalance_forensics.catalog.match import Match
+    from rebalance_forensics.catalog.matcher import Catalog
     from rebalance_forensics.records import LogRecord
 
 QUOTES = ("'", '"', "`")

@@ -13,7 +13,8 @@ from rebalance_forensics.catalog.bare_messages import is_kafkas
 from rebalance_forensics.catalog.compiled_catalog import Release
 from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.exceptions import exception_in
-from rebalance_forensics.catalog.matcher import Catalog, Match
+from rebalance_forensics.catalog.match import Match
+from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported

@@ -1,0 +1,27 @@
+"""What a pattern read in a message."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from rebalance_forensics.catalog.compiled_catalog import Release
+from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.catalog.prefixes import SpeakerWords
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """What a pattern read in a message. `event` is None for a known line that says nothing about groups.
+
+    `weight` says how many letters of the message are the pattern's own; a `dressed` message begins with the prefix that
+    a class of Kafka puts there.
+    """
+
+    pattern: str
+    event: str | None
+    fields: dict[str, FieldValue]
+    group: str | None
+    speaker: SpeakerWords
+    weight: int = 0
+    dressed: bool = False
+    since: Release | None = None
+    """The first release that logs it in these words."""
