@@ -11,10 +11,14 @@ from rebalance_forensics.records import LEFT_OUT
 
 _LOOKED_AT = 2_000
 _MOST_BEGINNINGS = 40
+_QUOTED = "> \t"
 _OWN_WORDS = 24
 """Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence."""
 _BEGINS = re.compile(
     r"""(?:[:|>)\]}"'`;,\u00bb\u2502\t-]|\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b)\s{0,40}(?=[\w(\[])"""
+)
+_BEHIND_ITS_THREAD = re.compile(
+    r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b\s{1,40}[\w.#@-]{1,60}\s{1,8}(?=[A-Z(\[])"
 )
 _LOGGER = re.compile(r"\s\((?:[\w$-]{1,60}\.){0,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)(?:\s\[[^\[\]]{0,80}\])?\s?\Z")
 _CUT_LOGGER = re.compile(r"\s\([a-z]{0,12}(?:\.[\w$]{0,80}){0,20}\Z")
@@ -32,7 +36,7 @@ def found_in(text: str, match: Callable[[str], Match | None]) -> Match | None:
     for start in beginnings(text):
         for message in _ends(text[start:]):
             found = match(message)
-            if found is not None and is_kafkas(found, amid=start > 0):
+            if found is not None and is_kafkas(found, amid=text[:start].strip(_QUOTED) != ""):
                 return found
     return None
 
@@ -50,8 +54,10 @@ def is_kafkas(found: Match, *, amid: bool = False) -> bool:
 
 
 def beginnings(text: str) -> Iterator[int]:
-    """Where a message may begin: at the front, behind a level or a mark, never behind a mere word."""
+    """Where a message may begin: at the front, behind a level (and a thread) or a mark, never behind a mere word."""
     yield 0
+    if threaded := _BEHIND_ITS_THREAD.search(text, 0, _LOOKED_AT):
+        yield threaded.end()
     for number, match in enumerate(_BEGINS.finditer(text, 0, _LOOKED_AT)):
         if number >= _MOST_BEGINNINGS:
             return

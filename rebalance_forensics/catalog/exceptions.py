@@ -17,6 +17,8 @@ _REFUSED_COMMIT = re.compile(
     r"\nCaused by: (org\.apache\.kafka\.clients\.consumer\.CommitFailedException)(?:: ([^\n]*))?"
 )
 """What a listener container wraps in an exception of its own says why the member is no longer one."""
+_FOR_THE_CALLER = re.compile(r"\norg\.apache\.kafka\.clients\.consumer\.CommitFailedException\b")
+"""Kafka itself logs it with words that the catalog knows: elsewhere it was thrown to the application, which logs it."""
 _TRACE = re.compile(r"\n[^\S\n]*+at [\w.$/<>]+\(")
 _RAISED = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n){1,1000}([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
@@ -61,6 +63,7 @@ def _speaks_as_kafka(message: str) -> bool:
     """Whether one of Kafka's classes wrote it: it begins as they do, or no frame of its trace is anybody else's."""
     frames = _FRAME.findall(message)
     return _SPOKEN.match(message) is not None or (
-        any(frame.startswith(_FRAMES_OF_KAFKA[:2]) for frame in frames)
+        not _FOR_THE_CALLER.search(message)
+        and any(frame.startswith(_FRAMES_OF_KAFKA[:2]) for frame in frames)
         and all(frame.startswith(_FRAMES_OF_KAFKA) for frame in frames)
     )

@@ -72,6 +72,8 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     ("[Replic", "broker", r"\[ReplicaManager broker=(?P<broker>\d+)\] ?"),
     ("[Partit", "broker", r"\[Partition (?P<partition>\S+) broker=(?P<broker>\d+)\] ?"),
     ("[Consum", "consumer", rf"\[Consumer {_CLIENT}"),
+    # Whoever hid the client's name by hand may have taken the word in front of it along.
+    ("[Consum", "consumer", r"\[Consumer [^\s=,\]]{1,200}, groupId=(?P<group>[^\n]*?)\](?: |$)"),
     ("[ShareC", "share", rf"\[ShareConsumer {_CLIENT}"),
     ("[Worker", "connect", rf"\[Worker {_CLIENT}"),
     ("[Schema", "schema-registry", rf"\[Schema registry {_CLIENT}"),
@@ -90,6 +92,8 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
 )
 # Connect's context in front of everything a connector or its clients say ([sink|task-0], [sink|worker]).
 _CONNECT_CONTEXT = regex.compile(r"\[(?P<task>[^\]\[|\n]+\|(?:worker|task-\d+(?:\|offsets)?))\] ?")
+# ruby-kafka's tag: the group and the partitions of each topic, of more than five only the first.
+_RUBY = regex.compile(r"\[\[(?P<group>[^\]\n]+)\] \{[^}\n]*\}:\] ")
 # librdkafka's facility, client (`client.id#consumer-1`: the number tells those of one process apart), thread and, on
 # connections, broker.
 _RDKAFKA = regex.compile(
@@ -163,6 +167,8 @@ def _first(message: str) -> _Found | None:
         end = message.find("]")
         end = message.find(" ", end) + 1 if end > 0 else 0
         return (_known(message[:end]) if end > 1 else None) or _search(message)
+    if message.startswith("[[") and (match := _RUBY.match(message)):
+        return _Found(match.end(), {"group": match["group"]}, "other", "ruby-kafka")
     if message.startswith("[") and (match := _CONNECT_CONTEXT.match(message)):
         return _Found(match.end(), {"task": match["task"]}, "connect", "connector")
     if "#" in message[:160] and (match := _RDKAFKA.match(message)):

@@ -85,7 +85,7 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
 
 def _lines(timeline: Timeline) -> str:
     told = sum(event.group is not None for event in timeline.own)
-    return "1 line mentions it" if told == 1 else f"{told} lines mention it"
+    return "1 line tells of it" if told == 1 else f"{told} lines tell of it"
 
 
 def _not_named(timeline: Timeline) -> list[Gap]:

@@ -23,6 +23,7 @@ def catalog() -> Catalog:
         f"| 10:15 | broker-1 | {FAILED} |",
         f'"{FAILED}",',
         f"what the broker says -> {FAILED}",
+        f"9,580,669 INFO executor-3 {FAILED}",
         f"odd <layout> INFO {FAILED} (kafka.coordinator.group.GroupCoordinator)",
     ],
 )
@@ -75,3 +76,9 @@ def test_a_reason_that_was_cut_is_not_taken_for_somebodys_own(catalog: Catalog) 
     cut = "[Consumer clientId=c-1, groupId=payments] Request joining group due to: need to re-jo\u2026"
     found = catalog.match_inside(cut)
     assert found is None or found.fields.get("why") != "enforced"
+
+
+def test_a_quoted_message_needs_to_name_its_group_no_more_than_one_that_is_not(catalog: Catalog) -> None:
+    found = catalog.match_inside(">Failing OffsetCommit request since the consumer is not part of an active group")
+    assert found is not None
+    assert found.event == "OffsetCommitFailed"

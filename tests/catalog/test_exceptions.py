@@ -52,3 +52,14 @@ def test_a_consumer_of_a_connector_speaks_as_kafka_behind_its_context() -> None:
         "[Consumer clientId=c, groupId=g] Failed to close coordinator\n"
     )
     assert exception_in(parse_line(line + "java.lang.IllegalStateException: closed\n"), "connect") is None
+
+
+def test_a_refused_commit_was_thrown_to_the_application_though_only_kafkas_frames_are_left_of_its_trace() -> None:
+    refused = "org.apache.kafka.clients.consumer.CommitFailedException"
+    frame = (
+        "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator.commitOffsetsSync(ConsumerCoordinator.java)"
+    )
+    line = f"2026-11-20 10:15:30,123 node-3 Exception while committing\n{refused}: Offset commit cannot\n\tat {frame}\n"
+    match = exception_in(parse_line(line), None)
+    assert match is not None
+    assert match.fields["exception"] == refused

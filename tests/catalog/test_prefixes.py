@@ -17,6 +17,8 @@ from rebalance_forensics.catalog.prefixes import peel
             {"instance_id": "pod-3", "client_id": "c-1", "group": "payments"},
         ),
         ("[Consumer clientId=c-1, groupId=null] ", {"client_id": "c-1"}),
+        ("[Consumer hidden-app, groupId=payments] ", {"group": "payments"}),
+        ("[[payments] {orders: 0, 2; returns: 0, 1, 2, 3, 4...}:] ", {"group": "payments"}),
         ("[Worker clientId=connect-1, groupId=connect] ", {"client_id": "connect-1", "group": "connect"}),
         ("stream-thread [app-1-StreamThread-1] ", {"thread": "app-1-StreamThread-1"}),
         ("stream-client [app-1]", {"client": "app-1"}),

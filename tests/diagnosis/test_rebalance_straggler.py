@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.closings import comes
 from tests.kafka_words import Release, member_id
 from tests.story import Side, Story, clock, ms
@@ -185,3 +189,13 @@ def test_a_member_that_dies_again_and_again_is_no_straggler_of_the_barriers_that
         story.rebalanced(f"01:{minute + 1}:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     assert "process-crash" in story.causes()
     assert "rebalance-straggler" not in story.causes()
+
+
+def test_a_member_of_whom_only_its_removal_is_pasted_held_up_the_others(tmp_path: Path) -> None:
+    said = "[GroupCoordinator 1]: Group payments remove dynamic members who haven't joined: Set(c-1-77aa, c-2-88bb)"
+    line = f"[2026-03-01 01:10:00,123] INFO {said} (kafka.coordinator.group.GroupCoordinator)"
+    (tmp_path / "paste.txt").write_text(f"and then the broker says:\n\n{line}\n", encoding="utf-8")
+    (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert incident.root_causes[0].cause == "rebalance-straggler"
+    assert incident.root_causes[0].confidence < 0.9
+    assert "for not rejoining before the rebalance timeout expired" in incident.summary

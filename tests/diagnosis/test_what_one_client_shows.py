@@ -125,3 +125,23 @@ def test_evidence_of_a_refused_commit_shows_the_exception_and_not_only_that_some
     )
     told = [line.text for cause in incident.root_causes for line in cause.evidence]
     assert f"2026-03-01 01:20:00,112 ERROR Consumer exception (com.example.Listener)\nCaused by: {refused}" in told
+
+
+def test_a_java_client_that_is_told_of_a_rebalance_again_and_again_tells_of_one(tmp_path: Path) -> None:
+    said = "[Consumer clientId=orders-1, groupId=payments] Request joining group due to: group is already rebalancing"
+    line = (
+        "2026-03-01 01:10:{:02},112 INFO [kafka-coordinator-heartbeat-thread | payments] o.a.k.c.ConsumerCoordinator - "
+    )
+    incident = the_incident(tmp_path, *(line.format(second) + said for second in (2, 5)))
+    assert incident.root_causes[0].cause == "unexplained"
+    assert "no reason was logged" in told(incident)
+    assert "times" not in told(incident)
+
+
+def test_the_name_of_a_library_and_its_facilities_are_no_hosts(tmp_path: Path) -> None:
+    exceeded = "Application maximum poll interval (300000ms) exceeded by 346ms (adjust max.poll.interval.ms for long-"
+    line = f"librdkafka: MAXPOLL [thrd:main]: {exceeded}running message processing): leaving group"
+    (tmp_path / "paste.md").write_text(f"It logs this:\n\n```\n{line}\n```\n", encoding="utf-8")
+    (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert incident.root_causes[0].cause == "slow-processing"
+    assert not {"librdkafka", "MAXPOLL"} & {n for c in incident.root_causes[0].culprits for n in (c.name, *c.names)}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rebalance_forensics.sources.pastes.cut_objects import closed
+from rebalance_forensics.sources.pastes.cut_objects import closed, opened
 
 WHOLE = '{"@timestamp":"2026-11-21T02:05:48.879Z","message":"[Consumer clientId=c, groupId=g] Request joining group"}'
 
@@ -40,3 +40,15 @@ def test_an_object_that_ends_within_its_message_is_closed(end: str) -> None:
 )
 def test_what_is_no_cut_object_is_left_as_it_is(text: str) -> None:
     assert closed(text) == text or json.loads(closed(text))
+
+
+@pytest.mark.parametrize("end", ["", ".", " `"])
+def test_an_object_whose_first_brace_was_not_selected_gets_it_back(end: str) -> None:
+    assert opened(WHOLE[1:] + end) == WHOLE + end
+
+
+@pytest.mark.parametrize(
+    "text", ['"payments": the group', '"a" and {"b": 1}', '"group.id": "payments", # which {one}?']
+)
+def test_a_sentence_that_begins_with_a_quote_is_no_object(text: str) -> None:
+    assert opened(text) == text

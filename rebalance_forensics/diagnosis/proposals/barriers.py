@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.advice.poll_loops import poll_at_last, poll_during_rebalances
 from rebalance_forensics.diagnosis.episodes.rebalances.hearings import Hearing
 from rebalance_forensics.diagnosis.episodes.rebalances.late_joins import late_joins
-from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import LongBarrier, allowed_ms, long_barriers
+from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import (
+    LongBarrier,
+    allowed_ms,
+    long_barriers,
+    removed_alone,
+)
 from rebalance_forensics.diagnosis.episodes.rebalances.open_barriers import OpenBarrier, open_barrier
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import each_culprit
 from rebalance_forensics.diagnosis.wording.durations import lasting
+from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 LONG = stated(
@@ -27,6 +33,8 @@ def about_barriers(timeline: Timeline) -> Iterator[Hypothesis]:
     barriers = list(long_barriers(timeline))
     yield from (about_long_barrier(timeline, barrier) for barrier in barriers)
     yield from (about_late_join(timeline, late) for late in late_joins(timeline, barriers))
+    if removed := removed_alone(timeline, barriers):
+        yield about_removed(timeline, removed)
     still = open_barrier(timeline)
     if still is not None and still.open_ms > allowed_ms(timeline):
         yield about_open_barrier(timeline, still)
@@ -50,6 +58,27 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
             f"{who} held up generation {generation}{lasting(open_ms)}: the others had to wait for {them} to rejoin."
         ),
         advice=poll_during_rebalances(timeline, open_ms),
+    )
+
+
+def about_removed(timeline: Timeline, removed: Sequence[Departure]) -> Hypothesis:
+    """Where only the coordinator's word about them is left, it still tells why the others had to wait."""
+    participants = tuple(dict.fromkeys(d.participant for d in removed))
+    culprits = each_culprit(participants)
+    lines = [e for d in removed for e in d.events]
+    were, them = ("was", "it") if len(culprits) == 1 else ("were", "them")
+    return Hypothesis(
+        because=lines,
+        culprits=culprits,
+        answers={LAST: Present(lines[:2])},
+        participants=participants,
+        severity="warning",
+        explains=tuple(removed),
+        narrative=(
+            f"{', '.join(c.name for c in culprits)} {were} removed from the group for not rejoining before the "
+            f"rebalance timeout expired: whoever else was in the group had to wait for {them} until then."
+        ),
+        advice=poll_during_rebalances(timeline, None),
     )
 
 

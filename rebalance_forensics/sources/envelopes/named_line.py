@@ -13,8 +13,11 @@ INSIDE = (
 SAMPLE = f"b1> {INSIDE}"
 REJECT = "Kafka version: 3.9.1"
 
-_KAFKAS_OWN = r"(?:(?:global-)?stream-(?:thread|client|task)|(?:standby-|active-)?task|state-updater) \["
-"""Words that Kafka Streams itself puts before a name in brackets (LogContext)."""
+_KAFKAS_OWN = (
+    r"(?:(?:global-)?stream-(?:thread|client|task)|(?:standby-|active-)?task|state-updater) \["
+    r"|[A-Z][A-Z0-9_]{2,20} \[(?:thrd:|[^\]\n]*#(?:consumer|producer)-\d)|(?:lib)?rdkafka\b"
+)
+"""Words that Kafka Streams itself puts before a name in brackets (LogContext), librdkafka's facilities and its name."""
 
 ENVELOPE = TextEnvelope(
     shape=re.compile(rf"(?!{LEVEL}\b|{_KAFKAS_OWN})(?P<host>[A-Za-z][\w.@-]*)(?: ?[:>]| \|)? (?P<text>.*)", re.DOTALL),

@@ -52,6 +52,8 @@ _METHOD = re.compile(r"[a-z]\w*\Z")
 _THREAD_NEXT = re.compile(r"\s+\[(?P<name>[^\]=,\n]*)\] (?=\S)")
 _SECOND_LINE = re.compile(rf"[^\n]*\n(?P<level>{LEVEL}): ?")
 _THREAD = re.compile(r"main\Z|(?=.*[A-Za-z]).*[-#@\d]")
+_PYTHONS = re.compile(r"(?:MainThread|(?:Thread|Dummy)-\d+|\w*ThreadPoolExecutor-\d+_\d+)\Z")
+"""How Python calls its threads: behind a level, no message begins so."""
 _MOST = 14
 _MOST_WORDS = 3
 
@@ -105,6 +107,10 @@ class _Heading:
             return self._level(_LETTERS.get(token[0]) or level_of(token[0].strip("[]: \t")))
         if token["jvm"] or self._is_method(token[0]):
             self.thread = self.thread or token["name"]
+            self._settle()
+            return True
+        if self.level is not None and not self.loose and _PYTHONS.match(token[0]):
+            self.thread = self.thread or token[0]
             self._settle()
             return True
         if token["bracketed"]:

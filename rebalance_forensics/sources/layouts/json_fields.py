@@ -15,6 +15,10 @@ from rebalance_forensics.sources.timestamps import Stamp, read_stamp, stamp_at
 
 Fields = Mapping[str, object]
 KAFKAJS_FACTS = ("groupId", "memberId", "leaderId", "isLeader", "groupProtocol", "duration", "error", "clientId")
+_PLACES = ("[Runner] ", "[ConsumerGroup] ", "[Consumer] ", "[Connection] ", "[FetchManager] ")
+_BESIDE_THEM = frozenset({"groupId", "clientId", "correlationId", "memberId"})
+GO_FACTS = ("group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "err", "error")
+"""What franz-go and its kin say beside a message, in the order in which the patterns know it."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -100,13 +104,22 @@ class JsonLayout(Struct, frozen=True, kw_only=True):
 
 
 def is_kafkajs(fields: Fields) -> bool:
-    """Whether KafkaJS' own console logger wrote it, be it that the file is another logger's."""
-    return fields.get("logger") == "kafkajs"
+    """Whether KafkaJS speaks, be it through another logger: by its name, or by what it says and what stands beside."""
+    if fields.get("logger") == "kafkajs":
+        return True
+    message = fields.get("message")
+    return isinstance(message, str) and message.startswith(_PLACES) and not _BESIDE_THEM.isdisjoint(fields)
+
+
+def is_franz_go(fields: Fields) -> bool:
+    """Whether franz-go speaks, as the source file shows that its caller's logger prints."""
+    caller = fields.get("caller")
+    return isinstance(caller, str) and "/franz-go" in caller
 
 
 def with_facts(message: str, fields: Fields, extra: tuple[str, ...]) -> str:
-    """The message with the facts that stand beside it; a KafkaJS object has its own in whichever file it stands."""
-    keys = KAFKAJS_FACTS if is_kafkajs(fields) else extra
+    """The message with the facts that stand beside it; KafkaJS and franz-go have theirs in whichever file it stands."""
+    keys = KAFKAJS_FACTS if is_kafkajs(fields) else extra or (GO_FACTS if is_franz_go(fields) else ())
     said = [f"{key}: {value}" for key in keys if (value := first_text(fields, (key,))) is not None]
     return f"{message}; {', '.join(said)}" if said else message
 

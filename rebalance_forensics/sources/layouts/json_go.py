@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.sources.layouts.json_fields import JsonLayout
+from rebalance_forensics.sources.layouts.json_fields import GO_FACTS, JsonLayout
 
 SAMPLE = (
     '{"level":"info","ts":1795169730.123,"logger":"kafka","caller":"consumer/group.go:88","msg":"joi'
@@ -15,6 +15,6 @@ LAYOUT = JsonLayout(
     message=("msg",),
     time=("ts", "time", "timestamp", "@timestamp", "date"),
     logger=("logger", "name", "component", "class"),
-    extra=("group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "err", "error"),
+    extra=GO_FACTS,
     rank=35,
 )

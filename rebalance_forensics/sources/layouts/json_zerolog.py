@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.sources.layouts.json_fields import JsonLayout
+from rebalance_forensics.sources.layouts.json_fields import GO_FACTS, JsonLayout
 
 SAMPLE = (
     '{"time":"2026-11-20T10:15:30.123Z","level":"info","caller":"/go/pkg/mod/github.com/twmb/franz-go/pkg/kgo/'
@@ -13,6 +13,6 @@ REJECT = '{"level":"INFO","timestamp":"2026-11-20T10:15:30.123Z","logger":"app",
 LAYOUT = JsonLayout(
     requires=("message", "group", "caller"),
     time=("time", "ts", "timestamp"),
-    extra=("group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "err", "error"),
+    extra=GO_FACTS,
     rank=36,
 )

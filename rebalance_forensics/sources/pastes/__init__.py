@@ -49,6 +49,7 @@ def _pieces(chunks: Iterator[bytes]) -> Iterator[Piece]:
 def restored(page: Sequence[Piece]) -> list[Entry]:
     """One page of a paste: first what was put around the lines comes off, then cells and broken lines are restored."""
     pieces = markup.without_tags(characters.plain(page))
+    pieces = [piece.reading(cut_objects.opened(piece.text)) for piece in pieces]
     pieces = dates.in_english(marks.stripped(pieces))
     found = tables.split(pieces)
     pieces = [each for each in found if isinstance(each, Piece)]

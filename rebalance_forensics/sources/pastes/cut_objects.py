@@ -1,4 +1,4 @@
-"""JSON objects that a viewer cut, in the middle or at their end, closed again so that they can be read."""
+"""JSON objects that lost their first brace, or were cut in the middle or at their end, made whole to be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from rebalance_forensics.sources.layouts.json_fields import object_of
 
 _CUT = re.compile(r"\s?(?:\u2026|\.{3,9})\s?")
 _MARK = " \u2026"
+_UNOPENED = re.compile(r'"[@\w.-]{1,60}": ?["\d][^\n]*\}[^\w"\n]*\Z')
 _OPENS, _CLOSES = "{[", "}]"
+
+
+def opened(text: str) -> str:
+    """The object with its first brace, where whoever selected the line missed it."""
+    if not text.startswith('"') or _UNOPENED.match(text) is None:
+        return text
+    whole = f"{{{text}"
+    return whole if object_of(whole[: whole.rindex("}") + 1]) is not None else text
 
 
 def closed(text: str) -> str:

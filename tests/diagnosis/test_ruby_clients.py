@@ -1,0 +1,55 @@
+"""What ruby-kafka says of a group, through Ruby's logger, through JSON, with its tag and without."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.diagnosis.other_clients import causes, incidents
+
+TAG = "[[payments] {orders: 0, 2}:] "
+
+
+def said(second: int, level: str, message: str) -> str:
+    """A line of Ruby's own logger."""
+    return f"{level[0]}, [2026-03-01T01:10:{second:02}.779345 #4711] {level:>5} -- : {message}"
+
+
+def forgotten() -> list[str]:
+    """A consumer that was too late for its group and joined anew."""
+    return [
+        said(1, "INFO", f"{TAG}Seeking orders/2 to offset 42"),
+        said(40, "ERROR", f"{TAG}Error sending heartbeat: Kafka::UnknownMemberId"),
+        said(40, "INFO", f"{TAG}Joining group `payments`"),
+        said(40, "ERROR", f"{TAG}Failed to join group; resetting member id and retrying in 1s..."),
+        said(41, "INFO", f"{TAG}Joining group `payments`"),
+        said(42, "INFO", f"{TAG}Joined group `payments` with member id `shop-0a5a1a51-9a4c-4e0e-a7a8-2f1b1f7f7b11`"),
+    ]
+
+
+def test_a_consumer_that_the_coordinator_forgot_lost_its_membership_and_nobody_knows_why(tmp_path: Path) -> None:
+    (incident,) = incidents(tmp_path, *forgotten())
+    assert incident.group == "payments"
+    assert incident.root_causes[0].confidence < 0.5
+
+
+def test_its_tag_names_the_group_of_lines_that_do_not(tmp_path: Path) -> None:
+    (incident,) = incidents(tmp_path, said(40, "WARN", f"{TAG}Error sending heartbeat: Kafka::RebalanceInProgress"))
+    assert incident.group == "payments"
+    assert causes([incident]) == ["unexplained"]
+
+
+@pytest.mark.parametrize("tag", [TAG, ""])
+def test_as_json_it_says_the_same(tmp_path: Path, tag: str) -> None:
+    told = [
+        ("ERROR", f"{tag}Error sending heartbeat: Kafka::UnknownMemberId"),
+        ("INFO", f"{tag}Joining group `payments`"),
+    ]
+    lines = [
+        json.dumps({"level": level, "message": message, "timestamp": f"2026-03-01T01:10:0{second}+00:00"})
+        for second, (level, message) in enumerate(told)
+    ]
+    (incident,) = incidents(tmp_path, *lines)
+    assert incident.group == "payments"
