@@ -38,7 +38,7 @@ def test_a_consumer_that_the_coordinator_forgot_lost_its_membership_and_nobody_k
 def test_its_tag_names_the_group_of_lines_that_do_not(tmp_path: Path) -> None:
     (incident,) = incidents(tmp_path, said(40, "WARN", f"{TAG}Error sending heartbeat: Kafka::RebalanceInProgress"))
     assert incident.group == "payments"
-    assert causes([incident]) == ["unexplained"]
+    assert causes((incident,)) == ["unexplained"]
 
 
 @pytest.mark.parametrize("tag", [TAG, ""])

@@ -70,7 +70,7 @@ def about_removed(timeline: Timeline, removed: Sequence[Departure]) -> Hypothesi
     return Hypothesis(
         because=lines,
         culprits=culprits,
-        answers={LAST: Present(lines[:2])},
+        answers={LAST: Present(tuple(lines[:2]))},
         participants=participants,
         severity="warning",
         explains=tuple(removed),
