@@ -8,16 +8,17 @@ from rebalance_forensics.sources.layouts.json_fields import object_of
 
 _CUT = re.compile(r"\s?(?:\u2026|\.{3,9})\s?")
 _MARK = " \u2026"
-_UNOPENED = re.compile(r'"[@\w.-]{1,60}": ?["\d][^\n]*\}[^\w"\n]*\Z')
+_UNOPENED = re.compile(r'"[@\w.-]{1,60}": ?["\d]')
+_LETTER = re.compile(r"[^\W_]")
 _OPENS, _CLOSES = "{[", "}]"
 
 
 def opened(text: str) -> str:
     """The object with its first brace, where whoever selected the line missed it."""
-    if not text.startswith('"') or _UNOPENED.match(text) is None:
+    body, brace, behind = text.rpartition("}")
+    if not brace or _UNOPENED.match(text) is None or _LETTER.search(behind):
         return text
-    whole = f"{{{text}"
-    return whole if object_of(whole[: whole.rindex("}") + 1]) is not None else text
+    return f"{{{text}" if object_of(f"{{{body}}}") is not None else text
 
 
 def closed(text: str) -> str:
