@@ -33,8 +33,8 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `layouts` are all those seen, `starts` the bytes their headers begin with. `header_marks` are bytes that tell a
     header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
-    local times in this file, None when nothing tells it; `zones` and `components` say the same for each host of a
-    stream of several, as far as the sample shows.
+    local times in this file, None when nothing tells it; `zones` and `components` say the same for each host
+    that the lines name, as far as the sample shows.
     Of a file that `shows_members`, clients of a group wrote some lines, whatever its component: logs were merged.
     The times around the lines of a `late` file are so far from those in them that they tell no zone.
     A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
@@ -77,8 +77,10 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     followed_by: tuple[str, ...] = ()
 
     def component_of(self, host: str | None) -> str | None:
-        """What a host runs; in a stream of several a host that the sample does not show may run anything."""
-        return dict(self.components).get(host or "") if self.components else self.component
+        """What a host runs; in a stream that names its hosts, one that the sample does not show may run anything."""
+        if not self.components or (host is None and len(self.components) == 1):
+            return self.component
+        return dict(self.components).get(host or "")
 
     @property
     def plain(self) -> bool:
@@ -203,13 +205,11 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
 
 
 def _components(sample: Sample) -> tuple[tuple[str, str], ...]:
-    """What each host of a stream of several runs."""
+    """What each host runs that the sample shows; exports sorted by time may name further ones below."""
     lines: dict[str, list[str]] = {}
     for line in sample.lines:
         if line.line.host is not None:
             lines.setdefault(line.line.host, []).append(line.line.text or line.raw)
-    if len(lines) < 2:
-        return ()
     said = {host: component_of("\n".join(texts)) for host, texts in lines.items()}
     return tuple(sorted((host, component or "") for host, component in said.items()))
 

@@ -14,7 +14,7 @@ from rebalance_forensics.sources.neighbours import profile
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.record_reader import Relevant, SplitCounts, read_records
 from rebalance_forensics.sources.splits import plan
-from tests.sources.wrapping import WRAPPINGS, entries
+from tests.sources.wrapping import START, WRAPPINGS, entries, time_of
 
 
 def every_line(block: bytes) -> list[int]:
@@ -75,6 +75,19 @@ def test_an_export_that_is_newest_first_gives_the_same_records(name: str, tmp_pa
     assert told.newest_first
     assert known(records) == [*plain(tmp_path, "broker-1"), *plain(tmp_path, "broker-2")]
     assert counts.unparsed == 0
+
+
+@pytest.mark.parametrize("name", sorted(WRAPPINGS))
+def test_a_host_far_down_in_an_export_is_not_taken_for_what_the_first_host_is(name: str, tmp_path: Path) -> None:
+    stabilized = "[GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
+    joining = "[Consumer clientId=c, groupId=g] (Re-)joining group (o.a.k.clients.consumer.ConsumerCoordinator)"
+    says = [("broker-1", START + 1000 * n, stabilized) for n in range(4000)]
+    says.append(("node-1", START + 4_000_000, joining))
+    path = tmp_path / "export"
+    path.write_text(WRAPPINGS[name]((host, at, f"[{time_of(at)}] INFO {text}") for host, at, text in says))
+    told = read(path)[1]
+    assert told.component_of("broker-1") == "broker"
+    assert told.component_of("node-1") != "broker"
 
 
 WITHOUT_TIMES = {"compose", "kubectl-prefix", "stern", "stern json", "syslog-3164", "tail of two files"}

@@ -48,12 +48,16 @@ def entries(offset_ms: int = 0) -> list[Entry]:
     lines: list[Entry] = []
     for host, after, texts in records:
         at = START + after
-        local = datetime.fromtimestamp((at + offset_ms) / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S,%f")[:-3]
-        lines += [(host, at, f"[{local}] INFO {texts[0]}"), *((host, at, text) for text in texts[1:])]
+        lines += [(host, at, f"[{time_of(at + offset_ms)}] INFO {texts[0]}"), *((host, at, text) for text in texts[1:])]
     lines[2], lines[5] = lines[2], lines[5]
     middle = lines.pop(5)
     lines.insert(3, middle)
     return lines
+
+
+def time_of(at: int) -> str:
+    """As log4j prints it."""
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S,%f")[:-3]
 
 
 def iso(at: int) -> str:
