@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, sign
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied, RebalanceStarted
+from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied, RebalanceStarted
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -39,5 +39,5 @@ def _nobody_else_in(timeline: Timeline, arrivals: Sequence[Arrival], said: Seque
     """The first generation with them has no other members, by the coordinator's count or the leader's list."""
     counts = [e.member_count for e in said if isinstance(e, GenerationStabilized) and e.member_count is not None]
     number = next((e.generation for e in said if isinstance(e, GenerationStabilized)), None)
-    counts += [g.size for g in timeline.generations if g.generation == number and g.members]
+    counts += [len(e.assignment) for e in timeline.of(AssignmentComputed) if e.assignment and e.generation == number]
     return bool(counts) and max(counts) <= len(arrivals)
