@@ -25,6 +25,7 @@ from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.line_counts import Times
 from rebalance_forensics.sources.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.torn_lines import marked_if_torn
 from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 
 REMEMBERED = 4096
@@ -70,6 +71,8 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     pasted = profile.document == PASTE
     cluster, known = reading.cluster_of(path), _Remembered(catalog, pasted=pasted)
     records = read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts)
+    if not split.is_part:
+        records = marked_if_torn(records)
     for record in known.in_doubt_last(records) if pasted else records:
         try:
             match = known.match(record)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
+from msgspec.structs import replace
+
+from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources.layouts.base import Parsed
 
 _FORM_BYTES = 10
@@ -12,6 +15,7 @@ _TIME_BYTES = 24
 _HEADER_BYTES = 64
 _BESIDE = 8
 """So many bytes on either side of a cut tell whether what meets there has met before."""
+_SURE_LOGGERS = 2
 _DIGIT = re.compile(rb"\d")
 
 
@@ -49,6 +53,24 @@ def fit(end: bytes, start: bytes, corpus: bytes) -> bool | None:
 def ends_with_logger(text: str, parsed: Parsed) -> bool:
     """Whether a record ends with its logger in parentheses."""
     return bool(parsed.logger) and text.rstrip().endswith(f"({parsed.logger})")
+
+
+def marked_if_torn(records: Iterable[LogRecord]) -> Iterator[LogRecord]:
+    """The records of a file; where all but the last end with their logger, that one was cut: its message says so."""
+    last: LogRecord | None = None
+    loggers = strangers = 0
+    for record in records:
+        if last is not None:
+            yield last
+            own = last.logger is not None and f"({last.logger}" in last.text
+            loggers, strangers = loggers + own, strangers + (not own)
+        last = record
+    if last is None:
+        return
+    # What has no level is a virtual machine's last word, or nobody's.
+    headed = last.level is not None and not last.bare and "\n" not in last.message
+    torn = loggers >= _SURE_LOGGERS and not strangers and last.logger is None and headed
+    yield replace(last, message=f"{last.message}{LEFT_OUT}") if torn and LEFT_OUT not in last.message else last
 
 
 def _form(line: bytes) -> bytes:

@@ -43,6 +43,15 @@ def test_an_old_generation_alone_does_not_tell_that_the_group_was_empty(old: int
     assert all(cause.confidence < 0.6 for cause in told) == bool(old and counted != 1)
 
 
+def test_a_coordinator_that_counts_nobody_does_not_tell_that_the_newcomers_are_alone() -> None:
+    story = Story(seen="brokers", release=(2, 2))
+    for old, client, at in ((1689, "c-1", "01:00:00.000"), (1690, "c-2", "01:00:10.000")):
+        story.broker(at, story.words.preparing(old, story.words.adding(story.id_of(client))))
+        story.broker(at, f"Stabilized group {story.group} generation {old + 1} (__consumer_offsets-38)")
+    told = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "startup"]
+    assert all(cause.confidence < 0.6 for cause in told)
+
+
 def test_a_generation_of_which_one_line_is_left_was_not_there_before_the_group_formed() -> None:
     story = closes(Story(seen="brokers").formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
     story.broker("01:20:00.000", story.words.stabilized(3, 2))

@@ -145,3 +145,13 @@ def test_the_name_of_a_library_and_its_facilities_are_no_hosts(tmp_path: Path) -
     (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
     assert incident.root_causes[0].cause == "slow-processing"
     assert not {"librdkafka", "MAXPOLL"} & {n for c in incident.root_causes[0].culprits for n in (c.name, *c.names)}
+
+
+def test_a_session_that_only_the_client_takes_for_over_is_no_eviction(tmp_path: Path) -> None:
+    said = "Consumer group session timed out (in join-state steady) after 30089 ms without a successful response from "
+    last = "the group coordinator (broker 0, last error was Local: Broker transport failure): revoking assignment and "
+    line = f"%4|1612579319.971|SESSTMOUT|orders#consumer-1| [thrd:main]: {said}{last}rejoining group"
+    (tmp_path / "app.log").write_text(line + "\n", encoding="utf-8")
+    (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert incident.root_causes[0].cause == "network-partition"
+    assert "took its session for expired; its log shows lost connections to the brokers" in told(incident)

@@ -100,3 +100,15 @@ def test_rows_without_a_log_line_are_walked_through_once(monkeypatch: pytest.Mon
         rows = [Piece(number, 0, f"{number},Jane,Berlin") for number in range(size)]
         assert sum(len(part) for part, _ in tables._runs(rows)) == size  # noqa: SLF001 - the walk itself is what counts
     assert seen[1_000] <= 2.2 * seen[500]
+
+
+def test_a_fence_that_stands_beside_the_text_belongs_to_no_name(tmp_path: Path) -> None:
+    line = "INFO  [2026-11-20 10:15:30,123] [AbstractCoordinator:420] - (Re-)joining group payments"
+    found = read(f"the normal case:\n\n```{line}\n{line}```\n\nand then nothing.\n", tmp_path)
+    assert [record.message for record in found] == ["(Re-)joining group payments"] * 2
+
+
+def test_words_in_bold_are_words_of_the_line(tmp_path: Path) -> None:
+    said = "Group payments: session timed out (last error was **Local: Broker transport failure**): rejoining"
+    found = read(f"It says\n\n%4|1612579319.971|SESSTMOUT|rdkafka#consumer-1| [thrd:main]: {said}\n", tmp_path)
+    assert "was Local: Broker transport failure)" in found[0].message

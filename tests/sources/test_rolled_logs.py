@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.sources.files import discover
 from rebalance_forensics.sources.neighbours import profile
 from rebalance_forensics.sources.record_reader import Relevant, SplitCounts, read_records
 from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.torn_lines import marked_if_torn
 from tests.sources.test_reading import LOGBACK, Read, every_line, kafka
 
 COORDINATOR = "kafka.coordinator.group.GroupCoordinator"
@@ -155,3 +157,15 @@ def test_old_line_ends_are_line_ends(tmp_path: Path, relevant: Relevant | None) 
     read = Read(tmp_path, {"b-1/server.log": log}, relevant=relevant)
     assert [record.message.rpartition("members")[2] for record in read.records["b-1/server.log"]] == ["\n\tmore", ""]
     assert [record.origin.line for record in read.records["b-1/server.log"]] == [1, 3]
+
+
+def test_a_last_line_without_the_logger_that_ends_all_others_was_cut(tmp_path: Path) -> None:
+    torn = stabilized(33).partition(" (")[0].removesuffix("5 with 2 members")
+    records = Read(tmp_path, {"server.log": f"{stabilized(31)}{stabilized(32)}{torn}\n"}).records["server.log"]
+    assert [record.message.endswith(LEFT_OUT) for record in marked_if_torn(records)] == [False, False, True]
+
+
+def test_where_a_logger_stands_behind_some_lines_only_none_was_cut(tmp_path: Path) -> None:
+    bare = stabilized(33).partition(" (")[0]
+    records = Read(tmp_path, {"server.log": f"{bare}\n{stabilized(31)}{stabilized(32)}{bare}\n"}).records["server.log"]
+    assert not any(record.message.endswith(LEFT_OUT) for record in marked_if_torn(records))

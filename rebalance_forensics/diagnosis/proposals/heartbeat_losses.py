@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_l
 from rebalance_forensics.diagnosis.group_settings import session_limit
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
-from rebalance_forensics.diagnosis.signs.connections import troubled
+from rebalance_forensics.diagnosis.signs.connections import failed_requests, troubled
 from rebalance_forensics.diagnosis.wording.narratives import cut_off, sent_no_heartbeat, stopped_without_leaving
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -56,7 +56,7 @@ def about_lost_connection(timeline: Timeline, absence: Absence) -> Hypothesis:
     return about_heartbeat_loss(
         timeline,
         absence,
-        narrative=cut_off(absence, own),
+        narrative=cut_off(timeline, absence, own or failed_requests(absence)),
         severity="critical" if is_missing(timeline, [absence]) else "warning",
         own=own[:6],
         circumstances=(*own[-1:], *others_in(timeline, [absence.at])),

@@ -46,7 +46,7 @@ TO_COORDINATOR = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
 
 
 @sign(
-    present="its own log shows lost connections to the brokers over seconds",
+    present="its own log shows lost connections to the brokers",
     absent="its own log shows no lost connections while it was away",
 )
 def disconnects(timeline: Timeline, subject: Subject) -> Answer:
@@ -58,8 +58,7 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
     told = troubled(timeline, absence)
     if told:
         return Present(tuple(told[:6]))
-    failed = [e for e in lines_of(absence) if isinstance(e, CoordinatorLost) and _not_reached(e)]
-    if failed:
+    if failed := failed_requests(absence):
         return Present(tuple(failed))
     session = session_timeout_ms(timeline)
     until = absence.back_at if absence.back_at is not None else absence.at + WAKING_MS
@@ -71,6 +70,11 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
     if logs and alive and until - (absence.at - session) >= needed and not _slow_to_find(timeline, absence, until):
         return Absent(looked(logs, absence.at - session, until))
     return Unobservable((own_log(absence, session),))
+
+
+def failed_requests(absence: Absence) -> list[Event]:
+    """What the client itself says of its last request where its session was over: the connection failed."""
+    return [e for e in lines_of(absence) if isinstance(e, CoordinatorLost) and _not_reached(e)]
 
 
 def _slow_to_find(timeline: Timeline, absence: Absence, until: int) -> bool:

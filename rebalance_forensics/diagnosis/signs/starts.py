@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, sign
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied, RebalanceStarted
+from rebalance_forensics.events.rebalances import (
+    AssignmentComputed,
+    GenerationStabilized,
+    GroupEmptied,
+    RebalanceStarted,
+)
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 

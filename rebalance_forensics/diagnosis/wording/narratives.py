@@ -49,13 +49,21 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
 
 def _silenced(timeline: Timeline, absence: Absence) -> str:
     """Whether the coordinator evicted it, or a client that heard nothing only counted a session for itself."""
-    if all(isinstance(e, CoordinatorLost) for d in absence.departures for e in d.events):
+    if _only_by_its_own_count(absence):
         return f"heard nothing from its coordinator for {session_limit(timeline)} and took its session for expired"
     return f"was evicted after {session_limit(timeline)} without a heartbeat"
 
 
-def cut_off(absence: Absence, own: Sequence[Event]) -> str:
+def _only_by_its_own_count(absence: Absence) -> bool:
+    """Whether nobody but the client itself says that its session was over."""
+    return all(isinstance(e, CoordinatorLost) for d in absence.departures for e in d.events)
+
+
+def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
     """A process that ran and could not reach the brokers; `own` are the lost connections that it logged."""
+    if _only_by_its_own_count(absence):
+        known = "its log shows lost connections to the brokers" if own else f"{its_log(absence)} whether it was cut off"
+        return f"{{who}} {_silenced(timeline, absence)}; {known}."
     if own:
         return (
             "{who} was evicted for missing heartbeats while still running: its log shows lost connections to the "

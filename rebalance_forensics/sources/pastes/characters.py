@@ -28,6 +28,11 @@ def has_links(lines: Iterable[str]) -> bool:
     return any("://" in line and (_SLACK.search(line) or _MARKDOWN.search(line)) for line in lines)
 
 
+def has_bold(lines: Iterable[str]) -> bool:
+    """Whether somebody pointed at words of a line with Markdown's asterisks."""
+    return any("**" in line and len(_BOLD.findall(line)) > 1 for line in lines)
+
+
 def plain(pieces: Iterable[Piece]) -> list[Piece]:
     """The lines with the characters that a terminal would have shown."""
     return [piece.reading(_plain(piece.text)) for piece in pieces]

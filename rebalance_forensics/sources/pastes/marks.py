@@ -13,6 +13,8 @@ _SURE_RUN = 4
 """So many lines one after another that all begin with a mark have it in front, whatever they hold."""
 _BORDER = re.compile(r"\s*(?:(?:`{3,}|~{3,})[\w .+-]{0,20}|`|/?\*{1,80}/?|[\u2500-\u257f]{2,400})\Z")
 """A fence of Markdown, the ends of a comment, the upper and lower side of a frame."""
+_GLUED = re.compile(r"\A[ \t]{0,8}`{3,6}(?=[^`\s])|(?<=[^`\s])`{3,6}[ \t]{0,8}\Z")
+"""A fence without a line of its own, as chats allow it."""
 _NUMBER = re.compile(
     r"[ \t]*[LN]?(?P<number>\d{1,7})(?:[:|.)\u2502][ \t]?|[-\t]|[ ]{1,4}(?=\S)|\Z)(?P<text>.*)", re.DOTALL
 )
@@ -40,12 +42,13 @@ _TABLE_BARS = 3
 
 def has_fence(lines: Sequence[str]) -> bool:
     """Whether Markdown's fences are around the lines."""
-    return any(line.lstrip().startswith(("```", "~~~")) and _BORDER.match(line) for line in lines)
+    fences = (line for line in lines if "```" in line or "~~~" in line)
+    return any(_BORDER.match(line) or _GLUED.search(line) for line in fences)
 
 
 def stripped(pieces: Sequence[Piece]) -> list[Piece]:
     """The lines without what stands around them, run by run, until nothing more comes off."""
-    found = [piece.reading("") if _BORDER.match(piece.text) else piece for piece in pieces]
+    found = [piece.reading("" if _BORDER.match(piece.text) else _GLUED.sub("", piece.text)) for piece in pieces]
     for _ in range(_DEEPEST):
         before = found
         found = _without_numbers(found)

@@ -30,6 +30,7 @@ def is_broken(head: str, headers: Sequence[str]) -> bool:
         or tables.has_rule(lines)
         or tables.has_rows(lines)
         or characters.has_links(lines)
+        or (len(lines) < _LOOKED_AT and characters.has_bold(headers))
         or joined_records.is_glued(lines)
         or _is_cut(lines)
         or _is_wrapped(lines)
