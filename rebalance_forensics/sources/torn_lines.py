@@ -59,18 +59,26 @@ def marked_if_torn(records: Iterable[LogRecord]) -> Iterator[LogRecord]:
     """The records of a file; where all but the last end with their logger, that one was cut: its message says so."""
     last: LogRecord | None = None
     loggers = strangers = 0
-    for record in records:
+    try:
+        for record in records:
+            if last is not None:
+                yield last
+                own = last.logger is not None and f"({last.logger}" in last.text
+                loggers, strangers = loggers + own, strangers + (not own)
+            last = record
+    except Exception:
         if last is not None:
-            yield last
-            own = last.logger is not None and f"({last.logger}" in last.text
-            loggers, strangers = loggers + own, strangers + (not own)
-        last = record
-    if last is None:
-        return
-    # What has no level is a virtual machine's last word, or nobody's.
+            yield last  # where reading breaks off, what came before it stays
+        raise
+    if last is not None:
+        yield _torn(last) if loggers >= _SURE_LOGGERS and not strangers else last
+
+
+def _torn(last: LogRecord) -> LogRecord:
+    """The record with what was cut off marked; what has no level is a virtual machine's last word, or nobody's."""
     headed = last.level is not None and not last.bare and "\n" not in last.message
-    torn = loggers >= _SURE_LOGGERS and not strangers and last.logger is None and headed
-    yield replace(last, message=f"{last.message}{LEFT_OUT}") if torn and LEFT_OUT not in last.message else last
+    torn = headed and last.logger is None and LEFT_OUT not in last.message
+    return replace(last, message=f"{last.message}{LEFT_OUT}") if torn else last
 
 
 def _form(line: bytes) -> bytes:
