@@ -17,7 +17,7 @@ from benchmarks.fuzz.model import Find, Input
 from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import results_of
-from rebalance_forensics.pipeline.schemas import ROWS, Kind, Row, rows_of
+from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.sources.files import InputFile
@@ -98,7 +98,7 @@ def _told(rows: list[Row], data: bytes, *, document: bool) -> Iterator[Find]:
 
 
 def _investigated(batches: list[pa.RecordBatch]) -> list[Find]:
-    results = results_of(pa.Table.from_batches(investigate_rows(in_order(batches)), ROWS), first_shard=0)
+    results = results_of(investigate_rows(in_order(batches)), first_shard=0)
     return list(map(isolated, results.failures))
 
 

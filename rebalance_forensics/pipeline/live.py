@@ -110,7 +110,7 @@ class Live:
         """The report of all of it."""
         plan = self._plan()
         rows = investigate_rows(in_order(self._rows.to_batches()), keep_events=keep_events)
-        results = results_of(pa.Table.from_batches(rows, ROWS), first_shard=plan.reading.shards[0])
+        results = results_of(rows, first_shard=plan.reading.shards[0])
         report = report_of(plan, results, self._options)
         return Analysis(report=report, plan=plan, events=results.events, failures=results.failures)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -12,7 +13,7 @@ from rebalance_forensics.pipeline.in_one_process import run_here
 from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
-from rebalance_forensics.pipeline.schemas import ROWS, is_one_of
+from rebalance_forensics.pipeline.row_files import row_files, rows_in, write_by_shard, write_rows
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.sources.splits import Split
@@ -24,33 +25,40 @@ def run_locally(plan: ReadPlan, *, keep_events: bool, progress: Callable[[int], 
     number = min(processes, len(plan.portions))
     if number <= 1:
         return run_here(plan, keep_events=keep_events, progress=progress)
-    rows = _side_by_side(plan, number, keep_events=keep_events, progress=progress)
-    return results_of(pa.Table.from_batches(rows, ROWS), first_shard=plan.reading.shards[0])
+    return results_of(
+        _side_by_side(plan, number, keep_events=keep_events, progress=progress), first_shard=plan.reading.shards[0]
+    )
 
 
 def _side_by_side(
     plan: ReadPlan, number: int, *, keep_events: bool, progress: Callable[[int], None]
 ) -> Iterator[pa.RecordBatch]:
-    with worker_processes(number) as pool:
-        reads = {pool.submit(_read, portion, plan.reading): portion for portion in plan.portions}
-        rows: list[pa.RecordBatch] = []
+    shards = plan.reading.shards
+    with row_files() as directory, worker_processes(number) as pool:
+        reads = {
+            pool.submit(_read, portion, plan.reading, [directory / f"{shard}-{place}" for shard in shards]): portion
+            for place, portion in enumerate(plan.portions)
+        }
         done = 0
         for read in as_completed(reads):
-            rows += read.result()
+            read.result()
             done += sum(map(weight, reads.pop(read)))
             progress(done)
-        table = pa.Table.from_batches(rows, ROWS)
-        del rows
-        shards = [table.filter(is_one_of("shard", [shard], table)).to_batches() for shard in plan.reading.shards]
-        del table
-        yield from (
-            batch for results in pool.map(partial(_investigate, keep_events=keep_events), shards) for batch in results
-        )
+        told = [[directory / f"{shard}-{place}" for place in range(len(plan.portions))] for shard in shards]
+        found = [directory / f"{shard}-found" for shard in shards]
+        for file in pool.map(partial(_investigate, keep_events=keep_events), told, found):
+            yield from rows_in([file])
+            file.unlink()
 
 
-def _read(portion: Sequence[Split], reading: Reading) -> list[pa.RecordBatch]:
-    return list(read_portion(portion, reading))
+def _read(portion: Sequence[Split], reading: Reading, files: Sequence[Path]) -> None:
+    """First stage: what the splits tell, a file for each shard."""
+    write_by_shard(read_portion(portion, reading), list(zip(reading.shards, files, strict=True)))
 
 
-def _investigate(rows: Sequence[pa.RecordBatch], *, keep_events: bool) -> list[pa.RecordBatch]:
-    return list(investigate_rows(in_order(rows), keep_events=keep_events))
+def _investigate(told: Sequence[Path], found: Path, *, keep_events: bool) -> Path:
+    """Second stage: what is found in the rows of one shard; their files are done with."""
+    write_rows(investigate_rows(in_order(rows_in(told)), keep_events=keep_events), found)
+    for file in told:
+        file.unlink()
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.pipeline.payloads import object_of
-from rebalance_forensics.pipeline.schemas import Kind, is_one_of
+from rebalance_forensics.pipeline.schemas import ROWS, Kind, is_one_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.garbage_collection import seldom_collected
 
@@ -27,18 +27,33 @@ class Results:
     """Rows of ROWS, each event once."""
 
 
-def results_of(rows: pa.Table, *, first_shard: int) -> Results:
-    """What result rows hold; events that every shard has are taken from the first one."""
+def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Results:
+    """What result rows hold; events that every shard has are taken from the first one.
+
+    Batches are taken one by one: the rows of a busy cluster's cases are as large as the cases themselves.
+    """
+    stats: list[SplitStats] = []
+    cases: list[GroupCase] = []
+    failures: list[Failure] = []
+    events: list[pa.Table] = []
     with seldom_collected():
-        cases = tuple(object_of(GroupCase, told) for told in _payloads(rows, Kind.CASE))
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            payloads = batch.column("payload")
+            for place, kind in enumerate(batch.column("kind").to_pylist()):
+                if kind == Kind.CASE:
+                    cases.append(object_of(GroupCase, payloads[place].as_py()))
+                elif kind == Kind.COUNTS:
+                    stats.append(object_of(SplitStats, payloads[place].as_py()))
+                elif kind == Kind.FAILURE:
+                    failures.append(object_of(Failure, payloads[place].as_py()))
+            events.append(_events_of(table, first_shard))
     return Results(
-        stats=counts_of(rows), cases=cases, failures=_failures_of(rows), events=_events_of(rows, first_shard)
+        stats=tuple(stats),
+        cases=tuple(cases),
+        failures=in_order_of_groups(failures),
+        events=pa.concat_tables([ROWS.empty_table(), *(rows for rows in events if rows.num_rows)]),
     )
-
-
-def counts_of(rows: pa.Table) -> tuple[SplitStats, ...]:
-    """What was counted in each split."""
-    return tuple(object_of(SplitStats, text) for text in _payloads(rows, Kind.COUNTS))
 
 
 def in_order_of_groups(failures: Iterable[Failure]) -> tuple[Failure, ...]:
@@ -46,17 +61,6 @@ def in_order_of_groups(failures: Iterable[Failure]) -> tuple[Failure, ...]:
     return tuple(sorted(set(failures), key=lambda f: (f.cluster, f.group or "", f.error)))
 
 
-def _failures_of(rows: pa.Table) -> tuple[Failure, ...]:
-    return in_order_of_groups(object_of(Failure, text) for text in _payloads(rows, Kind.FAILURE))
-
-
 def _events_of(rows: pa.Table, first_shard: int) -> pa.Table:
     shared = pc.and_(is_one_of("kind", [Kind.SHARED], rows), is_one_of("shard", [first_shard], rows))
     return rows.filter(pc.or_(is_one_of("kind", [Kind.EVENT], rows), shared))
-
-
-def _payloads(rows: pa.Table, kind: Kind) -> Iterator[str]:
-    """The payloads of the rows of one kind, one after another: together they may be half of the memory."""
-    for batch in rows.select(["kind", "payload"]).to_batches():
-        kinds = batch.column("kind").to_pylist()
-        yield from (batch.column("payload")[place].as_py() for place, of in enumerate(kinds) if of == kind)

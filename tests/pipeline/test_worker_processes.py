@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.pipeline import read_plan
+from rebalance_forensics.pipeline import local_engine, read_plan
 from rebalance_forensics.pipeline.engine_choice import UP_TO_BYTES, engine_by_size
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.row_files import rows_in
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.pipeline.worker_processes import worker_processes
+from rebalance_forensics.process import scratch
 from rebalance_forensics.report.json_report import to_json
 from tests.conftest import SAMPLES
 
@@ -54,3 +56,15 @@ def test_spark_is_chosen_for_much_to_read_and_for_object_stores(tmp_path: Path) 
     assert engine_by_size([str(packed)]).engine == "spark"
     assert engine_by_size(["s3://logs/kafka"]).engine == "spark"
     assert engine_by_size(["-"]).engine == "local"
+
+
+def test_what_processes_hand_to_each_other_is_gone_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
+    place = scratch.directory()
+    before = {file.name for file in place.iterdir()}
+    written = []
+    monkeypatch.setattr(local_engine, "rows_in", lambda files: written.extend(files) or rows_in(files))
+    analyze(LOGS, AnalyzeOptions(engine="local", processes=2))
+    assert written
+    assert all(place in file.parents for file in written)
+    assert {file.name for file in place.iterdir()} == before

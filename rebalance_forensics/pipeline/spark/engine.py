@@ -28,7 +28,7 @@ def run_on_spark(
     """What the stages find, by way of Spark; `progress` is told the bytes done and of how many."""
     with watching(session, plan, progress):
         rows = cases(session, plan, keep_events=keep_events).toArrow().cast(ROWS)
-    return results_of(rows, first_shard=plan.reading.shards[0])
+    return results_of(rows.to_batches(), first_shard=plan.reading.shards[0])
 
 
 def event_rows(session: SparkSession, plan: ReadPlan) -> DataFrame:
