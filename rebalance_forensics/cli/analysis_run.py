@@ -37,8 +37,9 @@ def options_of(
     group: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    lanes: bool = False,
 ) -> AnalyzeOptions:
-    """What the command line asks for, checked."""
+    """What the command line asks for, checked; only pages and exports draw `lanes`."""
     from rebalance_forensics.pipeline.instants import parse_instant  # noqa: PLC0415 - `--help` needs no pyarrow
     from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules  # noqa: PLC0415
     from rebalance_forensics.sources.budgets import Limits  # noqa: PLC0415
@@ -54,6 +55,7 @@ def options_of(
         patterns=_resolved(patterns),
         java_home=java_home,
         keep_warm=keep_warm,
+        lanes=lanes,
         processes=cores(),
         limits=Limits.of(unpack_ratio) if unpack_ratio else Limits(),
     )

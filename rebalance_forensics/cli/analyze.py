@@ -164,6 +164,7 @@ def analyze(
     options = options_of(
         engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
         java_home=java_home, keep_warm=keep_warm, unpack_ratio=unpack_ratio, group=group, since=since, until=until,
+        lanes=html is not None or bool(export) or anonymize,  # names that a lane has get pseudonyms
     )  # fmt: skip
     paths = _to_read(paths, clipboard=clipboard)
     verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize

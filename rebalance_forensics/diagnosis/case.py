@@ -44,8 +44,13 @@ class GroupCase(Struct, frozen=True, kw_only=True, gc=False):
     """Whether none of its lines names it."""
 
 
-def investigate(cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event] | Surroundings) -> GroupCase:
-    """Rebuild the group's history and find out what disturbed it; the order of the events does not matter."""
+def investigate(
+    cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event] | Surroundings, *, lanes: bool = True
+) -> GroupCase:
+    """Rebuild the group's history and find out what disturbed it; the order of the events does not matter.
+
+    Swim lanes are drawn where some output shows them: they hold nearly every line once more.
+    """
     timeline = build(cluster, group, events, shared)
     weighed, broken = put_forward(timeline)
     outcome = contest(weighed, consequences())
@@ -57,7 +62,7 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
         assigned |= {r.id: (draft, trigger) for r, trigger in _unexplained_in(draft)}
     found = [*with_ids_of_their_own(_incidents(timeline, outcome, drafts, assigned))]
     incidents = sorted((incident for incident, _ in found), key=lambda i: (i.started_at, i.id))
-    history = history_of(timeline)
+    history = history_of(timeline, lanes=lanes)
     generations = _triggered(timeline, assigned)
     return GroupCase(
         history=replace(
@@ -74,9 +79,9 @@ def investigate(cluster: str, group: str, events: Iterable[Event], shared: Itera
     )
 
 
-def investigate_unnamed(cluster: str, unnamed: UnnamedGroup, shared: Surroundings) -> GroupCase:
+def investigate_unnamed(cluster: str, unnamed: UnnamedGroup, shared: Surroundings, *, lanes: bool = True) -> GroupCase:
     """The same for a group that its member's lines do not name."""
-    return replace(investigate(cluster, unnamed.name, (), shared), from_unnamed=True)
+    return replace(investigate(cluster, unnamed.name, (), shared, lanes=lanes), from_unnamed=True)
 
 
 def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:

@@ -13,6 +13,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import row_of
 from rebalance_forensics.pipeline.line_numbers import LinesBefore
+from rebalance_forensics.pipeline.options import Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
 from rebalance_forensics.pipeline.read_split import read_split
 from rebalance_forensics.pipeline.results import Results, in_order_of_groups
@@ -27,13 +28,13 @@ Group = tuple[str, str | None]
 """Cluster, and group if a line names one."""
 
 
-def run_here(plan: ReadPlan, *, keep_events: bool, progress: Callable[[int], None]) -> Results:
+def run_here(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None]) -> Results:
     """What the stages find; `progress` is told the bytes done so far."""
     with seldom_collected():
         events, stats = _read(plan, progress)
         _count_lines_on(events, stats)
-        rows = _rows_of(plan, events) if keep_events else pa.Table.from_batches([], ROWS)
-        found = list(investigated(_parts(plan, events, stats), unnamed=lambda: True))
+        rows = _rows_of(plan, events) if wanted.events else pa.Table.from_batches([], ROWS)
+        found = list(investigated(_parts(plan, events, stats), unnamed=lambda: True, lanes=wanted.lanes))
     return Results(
         stats=stats,
         cases=tuple(one for one in found if isinstance(one, GroupCase)),

@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.inputs.file_listing import list_inputs
 from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs
 from rebalance_forensics.pipeline.inputs.log_streams import Offset, Part
 from rebalance_forensics.pipeline.inputs.sights import profiles_beside
-from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan, reading_of, refuse_missing, refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.report_assembly import report_of
@@ -109,7 +109,9 @@ class Live:
     def analysis(self, *, keep_events: bool = False) -> Analysis:
         """The report of all of it."""
         plan = self._plan()
-        rows = investigate_rows(in_order(self._rows.to_batches()), keep_events=keep_events)
+        rows = investigate_rows(
+            in_order(self._rows.to_batches()), Wanted(events=keep_events, lanes=self._options.lanes)
+        )
         results = results_of(rows, first_shard=plan.reading.shards[0])
         report = report_of(plan, results, self._options)
         return Analysis(report=report, plan=plan, events=results.events, failures=results.failures)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rebalance_forensics.pipeline.in_one_process import run_here
+from rebalance_forensics.pipeline.options import Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
@@ -19,19 +20,17 @@ from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.sources.splits import Split
 
 
-def run_locally(plan: ReadPlan, *, keep_events: bool, progress: Callable[[int], None], processes: int = 1) -> Results:
+def run_locally(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None], processes: int = 1) -> Results:
     """What the stages find; `progress` is told the bytes done so far."""
     # A plan for little to read has one portion: other processes would still be starting when it is done.
     number = min(processes, len(plan.portions))
     if number <= 1:
-        return run_here(plan, keep_events=keep_events, progress=progress)
-    return results_of(
-        _side_by_side(plan, number, keep_events=keep_events, progress=progress), first_shard=plan.reading.shards[0]
-    )
+        return run_here(plan, wanted, progress=progress)
+    return results_of(_side_by_side(plan, number, wanted, progress), first_shard=plan.reading.shards[0])
 
 
 def _side_by_side(
-    plan: ReadPlan, number: int, *, keep_events: bool, progress: Callable[[int], None]
+    plan: ReadPlan, number: int, wanted: Wanted, progress: Callable[[int], None]
 ) -> Iterator[pa.RecordBatch]:
     shards = plan.reading.shards
     with row_files() as directory, worker_processes(number) as pool:
@@ -46,7 +45,7 @@ def _side_by_side(
             progress(done)
         told = [[directory / f"{shard}-{place}" for place in range(len(plan.portions))] for shard in shards]
         found = [directory / f"{shard}-found" for shard in shards]
-        for file in pool.map(partial(_investigate, keep_events=keep_events), told, found):
+        for file in pool.map(partial(_investigate, wanted=wanted), told, found):
             yield from rows_in([file])
             file.unlink()
 
@@ -56,9 +55,9 @@ def _read(portion: Sequence[Split], reading: Reading, files: Sequence[Path]) -> 
     write_by_shard(read_portion(portion, reading), list(zip(reading.shards, files, strict=True)))
 
 
-def _investigate(told: Sequence[Path], found: Path, *, keep_events: bool) -> Path:
+def _investigate(told: Sequence[Path], found: Path, *, wanted: Wanted) -> Path:
     """Second stage: what is found in the rows of one shard; their files are done with."""
-    write_rows(investigate_rows(in_order(rows_in(told)), keep_events=keep_events), found)
+    write_rows(investigate_rows(in_order(rows_in(told)), wanted), found)
     for file in told:
         file.unlink()
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rebalance_forensics.pipeline.instants import Instant
 from rebalance_forensics.pipeline.refusals import InputError
@@ -13,6 +13,18 @@ from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules
 
 Engine = Literal["auto", "spark", "local"]
 DEFAULT_CLUSTER = "default"
+
+
+class Wanted(NamedTuple):
+    """What the outputs of a run need beside incidents and gaps."""
+
+    events: bool = False
+    """The events themselves, as rows."""
+    lanes: bool = True
+    """Swim lanes: nearly every line of a group once more, as pages and some exports draw it."""
+
+
+WHOLE_CASES = Wanted()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +48,8 @@ class AnalyzeOptions:
     processes: int = 1
     """How many processes may share the work without Spark; more than one only where a process may be spawned."""
     keep_warm: bool = False
+    lanes: bool = True
+    """Whether an output may draw swim lanes."""
 
 
 def zone_rules(given: Sequence[str]) -> ZoneRules:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from rebalance_forensics import defects
 from rebalance_forensics.pipeline.engine_choice import bytes_below, engine_for
 from rebalance_forensics.pipeline.local_engine import run_locally
-from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan, plan_reading, refuse_missing
 from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
 from rebalance_forensics.pipeline.report_assembly import groups_in, report_of
@@ -64,16 +64,17 @@ def analyze_keeping(
     session: SparkSession | None = None,
 ) -> Analysis:
     """The same, with the events at hand."""
+    wanted = Wanted(events=keep_events, lanes=options.lanes)
     engine = engine_for(paths).engine if options.engine == "auto" else options.engine
     if engine == "spark":
-        plan, results = _on_spark(paths, options, session, keep_events=keep_events, progress=progress)
+        plan, results = _on_spark(paths, options, session, wanted, progress=progress)
     else:
         with held_open():
             plan = plan_reading(paths, options, workers=options.processes)
             total = plan.total_bytes
             results = run_locally(
                 plan,
-                keep_events=keep_events,
+                wanted,
                 progress=lambda done: progress(done, total),
                 processes=options.processes,
             )
@@ -118,8 +119,8 @@ def _on_spark(
     paths: Sequence[str],
     options: AnalyzeOptions,
     session: SparkSession | None,
+    wanted: Wanted,
     *,
-    keep_events: bool,
     progress: Progress,
 ) -> tuple[ReadPlan, Results]:
     """Plan while the JVM boots, then run."""
@@ -141,4 +142,4 @@ def _on_spark(
         plan = plan_reading(paths, options, workers=workers)
         ready = ready or (booting.result() if booting else None)
     assert ready is not None
-    return plan, run_on_spark(ready, plan, keep_events=keep_events, progress=progress)
+    return plan, run_on_spark(ready, plan, wanted, progress=progress)

@@ -21,6 +21,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import event_of, origin_of, row_of
 from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
+from rebalance_forensics.pipeline.options import WHOLE_CASES, Wanted
 from rebalance_forensics.pipeline.payloads import object_of, payload_of
 from rebalance_forensics.pipeline.read_split import Reading, read_split
 from rebalance_forensics.pipeline.schemas import BATCH_ROWS, ORDER, ROWS, Kind, Row, batch_of, rows_of
@@ -31,7 +32,6 @@ from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.splits import Split
 from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.coverage import LogSpan, LogsRead, logs_read
-from rebalance_forensics.timeline.unnamed_groups import UnnamedGroup
 
 BATCH_CHARACTERS = 1 << 22
 
@@ -90,19 +90,22 @@ def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
     return list(ordered.to_batches(max_chunksize=BATCH_ROWS))
 
 
-def investigate_rows(batches: Iterable[pa.RecordBatch], *, keep_events: bool = False) -> Iterator[pa.RecordBatch]:
+def investigate_rows(batches: Iterable[pa.RecordBatch], wanted: Wanted = WHOLE_CASES) -> Iterator[pa.RecordBatch]:
     """Second stage as rows: one case for each group of the shard; counts (and, if wanted, events) pass through.
 
     Groups come one after another, so only one group's events and the shared ones are held at a time.
     """
     with seldom_collected():
-        yield from _in_batches(_results(chain.from_iterable(map(rows_of, batches)), keep_events=keep_events))
+        yield from _in_batches(_results(chain.from_iterable(map(rows_of, batches)), wanted))
 
 
-def investigated(parts: Iterable[Heard | Told], *, unnamed: Callable[[], bool]) -> Iterator[GroupCase | Failure]:
+def investigated(
+    parts: Iterable[Heard | Told], *, unnamed: Callable[[], bool], lanes: bool
+) -> Iterator[GroupCase | Failure]:
     """Second stage: one case for each group; of each cluster what was heard comes first, then what names no group.
 
-    `unnamed` says, at the end, whether groups that no line names are this one's to tell of.
+    `unnamed` says, at the end, whether groups that no line names are this one's to tell of; `lanes` whether histories
+    come with swim lanes.
     """
     shared: dict[str, Surroundings] = defaultdict(Surroundings)
     logs: dict[str, LogsRead] = {}
@@ -116,21 +119,18 @@ def investigated(parts: Iterable[Heard | Told], *, unnamed: Callable[[], bool]) 
             except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
                 yield Failure(cluster=part.cluster, group=None, error=defects.told(error))
         else:
-            ask = partial(investigate, part.cluster, part.group, events=part.events, shared=shared[part.cluster])
+            around = shared[part.cluster]
+            ask = partial(investigate, part.cluster, part.group, part.events, around, lanes=lanes)
             yield _investigated(part.cluster, part.group, ask)
     if unnamed():
-        yield from _unnamed(shared)
+        yield from _unnamed(shared, lanes=lanes)
 
 
-def _unnamed(shared: Mapping[str, Surroundings]) -> Iterator[GroupCase | Failure]:
+def _unnamed(shared: Mapping[str, Surroundings], *, lanes: bool) -> Iterator[GroupCase | Failure]:
     """The cases of groups that no line names; which of them belong to groups that others name, the report sorts out."""
     for cluster, around in shared.items():
         for group in around.unnamed_groups.values():
-            yield _investigated(cluster, group.name, partial(_of_unnamed, cluster, group, around))
-
-
-def _of_unnamed(cluster: str, unnamed: UnnamedGroup, shared: Surroundings) -> GroupCase:
-    return investigate_unnamed(cluster, unnamed, shared)
+            yield _investigated(cluster, group.name, partial(investigate_unnamed, cluster, group, around, lanes=lanes))
 
 
 def _investigated(cluster: str, group: str, ask: Callable[[], GroupCase]) -> GroupCase | Failure:
@@ -141,7 +141,7 @@ def _investigated(cluster: str, group: str, ask: Callable[[], GroupCase]) -> Gro
         return Failure(cluster=cluster, group=group, error=defects.told(error))
 
 
-def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
+def _results(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
     """Rows in order in; out comes what passes through as it is, and between it the cases."""
     passed: list[Row] = []
     before = LinesBefore(())
@@ -157,14 +157,14 @@ def _results(rows: Iterable[Row], *, keep_events: bool) -> Iterator[Row]:
                 before = LinesBefore(map(_split_lines, together))
             elif kind == Kind.HEARD:
                 yield Heard(cluster, (object_of(LogSpan, row.payload) for row in together))
-            elif keep_events:
+            elif wanted.events:
                 known = [before.counted_on(row) for row in together]
                 passed.extend(known)
                 yield Told(cluster, group, map(event_of, known))
             else:
                 yield Told(cluster, group, (event_of(before.counted_on(row)) for row in together))
 
-    for found in investigated(parts(), unnamed=lambda: has_counts):
+    for found in investigated(parts(), unnamed=lambda: has_counts, lanes=wanted.lanes):
         yield from passed
         passed.clear()
         yield _row_of_result(found)

@@ -20,8 +20,8 @@ SHOWN_SETTINGS = (
 )  # fmt: skip
 
 
-def history_of(timeline: Timeline) -> GroupHistory:
-    """What the report shows of the group."""
+def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
+    """What the report shows of the group, with its swim lanes if they are wanted."""
     owners = ownership_of(timeline)
     return GroupHistory(
         group=timeline.group,
@@ -36,7 +36,7 @@ def history_of(timeline: Timeline) -> GroupHistory:
         read=owners.read,
         unread=tuple(owners.spans),
         identities=tuple(_identity(timeline, a) for a in sorted(timeline.members(), key=lambda a: (a.kind, a.name))),
-        lanes=lanes_of(timeline),
+        lanes=lanes_of(timeline) if lanes else (),
         settings=tuple((k, timeline.settings[k]) for k in SHOWN_SETTINGS if k in timeline.settings),
         versions=_versions(timeline),
         named=is_named(timeline.group),

@@ -68,3 +68,10 @@ def test_what_processes_hand_to_each_other_is_gone_with_the_run(monkeypatch: pyt
     assert written
     assert all(place in file.parents for file in written)
     assert {file.name for file in place.iterdir()} == before
+
+
+def test_a_report_without_pictures_needs_no_swim_lanes() -> None:
+    drawn, undrawn = (analyze(LOGS, AnalyzeOptions(engine="local", lanes=lanes)) for lanes in (True, False))
+    assert all(group.lanes for group in drawn.groups)
+    assert not any(group.lanes for group in undrawn.groups)
+    assert to_json(drawn) == to_json(undrawn)

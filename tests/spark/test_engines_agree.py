@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.pipeline import read_plan
-from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze_keeping
 from rebalance_forensics.report.json_report import to_json
@@ -58,7 +58,7 @@ def test_a_job_is_one_shuffle(
 
     monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
     plan = read_plan.plan_reading([str(logs)], AnalyzeOptions(split_bytes=300), workers=2)
-    cases(spark, plan, keep_events=False).explain()
+    cases(spark, plan, Wanted()).explain()
     described = capsys.readouterr().out
     assert described.count("Exchange") == 1
     assert described.count("MapInArrow") == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.sign import Need
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -12,8 +14,9 @@ def own_log(absence: Absence, silence_ms: int) -> Need:
     return client_log(absence.participant, absence.at - silence_ms, absence.back_at or absence.at + silence_ms)
 
 
+@lru_cache(maxsize=1024)
 def client_log(participant: Participant, begin: int, end: int) -> Need:
-    """The log of one member, worker or Streams instance at INFO."""
+    """The log of one member, worker or Streams instance at INFO: sign after sign asks for the same one."""
     kind = {"client": "client", "worker": "worker", "instance": "instance"}[participant.kind]
     there = f" at INFO, in {min(participant.files)}" if participant.has_log and participant.files else ""
     return Need(what=f"the log of {kind} {participant.name}{there}", who=participant.name, begin=begin, end=end)

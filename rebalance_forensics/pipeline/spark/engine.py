@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rebalance_forensics.pipeline.options import Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
@@ -23,12 +25,13 @@ Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 def run_on_spark(
-    session: SparkSession, plan: ReadPlan, *, keep_events: bool, progress: Callable[[int, int], None]
+    session: SparkSession, plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int, int], None]
 ) -> Results:
     """What the stages find, by way of Spark; `progress` is told the bytes done and of how many."""
     with watching(session, plan, progress):
-        rows = cases(session, plan, keep_events=keep_events).toArrow().cast(ROWS)
-    return results_of(rows.to_batches(), first_shard=plan.reading.shards[0])
+        rows = deque(cases(session, plan, wanted).toArrow().cast(ROWS).to_batches())
+    # Rows are let go as they are read: they are as large as what is made of them.
+    return results_of((rows.popleft() for _ in range(len(rows))), first_shard=plan.reading.shards[0])
 
 
 def event_rows(session: SparkSession, plan: ReadPlan) -> DataFrame:
@@ -37,15 +40,15 @@ def event_rows(session: SparkSession, plan: ReadPlan) -> DataFrame:
     return session.range(0, tasks, 1, tasks).mapInArrow(_reader(plan.portions, plan.reading), spark_schema())
 
 
-def cases(session: SparkSession, plan: ReadPlan, *, keep_events: bool) -> DataFrame:
+def cases(session: SparkSession, plan: ReadPlan, wanted: Wanted) -> DataFrame:
     """The rows of the second stage, each group as a whole in one task."""
     if len(plan.portions) <= 1:
         # One worker reads everything: a shuffle would only move its rows to itself.
-        whole = _whole(plan.portions, plan.reading, keep_events=keep_events)
+        whole = _whole(plan.portions, plan.reading, wanted)
         return session.range(0, 1, 1, 1).mapInArrow(whole, spark_schema())
     shards = len(plan.reading.shards)
     ordered = event_rows(session, plan).repartition(shards, "shard").sortWithinPartitions(*_order())
-    return ordered.mapInArrow(investigator(keep_events=keep_events), spark_schema())
+    return ordered.mapInArrow(investigator(wanted), spark_schema())
 
 
 def _order() -> list[Column]:
@@ -55,11 +58,11 @@ def _order() -> list[Column]:
     return [functions.col(name).asc_nulls_last() for name in ORDER]
 
 
-def investigator(*, keep_events: bool = False) -> Stage:
+def investigator(wanted: Wanted) -> Stage:
     """The second stage as Spark calls it."""
 
     def investigate_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
-        return investigate_rows(batches, keep_events=keep_events)
+        return investigate_rows(batches, wanted)
 
     return investigate_partition
 
@@ -72,7 +75,7 @@ def _reader(portions: tuple[tuple[Split, ...], ...], reading: Reading) -> Stage:
     return read_tasks
 
 
-def _whole(portions: tuple[tuple[Split, ...], ...], reading: Reading, *, keep_events: bool) -> Stage:
+def _whole(portions: tuple[tuple[Split, ...], ...], reading: Reading, wanted: Wanted) -> Stage:
     def read_and_investigate(batches: Batches) -> Iterator[pa.RecordBatch]:
         # Where there is nothing to read, there is no portion for the one task either.
         read = (
@@ -81,7 +84,7 @@ def _whole(portions: tuple[tuple[Split, ...], ...], reading: Reading, *, keep_ev
             for portion in portions[task : task + 1]
             for batch in read_portion(portion, reading)
         )
-        return investigate_rows(in_order(read), keep_events=keep_events)
+        return investigate_rows(in_order(read), wanted)
 
     return read_and_investigate
 

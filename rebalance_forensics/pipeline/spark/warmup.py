@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rebalance_forensics.pipeline.catalogs import catalog_of
-from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.read_plan import plan_reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.shards import shard_keys
@@ -57,7 +57,7 @@ def _run_once(java: Java, archive: Archive) -> Path:
         plan = plan_reading([str(log)], AnalyzeOptions(), workers=1)
         shuffled = replace(plan, portions=plan.portions * 2, reading=replace(plan.reading, shards=shard_keys(2)))
         for each in (plan, shuffled):
-            run_on_spark(session, each, keep_events=False, progress=lambda _done, _total: None)
+            run_on_spark(session, each, Wanted(), progress=lambda _done, _total: None)
     session.stop()
     jvm.end()
     return jvm.log
