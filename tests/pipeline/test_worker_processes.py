@@ -5,8 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from rebalance_forensics.pipeline import local_engine, read_plan
@@ -62,8 +64,13 @@ def test_what_processes_hand_to_each_other_is_gone_with_the_run(monkeypatch: pyt
     monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
     place = scratch.directory()
     before = {file.name for file in place.iterdir()}
-    written = []
-    monkeypatch.setattr(local_engine, "rows_in", lambda files: written.extend(files) or rows_in(files))
+    written: list[Path] = []
+
+    def noted(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+        written.extend(files)
+        return rows_in(files)
+
+    monkeypatch.setattr(local_engine, "rows_in", noted)
     analyze(LOGS, AnalyzeOptions(engine="local", processes=2))
     assert written
     assert all(place in file.parents for file in written)
