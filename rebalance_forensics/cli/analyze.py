@@ -177,10 +177,7 @@ def analyze(
     if follow:
         leave(follow_logs(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
     analysis = written(run(paths, options, keep_events=keep_events))
-    code = exit_code(analysis, fail_on)
-    if rendered is not None:
-        code = _show(analysis.report, rendered, code, alone=not outputs.anything)
-    leave(code)
+    leave(_show(analysis.report, rendered, exit_code(analysis, fail_on), alone=not outputs.anything))
 
 
 def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
@@ -191,8 +188,13 @@ def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
     return paths
 
 
-def _show(report: Report, rendered: Callable[[Report], str], code: int, *, alone: bool) -> int:
-    """Print the report; where a defect of ours keeps it from being printed, the files that were written are left."""
+def _show(report: Report, rendered: Callable[[Report], str] | None, code: int, *, alone: bool) -> int:
+    """Print the report, if it is to be; where a defect of ours keeps it from being printed, the files written are left.
+
+    The exit code comes back, another one where it could not be printed.
+    """
+    if rendered is None:
+        return code
     try:
         text = rendered(report)
     except Exception as error:
