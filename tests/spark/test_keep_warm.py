@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.pipeline.spark import warm_server
+import rebalance_forensics
+from rebalance_forensics.pipeline.spark import jvm_launch, warm_server
 
 pytest.importorskip("grpc", reason="--keep-warm needs the extra `warm`")
 pytest.importorskip("grpc_status", reason="--keep-warm needs the extra `warm`")
@@ -60,3 +61,9 @@ def test_a_note_of_a_server_that_is_gone_is_not_believed(tmp_path: Path, monkeyp
     place.write_text(json.dumps({"port": 9, "token": "x", "keeper": os.getpid()}))
     assert warm_server.running() is None
     assert not warm_server.stop()
+
+
+def test_python_workers_of_spark_import_the_program_that_started_them() -> None:
+    package = Path(rebalance_forensics.__file__).resolve().parent
+    assert package.parent == jvm_launch.ROOT
+    assert package == warm_server.PACKAGE.resolve()

@@ -28,7 +28,7 @@ from rebalance_forensics.process import scratch, stop_signals
 SERVER = "org.apache.spark.api.python.PythonGatewayServer"
 START_SECONDS = 120
 GONE_SECONDS = 0.5
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 _OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",

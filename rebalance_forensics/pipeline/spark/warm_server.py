@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 IDLE_SECONDS = 1800
-_PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 _started: list[subprocess.Popen[bytes]] = []
 """Kept here, for Python warns of a process that outlives the object for it; these are meant to."""
 
@@ -56,9 +56,9 @@ class WarmServer:
 
 def place() -> Path:
     """Where the server of this Python, Spark and release of ours is written down."""
-    files = sorted(_PACKAGE.rglob("*.py"))
+    files = sorted(PACKAGE.rglob("*.py"))
     changed = max(file.stat().st_mtime_ns for file in files)
-    told = f"{sys.executable}\0{spark_jars()}\0{_PACKAGE}\0{len(files)}\0{changed}"
+    told = f"{sys.executable}\0{spark_jars()}\0{PACKAGE}\0{len(files)}\0{changed}"
     return cache.directory() / f"warm-{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
 
 
@@ -100,7 +100,7 @@ def start(java_home: str | None = None, *, idle_seconds: float = IDLE_SECONDS) -
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "SPARK_CONNECT_AUTHENTICATE_TOKEN": token, "PYTHONPATH": str(_PACKAGE.parent)},
+        env={**os.environ, "SPARK_CONNECT_AUTHENTICATE_TOKEN": token, "PYTHONPATH": str(PACKAGE.parent)},
         start_new_session=True,
     )
     _started.append(keeper)
