@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -37,6 +38,7 @@ OF_A_MEMBER = (
     GenerationReset, AssignmentComputed, LeaveSent, LeaveFailed, PollTimeoutExpired, Unsubscribed, PartitionsAssigned,
     PartitionsRevoked, PartitionsLost, OwnershipGivenUp,
 )  # fmt: skip
+_STREAM_CLIENT = re.compile(r"\bstream-client \[([^\]\s]+)\]")
 
 
 def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
@@ -103,8 +105,12 @@ def names_in(event: Event) -> Iterator[str]:
 
 
 def streams_client_of(event: Event) -> str | None:
-    """The Streams client whose thread or consumer speaks."""
-    return streams_client(event.speaker.thread or "") or streams_client(event.speaker.client_id or "")
+    """The Streams client that speaks: its thread, its consumer, or itself, whatever thread a layout cuts off."""
+    speaker = event.speaker
+    if (known := streams_client(speaker.thread or "") or streams_client(speaker.client_id or "")) is not None:
+        return known
+    said = _STREAM_CLIENT.search(event.text) if speaker.role == "streams" else None
+    return said[1] if said else None
 
 
 def _concerns(event: Event, group: str, places: set[str], clients: set[str]) -> bool:

@@ -140,3 +140,14 @@ def logs_its_leaving(timeline: Timeline, participant: Participant) -> bool:
     if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
         return True
     return not any(e.after_sync for e in timeline.of(JoinSucceeded))
+
+
+def logs_its_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
+    """Whether the client logs at INFO that its poll timeout expired.
+
+    It stands in the line about its LeaveGroup until 2.8; a static member sends none, and says so from 3.0 on.
+    """
+    if participant.instance_ids:
+        told = timeline.remembered(latest_release).get(participant)
+        return told is not None and told >= (3, 0)
+    return logs_its_leaving(timeline, participant)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
-from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
+from rebalance_forensics.diagnosis.reference.releases import logs_its_poll_timeout
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -40,8 +40,8 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     looked_in: list[LookedIn] = []
     for absence in subject.absences:
         begin, end = absence.at - LEAVE_LOGGED_MS, absence.at + LEAVE_LOGGED_MS
-        # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO.
-        told_it = logs_its_leaving(timeline, absence.participant)
+        # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO, as static members do before 3.0.
+        told_it = logs_its_poll_timeout(timeline, absence.participant)
         logs = covering(timeline.coverage.of(absence.participant), begin, end) if told_it else ()
         looked_in += looked(logs, begin, end)
         if not logs:

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     is_static,
     lines_after,
     may_close_unheard,
+    may_close_unlogged,
 )
 from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms, session_told_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
@@ -249,6 +250,13 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
 def closes_without_leaving(timeline: Timeline, subject: Subject) -> Answer:
     """Without its own log, an instance that was stopped and one that died cannot be told apart."""
     silent = any(may_close_unheard(timeline, one) for one in subject.participants)
+    return Present() if silent else Absent()
+
+
+@sign(present="a consumer before 2.1 logs nothing when it closes, so a clean stop looks the same", absent="")
+def closes_without_a_line(timeline: Timeline, subject: Subject) -> Answer:
+    """Where only the log of an old client ends, and no coordinator says how the member went."""
+    silent = any(may_close_unlogged(timeline, absence) for absence in subject.absences)
     return Present() if silent else Absent()
 
 

@@ -110,6 +110,11 @@ def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: boo
     who = f"{number} of {len(everybody)} {members(timeline, everybody)}"
     if timeline.coverage.is_excerpt:
         who = counted_members(timeline, gone, one="1 ")  # how many members the picked lines leave out is unknown
+    if silent and not any(one.kind == "instance" for one in gone):
+        return (
+            f"{who} may have been shut down: a consumer before 2.1 logs nothing when it closes, so its log ends as if "
+            "it had died."
+        )
     if silent:
         return (
             f"{who} may have been shut down: a Streams instance sends no LeaveGroup on close, so its members are "

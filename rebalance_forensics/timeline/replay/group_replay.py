@@ -25,6 +25,7 @@ from rebalance_forensics.timeline.replay.membership_replay import Lives
 from rebalance_forensics.timeline.replay.missed_rebalances import missed
 from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
 from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
+from rebalance_forensics.timeline.replay.static_members import keep_restarted
 from rebalance_forensics.timeline.windows import WITHIN_A_REJOIN_MS
 
 
@@ -72,6 +73,7 @@ def replayed(
     for participant, death in last_words(participants, events):
         lives.end(participant, time_of(death), "died", (death,))
     close_for_good(lives.departures, processes.stops)
+    keep_restarted(participants, lives.departures, rebalances)
     departures, arrivals = finished(lives.departures, lives.arrivals)
     returns = numbered("return", sorted(lives.returns, key=attrgetter("at")))
     return Replayed(departures, arrivals, returns, rebalances, generations)

@@ -176,10 +176,10 @@ class Register:
         ):
             self._add(gone, event, why)
             return
-        if member not in self.live and late:
-            return
         if gone is None and self._is_former(participant, member):
             self._add(self._last_departure[participant], event, why)
+            return
+        if member not in self.live and late:
             return
         if self.live.drop(member) is None:
             self._named(participant, member)

@@ -7,6 +7,7 @@ from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentReceived
 from rebalance_forensics.timeline.event_index import time_of
@@ -67,3 +68,13 @@ def _counted(timeline: Timeline) -> InTime[AssignmentReceived]:
 def may_close_unheard(timeline: Timeline, participant: Participant) -> bool:
     """A Streams instance whose log at INFO is not at hand: internal.leave.group.on.close is false (StreamsConfig)."""
     return participant.kind == "instance" and not any(log.detailed for log in timeline.coverage.of(participant))
+
+
+def may_close_unlogged(timeline: Timeline, absence: Absence) -> bool:
+    """A consumer before 2.1 whose log just ends: it writes nothing at INFO when it closes (AbstractCoordinator)."""
+    if absence.participant.kind == "instance" or absence.start is not None or absence.stop is not None:
+        return False
+    if any(d.why != "vanished" for d in absence.departures):
+        return False
+    detailed = any(log.detailed for log in timeline.coverage.of(absence.participant))
+    return detailed and not logs_its_leaving(timeline, absence.participant)
