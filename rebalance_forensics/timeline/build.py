@@ -23,6 +23,7 @@ from rebalance_forensics.timeline.replay.follow_ups import with_follow_ups
 from rebalance_forensics.timeline.replay.group_replay import replayed
 from rebalance_forensics.timeline.replay.processes import processes_of
 from rebalance_forensics.timeline.replay.requests import requests_of
+from rebalance_forensics.timeline.session_timeouts import session_timeout_of
 from rebalance_forensics.timeline.time_index import InTime, Lasting
 
 
@@ -36,7 +37,9 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     grouped = lines.of_the_group()
     coordinators = coordinators_of(grouped)
     coverage = coverage_of(who.participants, lines.own, lines.around, around.logs, lines.clocks, coordinators)
-    history = replayed(who.participants, processes, lines.own, picked=coverage.is_excerpt)
+    settings = settings_of(lines.own, lines.around)
+    session_ms = session_timeout_of(lines.own, who.protocol, settings) if who.protocol == "classic" else None
+    history = replayed(who.participants, processes, lines.own, session_ms=session_ms, picked=coverage.is_excerpt)
     rebalances = with_follow_ups(history.rebalances, lines, who.mode)
     return Timeline(
         group=group,
@@ -64,5 +67,5 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         coordinators=coordinators,
         clocks=tuple(lines.clocks[place] for place in sorted(lines.clocks, key=lambda p: (p[0], p[1] or ""))),
         coverage=coverage,
-        settings=settings_of(lines.own, lines.around),
+        settings=settings,
     )

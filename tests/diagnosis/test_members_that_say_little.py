@@ -185,3 +185,38 @@ def test_what_a_streams_client_says_in_a_file_that_applications_share_is_told_of
     )
     found = incidents(tmp_path, {"all": lines}, spring)
     assert {i.group for i in found if i.root_causes[0].cause == "streams-shutdown"} == {"totals"}
+
+
+def test_a_member_that_is_left_out_before_its_session_can_have_expired_left_though_its_log_does_not_say_so(
+    tmp_path: Path,
+) -> None:
+    """Log4j 2 stops logging when the JVM shuts down, before the consumer is closed."""
+    config = "ConsumerConfig values: \n\tgroup.id = auto\n\tsession.timeout.ms = 45000\n\theartbeat.interval.ms = 3000"
+
+    def said(client: str, *lines: str) -> list[str]:
+        first = (
+            "06:16:00,200 Discovered group coordinator b1:9092 (id: 2147483646 rack: null)",
+            "06:16:00,261 (Re-)joining group",
+            f"06:16:02,936 {joined(1, ID.format(client))}",
+            f"06:16:03,040 Adding newly assigned partitions: orders-{client[-1]}",
+        )
+        told = (line.split(" ", 1) for line in (*first, *lines))
+        speaker = f"[Consumer clientId={client}, groupId=auto]"
+        begin = [
+            f"06:15:55,000 {config} (org.apache.kafka.clients.consumer.ConsumerConfig)",
+            "06:15:56,000 Kafka version: 4.1.2 (org.apache.kafka.common.utils.AppInfoParser)",
+        ]
+        return [*begin, *(f"{time} {speaker} {message}" for time, message in told)]
+
+    logs = {
+        client: said(
+            client,
+            "06:16:12,184 Request joining group due to: group is already rebalancing",
+            "06:16:12,392 (Re-)joining group",
+            f"06:16:12,410 {joined(2, ID.format(client))}",
+            "06:20:12,410 Discovered group coordinator b1:9092 (id: 2147483646 rack: null)",
+        )
+        for client in ("c-1", "c-2")
+    }
+    found = incidents(tmp_path, {**logs, "c-3": said("c-3")})
+    assert [i.root_causes[0].cause for i in found if i.root_causes[0].cause != "startup"] == ["scale-in"]

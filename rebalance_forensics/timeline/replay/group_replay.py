@@ -26,6 +26,7 @@ from rebalance_forensics.timeline.replay.missed_rebalances import missed
 from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
 from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
 from rebalance_forensics.timeline.replay.static_members import keep_restarted
+from rebalance_forensics.timeline.replay.unheard_leaves import find_unheard_leaves
 from rebalance_forensics.timeline.windows import WITHIN_A_REJOIN_MS
 
 
@@ -40,11 +41,17 @@ class Replayed(Struct, frozen=True):
 
 
 def replayed(
-    participants: Participants, processes: Processes, events: Sequence[Event], *, picked: bool = False
+    participants: Participants,
+    processes: Processes,
+    events: Sequence[Event],
+    *,
+    session_ms: int | None = None,
+    picked: bool = False,
 ) -> Replayed:
     """Departures, arrivals and rebalances of a group, and the generations that it reached.
 
-    Of `picked` lines some are missing: whose step to join is not among them may have joined.
+    Of `picked` lines some are missing: whose step to join is not among them may have joined. `session_ms` is the
+    session timeout, where it is known.
     """
     former = words_of_former_coordinators(events)
     lives, classic, epochs = Lives(participants, processes.starts), Generations(participants), GroupEpochs(participants)
@@ -73,6 +80,7 @@ def replayed(
     for participant, death in last_words(participants, events):
         lives.end(participant, time_of(death), "died", (death,))
     close_for_good(lives.departures, processes.stops)
+    find_unheard_leaves(participants, lives.departures, events, session_ms)
     keep_restarted(participants, lives.departures, rebalances)
     departures, arrivals = finished(lives.departures, lives.arrivals)
     returns = numbered("return", sorted(lives.returns, key=attrgetter("at")))
