@@ -39,7 +39,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     coverage = coverage_of(who.participants, lines.own, lines.around, around.logs, lines.clocks, coordinators)
     settings = settings_of(lines.own, lines.around)
     session_ms = session_timeout_of(lines.own, who.protocol, settings) if who.protocol == "classic" else None
-    history = replayed(who.participants, processes, lines.own, session_ms=session_ms, picked=coverage.is_excerpt)
+    history = replayed(who.participants, processes, lines.own, coverage=coverage, session_ms=session_ms)
     rebalances = with_follow_ups(history.rebalances, lines, who.mode)
     return Timeline(
         group=group,

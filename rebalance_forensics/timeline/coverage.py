@@ -15,6 +15,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, pl
 from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
+from rebalance_forensics.timeline.windows import STOP_LINES_MS
 
 DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
 """The levels at which members tell of joining and leaving."""
@@ -122,15 +123,16 @@ class Coverage:
         by_participant: Mapping[Participant, tuple[HeardLog, ...]],
         brokers: tuple[HeardLog, ...],
         coordinating: Iterable[HeardLog],
-        until: int = 0,
+        ends: Mapping[Place, int] | None = None,
     ) -> None:
-        """`until` is when the last log ends that several members share: no single one is heard to its end."""
+        """`ends` says when each log ends; of one that several members share, no single one is heard to its end."""
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
         self._by_participant = {one: tuple(g for g in own if not g.excerpt) for one, own in by_participant.items()}
         self.brokers = tuple(log for log in coordinating if not log.excerpt)
         """The logs of brokers that speak of the group, as far as no other broker is known to have coordinated it."""
         self.end = max((log.end for log in everything), default=0)
-        self.end = max(self.end, until)
+        self._ends = ends or {}
+        self.end = max(self.end, *self._ends.values(), 0)
         """When the last of all logs ends that speak of the group, be its lines picked or not."""
         self.is_excerpt = bool(everything) and all(log.excerpt for log in everything)
         """Whether all that is known of the group was picked by somebody: what is not there may have been left out."""
@@ -142,6 +144,10 @@ class Coverage:
     def ends(self, participant: Participant) -> int | None:
         """When the last of its own logs ends; None without one."""
         return max((log.end for log in self.of(participant)), default=None)
+
+    def goes_on_after(self, event: Event) -> bool:
+        """Whether the log that holds a line was written to for a while after it, by whomever."""
+        return event.at is not None and self._ends.get(place_of(event), 0) > event.at + STOP_LINES_MS
 
 
 def covering(logs: Iterable[HeardLog], begin: int, end: int, *, detailed: bool = True) -> tuple[HeardLog, ...]:
@@ -187,7 +193,7 @@ def coverage_of(
         {participant: _heard(told, alone, picked) for participant, told in by_participant.items()},
         tuple(log for log, _ in lasting),
         (part for log, broker in lasting for part in _while_coordinating(log, broker, terms)),
-        max((end for _, end in whole.values()), default=0),
+        {place: end for place, (_, end) in whole.items()},
     )
 
 

@@ -220,3 +220,24 @@ def test_a_member_that_is_left_out_before_its_session_can_have_expired_left_thou
     }
     found = incidents(tmp_path, {**logs, "c-3": said("c-3")})
     assert [i.root_causes[0].cause for i in found if i.root_causes[0].cause != "startup"] == ["scale-in"]
+
+
+def test_a_virtual_machine_that_ends_in_a_log_that_goes_on_is_not_the_end_of_everybody_who_writes_there(
+    tmp_path: Path,
+) -> None:
+    lines = []
+    for client, group in (("c-1", "ship"), ("c-2", "ship"), ("d-1", "mail"), ("d-2", "mail")):
+        speaker = f"[Consumer clientId={client}, groupId={group}]"
+        lines += [
+            f"06:11:04,000 {speaker} {FOUND}",
+            f"06:11:08,100 {speaker} (Re-)joining group",
+            f"06:11:11,600 {speaker} {joined(1, ID.format(client))}",
+            f"06:11:11,680 {speaker} Adding newly assigned partitions: {group}-{client[-1]}",
+        ]
+    went_on = f"06:21:11,680 [Consumer clientId=d-1, groupId=mail] {FOUND}"
+    found = incidents(tmp_path, {"all": [*sorted(lines), went_on]})
+    assert faults(found) == []
+    log = tmp_path / "all" / "app.log"
+    *before, last = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    log.write_text("".join([*before, "Terminating due to java.lang.OutOfMemoryError: Java heap space\n", last]))
+    assert faults(list(analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents)) == []

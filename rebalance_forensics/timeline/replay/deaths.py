@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ProcessDied
+from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 
 
@@ -14,10 +15,17 @@ def dead_at(participants: Participants, event: ProcessDied) -> Sequence[Particip
     return [one for one in participants.at_place(event) if event.speaker.file in one.files]
 
 
-def last_words(participants: Participants, events: Sequence[Event]) -> Iterator[tuple[Participant, ProcessDied]]:
-    """The deaths after which the participant logs nothing more."""
+def last_words(
+    participants: Participants, events: Sequence[Event], coverage: Coverage
+) -> Iterator[tuple[Participant, ProcessDied]]:
+    """The deaths after which the participant logs nothing more, nor anybody else in the same log.
+
+    Where one goes on, several processes write to it, and the virtual machine does not say whose end it was.
+    """
     heard: set[Participant] = set()
     for event in reversed(events) if any(isinstance(e, ProcessDied) for e in events) else ():
+        if isinstance(event, ProcessDied) and event.at is not None and coverage.goes_on_after(event):
+            continue
         if isinstance(event, ProcessDied) and event.at is not None:
             for participant in dead_at(participants, event):
                 if participant not in heard:

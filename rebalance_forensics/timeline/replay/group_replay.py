@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
+from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, StaticReturn, numbered
 from rebalance_forensics.timeline.identity.participants import Participants
@@ -45,17 +46,20 @@ def replayed(
     processes: Processes,
     events: Sequence[Event],
     *,
-    session_ms: int | None = None,
-    picked: bool = False,
+    coverage: Coverage,
+    session_ms: int | None,
 ) -> Replayed:
     """Departures, arrivals and rebalances of a group, and the generations that it reached.
 
-    Of `picked` lines some are missing: whose step to join is not among them may have joined. `session_ms` is the
+    Of an excerpt some lines are missing: whose step to join is not among them may have joined. `session_ms` is the
     session timeout, where it is known.
     """
     former = words_of_former_coordinators(events)
     lives, classic, epochs = Lives(participants, processes.starts), Generations(participants), GroupEpochs(participants)
-    told = [*([] if picked else missed(participants, events)), *taken_over(participants, processes.starts, events)]
+    told = [
+        *([] if coverage.is_excerpt else missed(participants, events)),
+        *taken_over(participants, processes.starts, events),
+    ]
     absent = deque(sorted(told, key=attrgetter("joined_at")))
     for event in events:
         while absent and event.at is not None and event.at >= absent[0].joined_at:
@@ -77,11 +81,11 @@ def replayed(
     # A Streams instance that closes sends no LeaveGroup (internal.leave.group.on.close).
     for stop in closed_at_last(participants, processes.stops, events) if participants.kind == "streams" else ():
         lives.end(stop.participant, stop.at, "closed", stop.events)
-    for participant, death in last_words(participants, events):
+    for participant, death in last_words(participants, events, coverage):
         lives.end(participant, time_of(death), "died", (death,))
     close_for_good(lives.departures, processes.stops)
     find_unheard_leaves(participants, lives.departures, events, session_ms)
-    keep_restarted(participants, lives.departures, rebalances)
+    keep_restarted(lives.departures, processes.starts, rebalances)
     departures, arrivals = finished(lives.departures, lives.arrivals)
     returns = numbered("return", sorted(lives.returns, key=attrgetter("at")))
     return Replayed(departures, arrivals, returns, rebalances, generations)
