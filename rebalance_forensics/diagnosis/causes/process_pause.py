@@ -8,15 +8,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_pause
-from rebalance_forensics.diagnosis.signs import (
-    answers,
-    connections,
-    coordinator,
-    heartbeat_loops,
-    heartbeats,
-    returns,
-    threads,
-)
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeat_loops, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -32,10 +24,7 @@ CAUSE = Cause(
         "The whole process is frozen, including its heartbeat thread. The coordinator expires the session and gives "
         "its partitions away. When the process wakes up, its member id is unknown and it joins as a new member."
     ),
-    shows=(
-        "Heartbeat expiry on the coordinator; a gap in the client's log, then UNKNOWN_MEMBER_ID and a "
-        "rejoin by the same process."
-    ),
+    shows="Heartbeat expiry on the coordinator; a gap in the client's log, then UNKNOWN_MEMBER_ID and a rejoin.",
     remedy=(
         "Find out what pauses the process: heap and GC, CPU limits, disk waits, VM migration. A longer session timeout "
         "rides out short pauses; static membership does not."
@@ -52,8 +41,8 @@ CAUSE = Cause(
         speaks_against(connections.disconnects, DECISIVE),
         speaks_against(returns.returned_unexplained, WEAK),
         speaks_against(heartbeats.awake_while_away, STRONG),
-        speaks_against(answers.heard_until_lost, DECISIVE),
-        speaks_against(answers.gave_up_unasked, DECISIVE),
+        speaks_against(connections.heard_until_lost, DECISIVE),
+        speaks_against(connections.gave_up_unasked, DECISIVE),
         speaks_against(returns.old_id_still_in, STRONG),
         speaks_against(heartbeats.unknown_at_sync_only, STRONG),
         speaks_against(heartbeats.too_short_to_tell, STRONG),

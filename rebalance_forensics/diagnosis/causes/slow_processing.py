@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import poll_timeouts
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.poll_timeouts import about_poll_timeouts
-from rebalance_forensics.diagnosis.signs import answers, departures, heartbeat_loops, heartbeats, threads
+from rebalance_forensics.diagnosis.signs import departures, heartbeat_loops, heartbeats, threads
 from rebalance_forensics.diagnosis.signs.poll_timeouts import BY_TURNS, SAME_PROCESS
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -43,7 +43,6 @@ CAUSE = Cause(
         speaks_for(heartbeats.awake_without_a_leave, STRONG + WEAK),
         speaks_for(heartbeats.own_log_continues, 0, absent=DECISIVE),
         speaks_for(heartbeats.learned_by_commit, STRONG),
-        speaks_for(answers.gave_up_unasked, DECISIVE + STRONG),
         speaks_against(heartbeats.gave_up_coordinator, WEAK),
         speaks_against(departures.other_reason_logged, DECISIVE),
         speaks_against(departures.reason_cut_off, WEAK),

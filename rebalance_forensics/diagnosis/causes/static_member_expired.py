@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_static_expiry
-from rebalance_forensics.diagnosis.signs import answers, connections, heartbeats
+from rebalance_forensics.diagnosis.signs import connections, heartbeats
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -39,7 +39,7 @@ CAUSE = Cause(
         speaks_for(heartbeats.new_process, STRONG),
         speaks_against(heartbeats.own_log_continues, STRONG, absent=STRONG),
         speaks_against(connections.disconnects, STRONG),
-        speaks_against(answers.gave_up_unasked, STRONG),
+        speaks_against(connections.gave_up_unasked, STRONG),
     ),
     brings=("process-crash", "rebalance-straggler"),
     lookalikes=("process-pause", "network-partition", "static-member-restart"),
