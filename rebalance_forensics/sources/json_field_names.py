@@ -53,6 +53,8 @@ HOSTS = (
     "podname", "pod", "instancename", "taskname", "containername", "container", "logstreamname", "logstream",
     "sourcehost", "hostname", "host", "computer", "instance", "instanceid", "node", "nodename", "server", "source",
 )  # fmt: skip
+OWN_HOSTS = ("podname", "hostname", "containername", "serviceinstanceid")
+"""Of these, what only names the place where a process itself runs."""
 LEVELS = (
     "level", "loglevel", "levelname", "severity", "severitytext", "lvl", "priority", "status", "l",
 )  # fmt: skip

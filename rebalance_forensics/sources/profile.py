@@ -37,6 +37,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     that the lines name, as far as the sample shows.
     Of a file that `shows_members`, clients of a group wrote some lines, whatever its component: logs were merged.
     The times around the lines of a `late` file are so far from those in them that they tell no zone.
+    In a file of JSON objects that name several hosts, `hosts_in_records`, each record is of the host that it names.
     A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
@@ -68,6 +69,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     partly_dated: bool = False
     suffixed: bool = False
     late: bool = False
+    hosts_in_records: bool = False
     readable: bool = True
     defects: tuple[str, ...] = ()
     closed: bool = False
@@ -174,11 +176,11 @@ def _hash(data: bytes) -> str:
 
 
 def _profile(file: InputFile, sample: Sample) -> FileProfile:
+    hosts_in_records = _tell_their_hosts(sample)
     headers = [line for line in sample.lines if line.parsed is not None]
     seen = Counter(line.layout for line in headers)
     chain = Counter(line.line.envelopes for line in headers).most_common(1)
     envelopes = chain[0][0] if chain else ()
-    host = host_of(file.path) if not envelopes or len({line.line.host for line in headers}) != 1 else None
     by_host = _zones(headers, sample)
     known = layouts.by_name()
     return FileProfile(
@@ -189,7 +191,8 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         shows_members=shows_members(sample.text),
         components=_components(sample),
         kafka_version=release_of(sample.text),
-        host=host or (headers[0].line.host if headers else None) or host_of(file.path),
+        host=_host(file, headers, enveloped=bool(envelopes)),
+        hosts_in_records=hosts_in_records,
         zone=_zone(headers, by_host),
         zones=tuple(sorted((name, zone) for name, zone in by_host.items() if name)),
         newest_first=_newest_first(sample, headers),
@@ -202,6 +205,32 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         closed=_is_closed(sample),
         suffixed=suffixes.are_appended([line.parsed.message for line in headers if line.parsed]),
     )
+
+
+def _tell_their_hosts(sample: Sample) -> bool:
+    """Whether the records themselves name several hosts; then their lines in the sample do so too.
+
+    Where all name one, the file does: its plain lines, and those of a process that names no host, are of that one.
+    """
+    named = {line.parsed.host for line in sample.lines if line.parsed is not None and line.line.host is None} - {None}
+    if len(named) < 2:
+        return False
+    sample.lines = [
+        replace(line, line=replace(line.line, host=line.line.host or line.parsed.host)) if line.parsed else line
+        for line in sample.lines
+    ]
+    return True
+
+
+def _host(file: InputFile, headers: Sequence[Sampled], *, enveloped: bool) -> str | None:
+    """The host of a file of one; of several, only the path may name one that has all of it."""
+    around = {line.line.host for line in headers}
+    inside = {line.parsed.host for line in headers if line.parsed is not None}
+    only = next(iter(around)) if len(around) == 1 else None
+    if only is None and len(around) == len(inside) == 1:
+        only = next(iter(inside))
+    by_path = host_of(file.path)
+    return only or by_path if enveloped else by_path or only
 
 
 def _components(sample: Sample) -> tuple[tuple[str, str], ...]:

@@ -110,7 +110,7 @@ class Recorder:
         line = framed.line
         text = framed.text()
         parsed = self._parsed(line, text)
-        host = line.host if self.profile.document or self.profile.envelopes or line.envelopes else None
+        host = self._host(line, parsed)
         at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
         self.counts.saw(at, framed.offset)
         return LogRecord(
@@ -131,11 +131,15 @@ class Recorder:
         self.counts.reached = framed.offset
         try:
             parsed = self._parsed(framed.line, framed.line.text)
-            host = framed.line.host if self.profile.document or self.profile.envelopes else None
+            host = self._host(framed.line, parsed)
             at, _ = self._clock.time_of(parsed.stamp, framed.line.at, host, framed.line.local)
             self.counts.saw(at, framed.offset)
         except Exception as error:  # noqa: BLE001
             self.counts.spoil(framed.offset, error)
+
+    def _host(self, line: Line, parsed: Parsed) -> str | None:
+        host = line.host if self.profile.document or self.profile.envelopes or line.envelopes else None
+        return host or (parsed.host if self.profile.hosts_in_records else None)
 
     def _parsed(self, line: Line, text: str) -> Parsed:
         if line.fields is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,51 @@ def test_a_record_of_an_array_keeps_its_place_behind_bytes_that_are_not_utf_8(tm
     assert [array[each.origin.byte_offset :].partition(b"}")[0] for each in records[-2:]] == [
         json.dumps({"log": line}).encode().rstrip(b"}") for line in told
     ]
+
+
+STRUCTURED: dict[str, Callable[[str, str, str], object]] = {
+    "ecs": lambda time, host, said: {
+        "@timestamp": time, "log.level": "INFO", "message": said, "ecs.version": "1.2.0", "host": {"name": host},
+    },
+    "gelf": lambda time, host, said: {
+        "version": "1.1", "host": host, "short_message": said, "level": 6,
+        "timestamp": datetime.fromisoformat(time).timestamp(),
+    },
+    "otlp": lambda time, host, said: {"resourceLogs": [{
+        "resource": {"attributes": [{"key": "k8s.pod.name", "value": {"stringValue": host}}]},
+        "scopeLogs": [{"logRecords": [{
+            "timeUnixNano": str(round(datetime.fromisoformat(time).timestamp() * 1e9)),
+            "severityText": "INFO", "body": {"stringValue": said},
+        }]}],
+    }]},
+}  # fmt: skip
+
+
+def structured(shape: Callable[[str, str, str], object], hosts: tuple[str, ...]) -> str:
+    told = [
+        shape(f"2026-11-20T10:15:{n:02d}.500Z", host, f"[Consumer clientId={host}, groupId=g] (Re-)joining group")
+        for n, host in enumerate(hosts)
+    ]
+    return "".join(json.dumps(each) + "\n" for each in told)
+
+
+@pytest.mark.parametrize("shape", STRUCTURED.values(), ids=STRUCTURED)
+def test_records_of_one_file_that_name_two_hosts_are_told_apart(
+    shape: Callable[[str, str, str], object], tmp_path: Path
+) -> None:
+    path = tmp_path / "dump.json"
+    path.write_text(structured(shape, ("node-a", "node-b", "node-a")))
+    records = read(path)[0]
+    assert [record.host for record in records] == ["node-a", "node-b", "node-a"]
+    assert {record.at for record in records} == {1795169700500, 1795169701500, 1795169702500}
+
+
+@pytest.mark.parametrize("shape", STRUCTURED.values(), ids=STRUCTURED)
+def test_the_host_that_all_records_of_a_file_name_is_that_of_its_plain_lines_too(
+    shape: Callable[[str, str, str], object], tmp_path: Path
+) -> None:
+    path = tmp_path / "app.log"
+    path.write_text(structured(shape, ("node-a", "node-a")) + "java.lang.OutOfMemoryError: Java heap space\n")
+    records, told, _ = read(path)
+    assert told.host == "node-a"
+    assert {record.host for record in records} == {None}

@@ -55,13 +55,14 @@ _PLAIN_GROUPS = 5
 
 
 class Parsed(Struct, frozen=True, kw_only=True):
-    """A record taken apart by its layout."""
+    """A record taken apart by its layout; `host` is whom a field of the record itself names."""
 
     stamp: Stamp | None
     level: str | None
     logger: str | None
     thread: str | None
     message: str
+    host: str | None = None
 
 
 class Layout(Protocol):

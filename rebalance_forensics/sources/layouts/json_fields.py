@@ -19,6 +19,10 @@ _PLACES = ("[Runner] ", "[ConsumerGroup] ", "[Consumer] ", "[Connection] ", "[Fe
 _BESIDE_THEM = frozenset({"groupId", "clientId", "correlationId", "memberId"})
 GO_FACTS = ("group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "err", "error")
 """What franz-go and its kin say beside a message, in the order in which the patterns know it."""
+_HOSTS = (
+    "kubernetes.pod.name", "kubernetes.pod_name", "k8s.pod.name", "host.name", "host.hostname", "hostname", "HOSTNAME",
+)  # fmt: skip
+"""Fields that say where a process runs; `host` alone is as often the broker that it speaks to."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -74,6 +78,7 @@ class JsonLayout(Struct, frozen=True, kw_only=True):
     logger: tuple[str, ...] = ("logger",)
     thread: tuple[str, ...] = ("thread",)
     trace: tuple[str, ...] = ("stack_trace",)
+    host: tuple[str, ...] = _HOSTS
     extra: tuple[str, ...] = ()
     rank: int = 40
     starts: tuple[bytes, ...] = (b"{",)
@@ -100,6 +105,7 @@ class JsonLayout(Struct, frozen=True, kw_only=True):
             logger=first_text(fields, self.logger) or None,
             thread=first_text(fields, self.thread) or None,
             message=f"{whole}\n{trace}" if trace and trace not in whole else whole,
+            host=first_text(fields, self.host),
         )
 
 

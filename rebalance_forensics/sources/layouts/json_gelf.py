@@ -18,5 +18,6 @@ LAYOUT = JsonLayout(
     logger=("_log_logger", "_logger_name", "_logger"),
     thread=("_process_thread_name", "_thread_name", "_thread"),
     trace=("_error_stack_trace",),
+    host=("host",),
     rank=30,
 )

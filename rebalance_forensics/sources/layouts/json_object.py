@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from rebalance_forensics.sources.json_field_names import (
+    OWN_HOSTS,
     THREADS,
     leaves_of,
     level_in,
@@ -54,6 +55,7 @@ class _AnyObject(Struct, frozen=True):
             logger=logger,
             thread=told(leaves, THREADS),
             message=f"{message}\n{trace}" if trace and trace not in message else message,
+            host=told(leaves, OWN_HOSTS),
         )
 
 
