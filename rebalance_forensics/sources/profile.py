@@ -28,6 +28,10 @@ _UNTIMED = range(80, 90)
 """The ranks of layouts without a time."""
 
 
+_WITHOUT_HOST = 0.1
+"""So many of a shipper's records are lines that it could not take apart."""
+
+
 class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How to read a file, and what it says about itself.
 
@@ -211,9 +215,10 @@ def _tell_their_hosts(sample: Sample) -> bool:
     """Whether the records themselves name several hosts; then their lines in the sample do so too.
 
     Where all name one, the file does: its plain lines, and those of a process that names no host, are of that one.
+    A shipper adds the host to every record; where only some have such a field, they speak of somebody else's.
     """
-    named = {line.parsed.host for line in sample.lines if line.parsed is not None and line.line.host is None} - {None}
-    if len(named) < 2:
+    named = [line.parsed.host for line in sample.lines if line.parsed is not None and line.line.host is None]
+    if len({*named} - {None}) < 2 or named.count(None) > len(named) * _WITHOUT_HOST:
         return False
     sample.lines = [
         replace(line, line=replace(line.line, host=line.line.host or line.parsed.host)) if line.parsed else line

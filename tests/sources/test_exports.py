@@ -202,6 +202,7 @@ def test_a_record_of_an_array_keeps_its_place_behind_bytes_that_are_not_utf_8(tm
 
 
 STRUCTURED: dict[str, Callable[[str, str, str], object]] = {
+    "logfmt": lambda time, host, said: f"time={time} level=info host={host} msg={json.dumps(said)}",
     "ecs": lambda time, host, said: {
         "@timestamp": time, "log.level": "INFO", "message": said, "ecs.version": "1.2.0", "host": {"name": host},
     },
@@ -220,11 +221,11 @@ STRUCTURED: dict[str, Callable[[str, str, str], object]] = {
 
 
 def structured(shape: Callable[[str, str, str], object], hosts: tuple[str, ...]) -> str:
-    told = [
+    told: list[object] = [
         shape(f"2026-11-20T10:15:{n:02d}.500Z", host, f"[Consumer clientId={host}, groupId=g] (Re-)joining group")
         for n, host in enumerate(hosts)
     ]
-    return "".join(json.dumps(each) + "\n" for each in told)
+    return "".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in told)
 
 
 @pytest.mark.parametrize("shape", STRUCTURED.values(), ids=STRUCTURED)
@@ -246,4 +247,15 @@ def test_the_host_that_all_records_of_a_file_name_is_that_of_its_plain_lines_too
     path.write_text(structured(shape, ("node-a", "node-a")) + "java.lang.OutOfMemoryError: Java heap space\n")
     records, told, _ = read(path)
     assert told.host == "node-a"
+    assert {record.host for record in records} == {None}
+
+
+def test_a_field_that_only_some_records_have_is_no_host_of_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "worker-7" / "app.log"
+    path.parent.mkdir()
+    shape = STRUCTURED["logfmt"]
+    plain = "time=2026-11-20T10:15:00.500Z level=info msg=waiting\n" * 3
+    path.write_text(structured(shape, ("kafka-1", "kafka-2")) + plain)
+    records, told, _ = read(tmp_path)
+    assert told.host == "worker-7"
     assert {record.host for record in records} == {None}

@@ -24,8 +24,11 @@ _CLASS = re.compile(
 )
 _SIMPLE = r"[A-Z][a-z0-9]+[A-Z][\w$]*"
 _NESTED = r"\((?:[^()\n]++|\([^()\n]*+\))*+\)"
+_HEARTBEAT_THREAD = "kafka-coordinator-heartbeat-thread"
+"""Kafka's own name of it goes on with a bar and the group, which may have blanks (AbstractCoordinator)."""
 _TOKEN = re.compile(
-    rf"""(?P<bundle>\d+\ -\ [\w.-]+\ -\ \d[\w.]*(?=\s*\|))
+    rf"""(?P<heartbeat>{_HEARTBEAT_THREAD}\ \|\ (?:(?!\ +[|-]\ )[^\[\n]){{1,249}}(?=\ +\|\ ))
+    | (?P<bundle>\d+\ -\ [\w.-]+\ -\ \d[\w.]*(?=\s*\|))
     | (?P<separator>(?:[-\u2013|:,>\#/~]+|\|\|)(?=[\s\[]|\Z)|[|\t]+|(?<!\ );+(?!\ ))
     | (?P<level>\[?{LEVEL}(?![\w.-])\s*\]?:?)
     | (?P<jvm>Thread\[(?:\#\d+,)?(?P<name>[^\],\n]*+)[^\]\n]*+\]:(?=\s))
@@ -105,8 +108,8 @@ class _Heading:
             return True
         if token["level"] or (token["letter"] and self.named):
             return self._level(_LETTERS.get(token[0]) or level_of(token[0].strip("[]: \t")))
-        if token["jvm"] or self._is_method(token[0]):
-            self.thread = self.thread or token["name"]
+        if token["heartbeat"] or token["jvm"] or self._is_method(token[0]):
+            self.thread = token["heartbeat"] or self.thread or token["name"]
             self._settle()
             return True
         if self.level is not None and not self.loose and _PYTHONS.match(token[0]):
@@ -208,6 +211,8 @@ def without_heading(parsed: Parsed) -> Parsed:
     if begins_as_kafka_does(message):
         return parsed
     logger, thread = parsed.logger, parsed.thread
+    if logger == _HEARTBEAT_THREAD:
+        logger, message = None, f"{logger} | {message}"
     if logger and not _is_class(logger):
         logger, thread = None, thread or logger
     heading = _Heading(message, parsed.level, logger, thread)

@@ -16,12 +16,13 @@ _KEYS = r"(?:time|ts|t|timestamp|level|lvl|severity|thread|logger|caller)"
 _START = re.compile(rf"(?:(?P<time>{DATED})\s+)?{_KEYS}=\S")
 _SAYS = re.compile(r" (?:msg|message)=")
 _PAIR = re.compile(r'(?<![\w.@-])(?P<key>[\w.@-]++)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))', re.DOTALL)
-_TIME, _LEVEL, _MESSAGE, _LOGGER, _THREAD = (
+_TIME, _LEVEL, _MESSAGE, _LOGGER, _THREAD, _HOST = (
     ("time", "ts", "t", "timestamp"),
     ("level", "lvl", "severity"),
     ("msg", "message"),
     ("logger", "component"),
     ("thread",),
+    ("pod", "pod_name", "hostname", "host"),
 )
 _TRACE = ("stack_trace", "stacktrace", "exception")
 _ABOUT = frozenset(
@@ -70,6 +71,7 @@ class _Logfmt:
             logger=logger,
             thread=_first(pairs, _THREAD),
             message=f"{message}\n{trace}" if trace else message,
+            host=_first(pairs, _HOST),
         )
 
 
