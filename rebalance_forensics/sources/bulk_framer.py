@@ -26,7 +26,8 @@ _SEPARATOR = 0x1E
 _DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _PROBES = 16
 _HEADER_BYTES = 4096
-"""No header is longer."""
+"""No header is longer; a JSON object is one only as a whole, and one that holds a client's settings has 5 kB."""
+_BRACE = 0x7B
 _BLANK = b" \t\r\n\x0b\x0c\x00"
 _SUSPICIOUS = 20
 """Fewer headers than one in so many lines: the layout may have changed, look closer."""
@@ -94,7 +95,7 @@ class BulkFramer:
             return True
         if at == stop or data[at] not in _may_begin():
             return False
-        text = text_of(data[at : min(stop, at + _HEADER_BYTES)])
+        text = text_of(data[at : min(stop, at + (MAX_BYTES if data[at] == _BRACE else _HEADER_BYTES))])
         if data.startswith(self._starts, at):
             names = (self.profile.layout, *self.profile.layouts)
             known = layouts.by_name()

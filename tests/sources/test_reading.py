@@ -204,6 +204,21 @@ def every_line(block: bytes) -> list[int]:
     return [0, *(at + 1 for at, byte in enumerate(block[:-1]) if byte == 0x0A)]
 
 
+def test_the_settings_of_a_client_that_logs_json_are_read_between_a_brokers_plain_lines(tmp_path: Path) -> None:
+    settings = "".join(f"\\n\\tssl.setting.{n} = null" for n in range(300))
+    json_line = (
+        f'{{"@timestamp":"2026-11-20T10:15:31.000Z","message":"ConsumerConfig values: {settings}",'
+        '"logger_name":"org.apache.kafka.common.config.AbstractConfig","level":"INFO"}\n'
+    )
+    plain = "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.GroupCoordinator)\n"
+    found = Read(
+        tmp_path,
+        {"all.log": plain * 200 + json_line + plain * 200},
+        relevant=lambda block: [block.find(b"ConsumerConfig")],
+    )
+    assert [record.message[:23] for record in found.records["all.log"]] == ["ConsumerConfig values: "]
+
+
 def test_a_file_that_is_no_log_is_unparsed_line_by_line(tmp_path: Path) -> None:
     read = Read(tmp_path, {"notes.txt": "Dear team,\n\nthe broker is slow.\n"})
     counts = read.counts["notes.txt"]
