@@ -109,7 +109,7 @@ class EnvelopeFramer:
         """The records that are hit in a window."""
         self._see_edges(index)
         window = self._windows[index]
-        step = -1 if self.profile.newest_first else 1
+        step = -1 if self.profile.upwards else 1
         for line in window.hits:
             head = self._head((index, line), -step)
             if head is None or not self._owned(head):

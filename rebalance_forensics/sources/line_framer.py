@@ -69,7 +69,7 @@ class Framer:
             stream.parts = []
         if self._peeler.starts(line):
             yield from self._header(stream, offset, number, line, past=past)
-        elif self.profile.newest_first:
+        elif self.profile.upwards:
             stream.waiting.append((offset, number, line))
         else:
             self._continuation(stream, offset, number, line, past=past)
@@ -89,7 +89,7 @@ class Framer:
         for at, place, waiting in reversed(stream.waiting):
             stream.record.takes(waiting.text, (at, place))
         stream.waiting = []
-        if self.profile.newest_first:
+        if self.profile.upwards:
             yield stream.record
             stream.record = None
 

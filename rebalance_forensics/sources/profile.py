@@ -45,7 +45,8 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
-    `newest_first` exports have each record's continuation lines before it. `document` names a format that is
+    `newest_first` exports have each record's continuation lines before it, but those that turned whole `entries` round.
+    `document` names a format that is
     not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
     record with its logger in parentheses. A rolled file may begin in the middle of a record (`continued`), and its last
     record continue in the files that were written after it, with what `followed_by` knows by hashes; of a log that is
@@ -66,6 +67,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     near_ms: int | None = None
     date_order: DateOrder | None = None
     newest_first: bool = False
+    entries: bool = False
     document: str | None = None
     starts: tuple[bytes, ...] = ()
     header_marks: tuple[bytes, ...] | None = None
@@ -99,6 +101,11 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
             and self.dated
             and self.layout != layouts.UNKNOWN
         )
+
+    @property
+    def upwards(self) -> bool:
+        """Whether a record's lines stand before it, the last one first."""
+        return self.newest_first and not self.entries
 
     @property
     def unlike_a_log(self) -> bool:
@@ -200,6 +207,7 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         zone=_zone(headers, by_host),
         zones=tuple(sorted((name, zone) for name, zone in by_host.items() if name)),
         newest_first=_newest_first(sample, headers),
+        entries=bool(envelopes) and _in_entries(sample),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
         late=_is_late(headers),
@@ -348,6 +356,12 @@ def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:
     if times and late and abs(late[-1] - times[0]) > 1000:
         return late[-1] < times[0] and steps[-1] > steps[1]
     return steps[-1] > 2 * steps[1] and steps[-1] > 1
+
+
+def _in_entries(sample: Sample) -> bool:
+    """Whether an envelope stands around whole records: the lines that continue one have none of their own."""
+    going_on = [line for line in sample.lines if line.parsed is None]
+    return bool(going_on) and not any(line.line.envelopes for line in going_on)
 
 
 def _time(line: Sampled) -> EpochMs | None:

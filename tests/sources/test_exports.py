@@ -78,6 +78,22 @@ def test_an_export_that_is_newest_first_gives_the_same_records(name: str, tmp_pa
     assert counts.unparsed == 0
 
 
+def test_the_lines_of_an_entry_stay_in_order_where_only_the_entries_are_newest_first(tmp_path: Path) -> None:
+    entries = [
+        f"2026-11-20 10:15:{30 + n}.123\t[2026-11-20 10:15:{30 + n},123] INFO {said} (kafka.server.KafkaServer)"
+        for n, said in enumerate(
+            ("up", "down\njava.lang.IllegalStateException: x\n\tat kafka.Kafka.main", "gone", "away")
+        )
+    ]
+    path = tmp_path / "Explore-logs.txt"
+    path.write_text("".join(f"{entry}\n" for entry in reversed(entries)))
+    records, told, _ = read(path)
+    assert told.newest_first
+    said = [record.message for record in records]
+    assert said[2] == "down\njava.lang.IllegalStateException: x\n\tat kafka.Kafka.main"
+    assert said[3] == "up"
+
+
 @pytest.mark.parametrize("name", sorted(WRAPPINGS))
 def test_a_host_far_down_in_an_export_is_not_taken_for_what_the_first_host_is(name: str, tmp_path: Path) -> None:
     stabilized = "[GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"
