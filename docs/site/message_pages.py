@@ -23,6 +23,7 @@ SPEAKERS = {
     "node": "Node.js clients",
     "python": "Python clients",
     "erlang": "Erlang clients",
+    "ruby": "Ruby clients",
     "process": "Any process",
     "schema-registry": "Schema Registry",
 }
