@@ -14,7 +14,7 @@ from rebalance_forensics.pipeline.options import Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
-from rebalance_forensics.pipeline.row_files import row_files, rows_in, write_by_shard, write_rows
+from rebalance_forensics.pipeline.row_transfer import rows_in, run_directory, write_by_shard, write_rows
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.sources.splits import Split
@@ -33,7 +33,7 @@ def _side_by_side(
     plan: ReadPlan, number: int, wanted: Wanted, progress: Callable[[int], None]
 ) -> Iterator[pa.RecordBatch]:
     shards = plan.reading.shards
-    with row_files() as directory, worker_processes(number) as pool:
+    with run_directory() as directory, worker_processes(number) as pool:
         reads = {
             pool.submit(_read, portion, plan.reading, [directory / f"{shard}-{place}" for shard in shards]): portion
             for place, portion in enumerate(plan.portions)

@@ -96,3 +96,13 @@ def test_an_only_member_that_left_without_a_reason_and_came_back_need_not_have_b
     assert first.confidence <= 0.55
     assert {first.cause, *(other.cause for other in others)} >= {"shutdown", "slow-processing"}
     assert "cleanly" not in first.narrative
+
+
+@pytest.mark.parametrize("why", ["cleaning up after the migration", "member was removed by an admin"])
+def test_members_that_an_administrator_removes_did_not_shut_down(why: str) -> None:
+    story = Story(release=(3, 9), seen="brokers").formed("c-1", "c-2")
+    closes(story, "c-2", "01:10:00.000", ["c-1"], why)
+    closes(story, "c-1", "01:10:02.000", [], why)
+    said = [i.summary for i in story.case().incidents]
+    assert any("The last 2 members left" in each for each in said), said
+    assert not any("shut down" in each for each in said)

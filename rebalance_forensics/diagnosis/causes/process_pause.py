@@ -24,7 +24,7 @@ CAUSE = Cause(
         "The whole process is frozen, including its heartbeat thread. The coordinator expires the session and gives "
         "its partitions away. When the process wakes up, its member id is unknown and it joins as a new member."
     ),
-    shows="Heartbeat expiry on the coordinator; a gap in the client's log, then UNKNOWN_MEMBER_ID and a rejoin.",
+    shows="Heartbeat expiry; a gap in the client's log, then UNKNOWN_MEMBER_ID and a rejoin by the same process.",
     remedy=(
         "Find out what pauses the process: heap and GC, CPU limits, disk waits, VM migration. A longer session timeout "
         "rides out short pauses; static membership does not."

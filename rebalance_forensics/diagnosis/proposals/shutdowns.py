@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.participants import counted_members
+from rebalance_forensics.events.membership import MemberLeft
 from rebalance_forensics.events.rebalances import AssignmentComputed, GroupEmptied
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -67,5 +68,11 @@ def _narrative(
         went = counted_members(timeline, participants, one="One ")
         return f"{went} shut down cleanly; the logs do not show whether it was the last."
     went = counted_members(timeline, participants, one="")
-    left = "left" if all(map(_gave_no_reason, group)) else "shut down cleanly"
-    return f"The last {went} {left}{empty}."
+    silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
+    return f"The last {went} {'left' if silent else 'shut down cleanly'}{empty}."
+
+
+def _gave_another_reason(absence: Absence) -> bool:
+    """An administrator may remove members, with words of their own (KafkaAdminClient)."""
+    said = [e.why for d in absence.departures for e in d.events if isinstance(e, MemberLeft)]
+    return absence.stop is None and any(why in ("other", "removed-by-admin") for why in said)

@@ -14,7 +14,7 @@ from rebalance_forensics.process import scratch
 
 
 @contextmanager
-def row_files() -> Iterator[Path]:
+def run_directory() -> Iterator[Path]:
     """A directory for the files of one run, that only this user may look into; gone with the run."""
     with tempfile.TemporaryDirectory(dir=scratch.directory()) as directory:
         yield Path(directory)
