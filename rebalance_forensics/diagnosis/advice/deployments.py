@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.fences import Fence
 from rebalance_forensics.diagnosis.episodes.members.flaps import Flapping
 from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk
@@ -55,6 +58,21 @@ def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
         cost="Scaling then reacts more slowly.",
     )
     return (calm,)
+
+
+def remove_only_the_gone(absences: Sequence[Absence]) -> tuple[Advice, ...]:
+    """Members that somebody removed with the Admin API though they were running."""
+    find = Advice(
+        action=(
+            "Find who calls Admin.removeMembersFromConsumerGroup (a cleanup job, an operator, a script), and let "
+            "it remove only static members that will not come back."
+        ),
+        why=(
+            f"{counted(len(absences), 'member')} joined again: each was running, and lost its partitions until the "
+            "group had rebalanced."
+        ),
+    )
+    return (find,)
 
 
 def unique_instance_ids(fence: Fence) -> tuple[Advice, ...]:

@@ -53,6 +53,16 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
         "scale-in",
         "a member that left closed after an exception; one that was scaled in closed without any",
     ),
+    (
+        "member-removed",
+        "shutdown",
+        "members that shut down close; those that an administrator removed still run, and join again by themselves",
+    ),
+    (
+        "member-removed",
+        "static-member-fenced",
+        "a fenced member sees another one with its group.instance.id; one that was removed only loses its member id",
+    ),
     ("scale-in", "shutdown", "after a scale-in some members stay; after a shutdown none does"),
     (
         "scale-in",

@@ -86,6 +86,14 @@ def reason_cut_off(timeline: Timeline, subject: Subject) -> Answer:
     return Present(told) if told else Unobservable()
 
 
+@sign(present="the coordinator was asked by an administrator to remove it", absent="")
+def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether somebody else sent the LeaveGroup: Admin.removeMembersFromConsumerGroup (KIP-345)."""
+    del timeline
+    told = tuple(e for a in subject.absences for d in a.departures if d.why == "removed-by-admin" for e in d.events)
+    return Present(told) if told else Unobservable()
+
+
 @sign(present="the leave reason, or its own log, says that it unsubscribed", absent="")
 def unsubscribe_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a member left because it unsubscribed."""

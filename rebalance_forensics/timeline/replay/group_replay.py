@@ -21,7 +21,7 @@ from rebalance_forensics.timeline.replay.drafts import finished
 from rebalance_forensics.timeline.replay.former_coordinators import words_of_former_coordinators
 from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
 from rebalance_forensics.timeline.replay.group_epochs import EpochSlot, GroupEpochs, generations_of, rebalances_of
-from rebalance_forensics.timeline.replay.leave_reasons import close_for_good
+from rebalance_forensics.timeline.replay.leave_reasons import close_for_good, remove_by_admin
 from rebalance_forensics.timeline.replay.membership_replay import Lives
 from rebalance_forensics.timeline.replay.missed_rebalances import missed
 from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
@@ -84,6 +84,7 @@ def replayed(
     for participant, death in last_words(participants, events, coverage):
         lives.end(participant, time_of(death), "died", (death,))
     close_for_good(lives.departures, processes.stops)
+    remove_by_admin(lives.departures)
     find_unheard_leaves(participants, lives.departures, events, session_ms)
     keep_restarted(lives.departures, processes.starts, rebalances)
     departures, arrivals = finished(lives.departures, lives.arrivals)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
-from rebalance_forensics.events.membership import LeaveSent, Subscribed
+from rebalance_forensics.events.membership import LeaveSent, MemberLeft, Subscribed
 from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, Stop
@@ -73,6 +73,18 @@ def close_for_good(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) 
         thread = departure.participant.kind == "instance"
         if stopped or restarted or thread or (everybody and departure.participant in unheard):
             departure.why = "closed"
+
+
+def remove_by_admin(departures: Iterable[DepartureDraft]) -> None:
+    """Who sent no LeaveGroup and yet left by one was removed; the client itself only hears that it is unknown.
+
+    A static member sends none, so one with other words than a client's is an administrator's (KIP-345).
+    """
+    for departure in departures:
+        said = {e.why for e in departure.events if isinstance(e, MemberLeft)}
+        removed = "removed-by-admin" in said or ("other" in said and departure.participant.instance_ids)
+        if removed and departure.why in ("left", "expelled"):
+            departure.why = "removed-by-admin"
 
 
 def _is_process(start: Start) -> bool:
