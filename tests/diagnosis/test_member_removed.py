@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnosis.closings import closes
+from tests.diagnosis.closings import APP_INFO, closes
 from tests.diagnosis.statics import static_group
 from tests.story import Side, Story
 
@@ -30,3 +30,11 @@ def test_a_dynamic_member_may_give_words_of_its_own_when_it_leaves() -> None:
     story = Story(release=(3, 9), seen="brokers").formed("c-1", "c-2")
     closes(story, "c-2", "01:10:00.000", ["c-1"], "done for today")
     assert "member-removed" not in story.causes()
+
+
+def test_a_static_member_that_closes_at_that_moment_asked_for_it_itself() -> None:
+    story = Story(release=(3, 9)).formed("c-1", "c-2")
+    story.broker("01:10:00.000", story.words.left(story.id_of("c-2"), ADMIN))
+    story.line("c-2/app.log", "01:10:00.200", "App info kafka.consumer for c-2 unregistered", logger=APP_INFO)
+    story.rebalanced("01:10:00.001", story.words.leaving(story.id_of("c-2"), ADMIN), ["c-1"])
+    assert story.causes() == ["scale-in"]

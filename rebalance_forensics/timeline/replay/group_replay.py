@@ -84,7 +84,7 @@ def replayed(
     for participant, death in last_words(participants, events, coverage):
         lives.end(participant, time_of(death), "died", (death,))
     close_for_good(lives.departures, processes.stops)
-    remove_by_admin(lives.departures)
+    remove_by_admin(lives.departures, processes.stops, streams=participants.kind == "streams")
     find_unheard_leaves(participants, lives.departures, events, session_ms)
     keep_restarted(lives.departures, processes.starts, rebalances)
     departures, arrivals = finished(lives.departures, lives.arrivals)

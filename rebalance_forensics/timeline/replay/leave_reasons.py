@@ -75,16 +75,21 @@ def close_for_good(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) 
             departure.why = "closed"
 
 
-def remove_by_admin(departures: Iterable[DepartureDraft]) -> None:
+def remove_by_admin(departures: Iterable[DepartureDraft], stops: Iterable[Stop], *, streams: bool) -> None:
     """Who sent no LeaveGroup and yet left by one was removed; the client itself only hears that it is unknown.
 
-    A static member sends none, so one with other words than a client's is an administrator's (KIP-345).
+    A static member sends none, so one with other words than a client's is an administrator's (KIP-345). Kafka Streams
+    asks for it itself where it leaves the group as it closes, or removes a thread (KIP-812, KafkaStreams.close).
     """
+    gone_down = {(stop.participant, stop.at) for stop in stops}
     for departure in departures:
         said = {e.why for e in departure.events if isinstance(e, MemberLeft)}
-        removed = "removed-by-admin" in said or ("other" in said and departure.participant.instance_ids)
-        if removed and departure.why in ("left", "expelled"):
-            departure.why = "removed-by-admin"
+        who = departure.participant
+        removed = "removed-by-admin" in said or ("other" in said and who.instance_ids)
+        if not removed or departure.why not in ("left", "expelled", "removed-by-admin"):
+            continue
+        stopped = any(one is who and abs(at - departure.at) <= CLOSES_AFTER_MS for one, at in gone_down)
+        departure.why = "closed" if stopped else "left" if streams and not who.has_log else "removed-by-admin"
 
 
 def _is_process(start: Start) -> bool:
