@@ -14,12 +14,9 @@ _MOST_BEGINNINGS = 40
 _QUOTED = "> \t"
 _OWN_WORDS = 24
 """Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence."""
-_BEGINS = re.compile(
-    r"""(?:[:|>)\]}"'`;,\u00bb\u2502\t-]|\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b)\s{0,40}(?=[\w(\[])"""
-)
-_BEHIND_ITS_THREAD = re.compile(
-    r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b\s{1,40}[\w.#@-]{1,60}\s{1,8}(?=[A-Z(\[])"
-)
+_LEVEL = r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
+_BEGINS = re.compile(rf"""(?:[:|>)\]}}"'`;,\u00bb\u2502\t-]|{_LEVEL})\s{{0,40}}(?=[\w(\[])""")
+_BEHIND_ITS_THREAD = re.compile(rf"{_LEVEL}\s{{1,40}}[\w.#@-]{{1,60}}\s{{1,8}}(?=[A-Z(\[])")
 _LOGGER = re.compile(r"\s\((?:[\w$-]{1,60}\.){0,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)(?:\s\[[^\[\]]{0,80}\])?\s?\Z")
 _CUT_LOGGER = re.compile(r"\s\([a-z]{0,12}(?:\.[\w$]{0,80}){0,20}\Z")
 _END_OF_LOGGER = re.compile(r"(?P<name>[\w.$-]{0,120})(?::\d{1,6})?\)\Z")

@@ -81,7 +81,7 @@ def holding(options: JobOptions, say: Say = lambda _level, _sentence: None) -> I
 
 @contextmanager
 def following_up(options: JobOptions, say: Say = lambda _level, _sentence: None) -> Iterator[Tenure]:
-    """What is told of the tables alone: webhooks, the index, Delta and Iceberg tables are those of all clusters."""
+    """The right to act on finished tables: webhooks, the index, Delta and Iceberg tables belong to all clusters."""
     with _held(options, FOLLOW_UPS, say) as tenure:
         yield tenure
 

@@ -63,22 +63,17 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
         profiles=sniffed,
         errors=tuple((printable(path), printable(sentence)) for path, sentence in found.errors),
         portions=deal(splits, 1 if small else portions_of(splits, workers, options.split_bytes), workers=workers),
-        reading=Reading(
-            cluster=options.cluster or DEFAULT_CLUSTER,
-            cluster_per_directory=options.cluster_per_directory,
-            shards=shard_keys(shards),
-            patterns=options.patterns,
-        ),
+        reading=reading_of(options, shard_keys(shards)),
         reports=tuple(map(printable, found.reports)),
     )
 
 
-def reading_of(options: AnalyzeOptions) -> Reading:
-    """How files are read; the shuffle comes later, so all events stay in one shard."""
+def reading_of(options: AnalyzeOptions, shards: tuple[int, ...] = (0,)) -> Reading:
+    """How files are read; where the shuffle comes later, or never, all events stay in one shard."""
     return Reading(
         cluster=options.cluster or DEFAULT_CLUSTER,
         cluster_per_directory=options.cluster_per_directory,
-        shards=(0,),
+        shards=shards,
         patterns=options.patterns,
     )
 

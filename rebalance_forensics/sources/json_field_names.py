@@ -54,7 +54,7 @@ HOSTS = (
     "sourcehost", "hostname", "host", "computer", "instance", "instanceid", "node", "nodename", "server", "source",
 )  # fmt: skip
 OWN_HOSTS = ("podname", "hostname", "containername", "serviceinstanceid")
-"""Of these, what only names the place where a process itself runs."""
+"""Names that can only mean where the process itself runs."""
 LEVELS = (
     "level", "loglevel", "levelname", "severity", "severitytext", "lvl", "priority", "status", "l",
 )  # fmt: skip

@@ -45,7 +45,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
     `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
     any record, for dates without a year; `date_order` is that of 11/12/2026.
-    `newest_first` exports have each record's continuation lines before it, but those that turned whole `entries` round.
+    `newest_first` exports have each record's continuation lines before it, unless `whole_entries` were reversed.
     `document` names a format that is
     not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
     record with its logger in parentheses. A rolled file may begin in the middle of a record (`continued`), and its last
@@ -67,7 +67,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     near_ms: int | None = None
     date_order: DateOrder | None = None
     newest_first: bool = False
-    entries: bool = False
+    whole_entries: bool = False
     document: str | None = None
     starts: tuple[bytes, ...] = ()
     header_marks: tuple[bytes, ...] | None = None
@@ -105,7 +105,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def upwards(self) -> bool:
         """Whether a record's lines stand before it, the last one first."""
-        return self.newest_first and not self.entries
+        return self.newest_first and not self.whole_entries
 
     @property
     def unlike_a_log(self) -> bool:
@@ -207,7 +207,7 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         zone=_zone(headers, by_host),
         zones=tuple(sorted((name, zone) for name, zone in by_host.items() if name)),
         newest_first=_newest_first(sample, headers),
-        entries=bool(envelopes) and _in_entries(sample),
+        whole_entries=bool(envelopes) and _in_entries(sample),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
         late=_is_late(headers),
@@ -237,11 +237,10 @@ def _tell_their_hosts(sample: Sample) -> bool:
 
 def _host(file: InputFile, headers: Sequence[Sampled], *, enveloped: bool) -> str | None:
     """The host of a file of one; of several, only the path may name one that has all of it."""
-    around = {line.line.host for line in headers}
-    inside = {line.parsed.host for line in headers if line.parsed is not None}
-    only = next(iter(around)) if len(around) == 1 else None
-    if only is None and len(around) == len(inside) == 1:
-        only = next(iter(inside))
+    named = {line.line.host for line in headers}
+    if named == {None}:
+        named = {line.parsed.host for line in headers if line.parsed is not None}
+    only = next(iter(named)) if len(named) == 1 else None
     by_path = host_of(file.path)
     return only or by_path if enveloped else by_path or only
 

@@ -196,13 +196,15 @@ def gave_up_unasked(timeline: Timeline, subject: Subject) -> Answer:
     ConsumerCoordinator resets a generation when the coordinator's answer says so, which is logged, or when the member
     leaves (AbstractCoordinator.maybeLeaveGroup), which of a static member is not.
     """
-    lines: list[Event] = []
-    for absence in subject.absences:
-        given_up = given_up_unasked(timeline, absence)
-        if given_up is None:
-            return Unobservable()
-        lines.append(given_up)
-    return Present(tuple(lines)) if lines else Unobservable()
+    lines = all_given_up_unasked(timeline, subject.absences)
+    return Present(lines) if lines else Unobservable()
+
+
+def all_given_up_unasked(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event, ...]:
+    """The line of each of the members; none unless all of them gave up their generation so."""
+    lines = [given_up_unasked(timeline, absence) for absence in absences]
+    told = tuple(line for line in lines if line is not None)
+    return told if len(told) == len(lines) else ()
 
 
 def given_up_unasked(timeline: Timeline, absence: Absence) -> Event | None:

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.sign import (
     looked,
     sign,
 )
-from rebalance_forensics.diagnosis.signs.connections import given_up_unasked
+from rebalance_forensics.diagnosis.signs.connections import all_given_up_unasked
 from rebalance_forensics.diagnosis.signs.needs import own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTimeoutExpired
@@ -35,9 +35,8 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     told = tuple(e for a in subject.absences for d in a.departures if d.why == "poll-timeout" for e in d.events)
     if told:
         return Present(tuple(sorted(told, key=lambda e: not isinstance(e, PollTimeoutExpired))))
-    unasked = [e for a in subject.absences if (e := given_up_unasked(timeline, a)) is not None]
-    if unasked and len(unasked) == len(subject.absences):
-        return Present(tuple(unasked))
+    if unasked := all_given_up_unasked(timeline, subject.absences):
+        return Present(unasked)
     if all_in_loops(timeline, subject.absences):
         return Unobservable()  # KafkaJS has no poll timeout; whom its heartbeats leave is evicted before it expires
     needs: list[Need] = []

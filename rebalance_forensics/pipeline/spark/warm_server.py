@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 from rebalance_forensics.catalog import cache
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.spark.java import find_java
-from rebalance_forensics.pipeline.spark.jvm_launch import START_SECONDS, last_words, spark_jars
+from rebalance_forensics.pipeline.spark.jvm_launch import ROOT, START_SECONDS, last_words, spark_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 IDLE_SECONDS = 1800
-PACKAGE = Path(__file__).parents[2]
+PACKAGE = ROOT / "rebalance_forensics"
 _started: list[subprocess.Popen[bytes]] = []
 """Kept here, for Python warns of a process that outlives the object for it; these are meant to."""
 

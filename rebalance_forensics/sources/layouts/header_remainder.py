@@ -25,7 +25,7 @@ _CLASS = re.compile(
 _SIMPLE = r"[A-Z][a-z0-9]+[A-Z][\w$]*"
 _NESTED = r"\((?:[^()\n]++|\([^()\n]*+\))*+\)"
 _HEARTBEAT_THREAD = "kafka-coordinator-heartbeat-thread"
-"""Kafka's own name of it goes on with a bar and the group, which may have blanks (AbstractCoordinator)."""
+"""In the full name a bar and the group id follow, and the id may contain blanks (AbstractCoordinator)."""
 _TOKEN = re.compile(
     rf"""(?P<heartbeat>{_HEARTBEAT_THREAD}\ \|\ (?:(?!\ +[|-]\ )[^\[\n]){{1,249}}(?=\ +\|\ ))
     | (?P<bundle>\d+\ -\ [\w.-]+\ -\ \d[\w.]*(?=\s*\|))

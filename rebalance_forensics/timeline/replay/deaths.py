@@ -20,7 +20,7 @@ def last_words(
 ) -> Iterator[tuple[Participant, ProcessDied]]:
     """The deaths after which the participant logs nothing more, nor anybody else in the same log.
 
-    Where one goes on, several processes write to it, and the virtual machine does not say whose end it was.
+    If the log goes on, several processes write to it, and the virtual machine does not say which of them ended.
     """
     heard: set[Participant] = set()
     for event in reversed(events) if any(isinstance(e, ProcessDied) for e in events) else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
@@ -75,20 +75,19 @@ def close_for_good(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) 
             departure.why = "closed"
 
 
-def remove_by_admin(departures: Iterable[DepartureDraft], stops: Iterable[Stop], *, streams: bool) -> None:
-    """Who sent no LeaveGroup and yet left by one was removed; the client itself only hears that it is unknown.
+def remove_by_admin(departures: Iterable[DepartureDraft], stops: Sequence[Stop], *, streams: bool) -> None:
+    """Tell members that an administrator removed from those that left; the client only hears that it is unknown.
 
-    A static member sends none, so one with other words than a client's is an administrator's (KIP-345). Kafka Streams
-    asks for it itself where it leaves the group as it closes, or removes a thread (KIP-812, KafkaStreams.close).
+    A static member sends no LeaveGroup, so a request with words of its own came from an administrator (KIP-345). Kafka
+    Streams makes that request itself when it closes and leaves, or removes a thread (KIP-812, KafkaStreams.close).
     """
-    gone_down = {(stop.participant, stop.at) for stop in stops}
     for departure in departures:
         said = {e.why for e in departure.events if isinstance(e, MemberLeft)}
         who = departure.participant
         removed = "removed-by-admin" in said or ("other" in said and who.instance_ids)
         if not removed or departure.why not in ("left", "expelled", "removed-by-admin"):
             continue
-        stopped = any(one is who and abs(at - departure.at) <= CLOSES_AFTER_MS for one, at in gone_down)
+        stopped = any(s.participant is who and abs(s.at - departure.at) <= CLOSES_AFTER_MS for s in stops)
         departure.why = "closed" if stopped else "left" if streams and not who.has_log else "removed-by-admin"
 
 

@@ -1,4 +1,4 @@
-"""Members that were gone before their session could have expired: they left, though no line says so.
+"""Members that were gone before their session could expire: they must have left, although no line says so.
 
 Log4j 2 stops logging when the JVM shuts down (its shutdownHook), often before the consumer is closed. The join barrier
 tells: it waits for whoever is a member, so without a LeaveGroup no generation leaves one out within its session.
