@@ -19,11 +19,8 @@ from tests.stretching import Told, told_in
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 NAMES = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
 WHOSE = ("clients", "all")
-ORDER_WITHIN_A_SECOND = {"probing-loop", "member-removed"}
-"""Which of two threads asked for the next rebalance first is what makes it a loop. A member that hears of its removal
-rejoins within half a second: whether it hears that it is unknown before it is back, or is lost once more after it, only
-the milliseconds tell; without them a shutdown is reported beside the removal.
-"""
+ORDER_WITHIN_A_SECOND = {"probing-loop"}
+"""Which of two threads asked for the next rebalance first is what makes it a loop."""
 
 
 def shown() -> list[object]:

@@ -4,33 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.deployments import remove_only_the_gone
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import absences
+from rebalance_forensics.diagnosis.episodes.members.expulsions import expelled_at_once
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_absences
-from rebalance_forensics.diagnosis.signs import departures
-from rebalance_forensics.diagnosis.wording.participants import counted_members
+from rebalance_forensics.diagnosis.proposals.removals import about_removal
+from rebalance_forensics.diagnosis.signs import connections, departures, heartbeats
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import SAME_STEP_MS
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that one request removed; those that come back by themselves were running."""
-    removed = absences(timeline, ("removed-by-admin",))
-    for together in runs(removed, lambda a: a.at, SAME_STEP_MS):
-        back = all(a.back_at is not None for a in together)
-        participants = dict.fromkeys(a.participant for a in together)
-        who = "{who}" if len(participants) == 1 else counted_members(timeline, participants)
-        again = f", which joined again by {'itself' if len(participants) == 1 else 'themselves'}" if back else ""
-        yield about_absences(
-            timeline,
-            together,
-            severity="warning" if back else "info",
-            narrative=f"An administrator removed {who}{again}.",
-            advice=remove_only_the_gone(together) if back else (),
-        )
+    """Members that one request removed; without the coordinator's log, those that were unknown all at once."""
+    for together in runs(absences(timeline, ("removed-by-admin",)), lambda a: a.at, SAME_STEP_MS):
+        yield about_removal(timeline, together, told=True)
+    for together in expelled_at_once(timeline):
+        yield about_removal(timeline, together, told=False)
 
 
 CAUSE = Cause(
@@ -43,8 +33,12 @@ CAUSE = Cause(
     remedy="Remove only static members that do not come back; to restart or scale, stop the processes instead.",
     usual="planned",
     propose=propose,
-    signs=(speaks_for(departures.removed_by_admin, DECISIVE + WEAK),),
-    brings=("shutdown", "scale-in", "startup", "scale-out", "process-pause", "static-member-restart"),
-    lookalikes=("shutdown", "static-member-fenced"),
+    signs=(
+        speaks_for(departures.removed_by_admin, DECISIVE + WEAK),
+        speaks_for(heartbeats.expelled_with_others, STRONG + WEAK),
+        speaks_against(connections.disconnects, STRONG),
+    ),
+    brings=("shutdown", "scale-in", "startup", "scale-out", "static-member-restart"),
+    lookalikes=("shutdown", "static-member-fenced", "process-pause"),
     kips=("KIP-345", "KIP-800"),
 )

@@ -45,6 +45,7 @@ CAUSE = Cause(
         speaks_against(connections.gave_up_unasked, DECISIVE),
         speaks_against(returns.old_id_still_in, STRONG),
         speaks_against(heartbeats.unknown_at_sync_only, STRONG),
+        speaks_against(heartbeats.expelled_with_others, STRONG),
         speaks_against(heartbeats.too_short_to_tell, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),
         speaks_against(heartbeat_loops.heartbeats_in_the_loop, WEAK),

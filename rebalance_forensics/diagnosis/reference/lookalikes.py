@@ -63,6 +63,11 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
         "static-member-fenced",
         "a fenced member sees another one with its group.instance.id; one that was removed only loses its member id",
     ),
+    (
+        "member-removed",
+        "process-pause",
+        "members that were removed hear of it all at once and keep their coordinator; a paused one had lost it",
+    ),
     ("scale-in", "shutdown", "after a scale-in some members stay; after a shutdown none does"),
     (
         "scale-in",

@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.sign import (
     sign,
 )
 from rebalance_forensics.diagnosis.signs.connections import all_given_up_unasked
-from rebalance_forensics.diagnosis.signs.needs import own_log
+from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.coverage import covering
@@ -88,9 +88,10 @@ def reason_cut_off(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="the coordinator was asked by an administrator to remove it", absent="")
 def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
     """Whether somebody else sent the LeaveGroup: Admin.removeMembersFromConsumerGroup (KIP-345)."""
-    del timeline
     told = tuple(e for a in subject.absences for d in a.departures if d.why == "removed-by-admin" for e in d.events)
-    return Present(told) if told else Unobservable()
+    if told:
+        return Present(told)
+    return Unobservable(() if timeline.has_coordinator_log else (coordinator_log(subject.begin, subject.begin),))
 
 
 @sign(present="the leave reason, or its own log, says that it unsubscribed", absent="")

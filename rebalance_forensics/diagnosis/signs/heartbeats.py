@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
+from rebalance_forensics.diagnosis.episodes.members.expulsions import expelled_at_once, expulsion_told
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, loop_of
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
@@ -266,6 +267,20 @@ def unknown_at_sync_only(timeline: Timeline, subject: Subject) -> Answer:
     del timeline
     told = [e for a in subject.absences for e in lines_of(a)]
     return Present(tuple(told)) if told and all(isinstance(e, SyncFailed) for e in told) else Absent()
+
+
+@sign(
+    present="members of several processes that had not lost their coordinator were told at one heartbeat that they are "
+    "unknown, as if all were removed at once",
+    absent="",
+)
+def expelled_with_others(timeline: Timeline, subject: Subject) -> Answer:
+    """Without the coordinator's log: whether it lost members at the same time whose sessions end one by one."""
+    together = {away.departures[0].id: group for group in expelled_at_once(timeline) for away in group}
+    if not subject.absences or any(away.departures[0].id not in together for away in subject.absences):
+        return Unobservable()
+    told = (e for away in together[subject.absences[0].departures[0].id] for e in expulsion_told(away))
+    return Present(tuple(told))
 
 
 @sign(

@@ -7,17 +7,24 @@ from itertools import islice
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed, MemberJoined
-from rebalance_forensics.events.rebalances import GenerationStabilized, HeartbeatFailed, JoinRequested
+from rebalance_forensics.events.rebalances import (
+    GenerationReset,
+    GenerationStabilized,
+    HeartbeatFailed,
+    JoinRequested,
+)
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
+from rebalance_forensics.timeline.replay.lost_membership import was_a_member
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import TAKEN_BACK_MS, TOLD_BY_BOTH_MS
+from rebalance_forensics.timeline.windows import A_SECOND_MS, TAKEN_BACK_MS, TOLD_BY_BOTH_MS
 
 LEFT = ("closed", "left", "unsubscribed", "poll-timeout")
 _RANK: tuple[DepartureWhy, ...] = (
@@ -53,6 +60,7 @@ class Register:
         self._seen: set[Participant] = set()
         self._pending: dict[str, ArrivalDraft] = {}
         self._unnamed: dict[str, ArrivalDraft] = {}
+        self._refused: dict[tuple[Participant, str | None], tuple[str, Event]] = {}
         self._starts = InTime(starts)
         self._empty = True
         self._headcount = Headcount()
@@ -186,6 +194,35 @@ class Register:
         departure = DepartureDraft(participant, member, event.at, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member)
+
+    def _expelled(self, participant: Participant, event: Event) -> None:
+        member = self._turned_away(participant, event)
+        if member is None:
+            last = self._last_departure.get(participant)
+            if last is not None and last.returned is None:
+                last.events.append(event)
+            elif last is None and was_a_member(event):
+                self._depart_unseen(participant, None, event, "expelled")
+            return
+        if member not in self.live and participant not in self._seen and was_a_member(event):
+            self._depart_unseen(participant, member, event, "expelled")
+        self._departed(member, event, "expelled", late=True)
+
+    def _turned_away(self, participant: Participant, event: Event) -> str | None:
+        """The member that a client was told it is no more; its new one may be known by now, in logs of whole seconds.
+
+        A client gives up its member id right after the answer to the request that names it (AbstractCoordinator).
+        """
+        client = participant, event.speaker.client_id
+        named: str | None = getattr(event, "member", None)
+        if named is not None:
+            self._refused[client] = named, event
+            return named
+        former, answer = self._refused.get(client, (None, event))
+        same_answer = isinstance(event, GenerationReset) and time_of(event) - time_of(answer) <= A_SECOND_MS
+        if same_answer and former in self._gone and former not in self.live:
+            return former
+        return self._member_of(participant, event.speaker.client_id)
 
     def stay(self, event: Event) -> None:
         """A broker that no longer coordinates the group evicts members: they stay in the one its successor loaded."""

@@ -44,7 +44,6 @@ from rebalance_forensics.timeline.replay.leave_reasons import gives_up, is_troub
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
 from rebalance_forensics.timeline.replay.lost_membership import (
     session_is_over,
-    was_a_member,
     was_expelled,
     was_refused,
 )
@@ -371,19 +370,6 @@ class Lives(Register):
         for member in self.live.of(start.participant):
             if member != away:
                 self._departed(member, event, "vanished")
-
-    def _expelled(self, participant: Participant, event: Event) -> None:
-        member = getattr(event, "member", None) or self._member_of(participant, event.speaker.client_id)
-        if member is None:
-            last = self._last_departure.get(participant)
-            if last is not None and last.returned is None:
-                last.events.append(event)
-            elif last is None and was_a_member(event):
-                self._depart_unseen(participant, None, event, "expelled")
-            return
-        if member not in self.live and participant not in self._seen and was_a_member(event):
-            self._depart_unseen(participant, member, event, "expelled")
-        self._departed(member, event, "expelled", late=True)
 
     def _participant_departed(
         self, participant: Participant, member: str | None, event: Event, why: DepartureWhy

@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
 from rebalance_forensics.diagnosis.episodes.members.unseen_leaders import led_unseen
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -202,13 +202,18 @@ def shutdowns(timeline: Timeline) -> list[list[Absence]]:
 
 
 def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
-    static = [a for a in losses(timeline) if is_static(timeline, a)]
+    static = [a for a in losses(timeline) if is_static(timeline, a) and not _ran_on(timeline, a)]
     unheard = {id(a) for a in static if a.stop is None}
     gone = [a for a in (*closings(timeline), *static) if _away_at_the_end(timeline, a)]
     ends = (_end_of(run) for run in runs(gone, lambda a: a.at, one_shutdown_ms(timeline)))
     found = [group for group in ends if _all_left(timeline, group)]
     # A static member closes without a word before 2.7: one that expires was away too long, all of them were stopped.
     return [g for g in found if len({a.participant for a in g}) > 1 or not any(id(a) in unheard for a in g)]
+
+
+def _ran_on(timeline: Timeline, away: Absence) -> bool:
+    """Whether its own log shows that the process did not stop: it was told that it is no member, and went on."""
+    return away.stop is None and bool(lines_after(timeline, away))
 
 
 def one_shutdown_ms(timeline: Timeline) -> int:

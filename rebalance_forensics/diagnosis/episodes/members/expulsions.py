@@ -1,0 +1,56 @@
+"""Members that several processes lost at one heartbeat though each was running, by their own logs alone.
+
+A coordinator evicts members one by one, each when its own session is over. Processes that stood still wake up at
+different times, and give up a coordinator that they have not heard from for a session (AbstractCoordinator). One
+request of an administrator removes members all at once, and each hears of it at its next heartbeat (KIP-345).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms, session_timeout_ms
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.rebalances import HeartbeatFailed
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, SAME_REBALANCE_MS
+
+
+def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
+    """Members of several processes that were told within one heartbeat interval that they are unknown."""
+    return timeline.remembered(_expelled_at_once)
+
+
+def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
+    if timeline.has_coordinator_log:
+        return []  # it says itself how they went
+    running = [away for away in absences(timeline, ("expelled",)) if _kept_its_coordinator(timeline, away)]
+    together = runs(running, lambda away: away.at, heartbeat_interval_ms(timeline) + CLOCK_SLACK_MS)
+    return [group for group in together if _of_several_processes(group)]
+
+
+def expulsion_told(absence: Absence) -> tuple[Event, ...]:
+    """The answers to the heartbeats of a Java client that say that it is no member."""
+    told = (e for d in absence.departures for e in d.events if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
+    return tuple(e for e in told if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
+
+
+def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
+    """Whether its log, which would show it, says nothing of a lost coordinator or connection, a stop or a start."""
+    if absence.start is not None or absence.stop is not None or not expulsion_told(absence):
+        return False
+    begin, end = absence.at - session_timeout_ms(timeline), absence.at + SAME_REBALANCE_MS
+    if not covering(timeline.coverage.of(absence.participant), begin, end):
+        return False
+    lost = timeline.said_by(absence.participant, CoordinatorLost, NodeDisconnected)
+    return not lost.any_between(begin, absence.back_at or end)
+
+
+def _of_several_processes(group: Sequence[Absence]) -> bool:
+    """Consumers of one process stand still together."""
+    return len({min(away.participant.files, default="") for away in group}) > 1
