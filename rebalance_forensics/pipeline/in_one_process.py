@@ -14,12 +14,13 @@ from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import row_of
 from rebalance_forensics.pipeline.line_numbers import LinesBefore
 from rebalance_forensics.pipeline.options import Wanted
-from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
+from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import read_split
 from rebalance_forensics.pipeline.results import Results, in_order_of_groups
-from rebalance_forensics.pipeline.schemas import BATCH_ROWS, ROWS, batch_of
+from rebalance_forensics.pipeline.schemas import BATCH_ROWS, NO_ROWS, ROWS, batch_of
 from rebalance_forensics.pipeline.stages import Heard, Told, investigated
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.pipeline.workload import weight
 from rebalance_forensics.process.garbage_collection import seldom_collected
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.timeline.coverage import LogSpan
@@ -33,7 +34,7 @@ def run_here(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None])
     with seldom_collected():
         events, stats = _read(plan, progress)
         _count_lines_on(events, stats)
-        rows = _rows_of(plan, events) if wanted.events else pa.Table.from_batches([], ROWS)
+        rows = _rows_of(plan, events) if wanted.events else NO_ROWS
         found = list(investigated(_parts(plan, events, stats), unnamed=lambda: True, lanes=wanted.lanes))
     return Results(
         stats=stats,

@@ -23,7 +23,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.report_assembly import report_of
 from rebalance_forensics.pipeline.results import results_of
 from rebalance_forensics.pipeline.run import Analysis
-from rebalance_forensics.pipeline.schemas import ROWS, Kind
+from rebalance_forensics.pipeline.schemas import NO_ROWS, ROWS, Kind
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.streams import told_to_end
 from rebalance_forensics.process import scratch
@@ -92,7 +92,7 @@ class Live:
         self._paths, self._options = paths, options
         self._logs = GrowingLogs(paths, options, again=True)
         self._known = _NOTHING
-        self._rows = ROWS.empty_table()
+        self._rows = NO_ROWS
 
     def catch_up(self) -> bool:
         """Read what came since; whether there was anything."""

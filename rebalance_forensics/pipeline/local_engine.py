@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from rebalance_forensics.pipeline.in_one_process import run_here
 from rebalance_forensics.pipeline.options import Wanted
-from rebalance_forensics.pipeline.read_plan import ReadPlan, weight
+from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
 from rebalance_forensics.pipeline.row_transfer import rows_in, run_directory, write_by_shard, write_rows
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.worker_processes import worker_processes
+from rebalance_forensics.pipeline.workload import weight
 from rebalance_forensics.sources.splits import Split
 
 

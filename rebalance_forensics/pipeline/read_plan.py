@@ -10,19 +10,25 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rebalance_forensics.pipeline.catalogs import checked_catalog
+from rebalance_forensics.pipeline.catalogs import catalog_of, checked_catalog
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.shards import shard_keys
+from rebalance_forensics.pipeline.workload import weight, workload
 from rebalance_forensics.sources.archives import held_open
 from rebalance_forensics.sources.files import InputFile, discover
 from rebalance_forensics.sources.neighbours import profiles
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.splits import Split, plan
 
-SMALL_BYTES = 8 << 20
-"""Up to here one worker is done before a second one has started."""
+ALONE_HERE = 512_000_000
+"""Up to this workload one process is done before another one has started and taken a share."""
+ALONE_ON_SPARK = 100_000_000
+"""The same of a task of Spark, whose workers may be running and whose input may be far away."""
+_LEAST_SPLIT = 1 << 20
+_SPLITS_EACH = 4
+"""So many splits a worker even out that one part of a log tells more than another."""
 _TURNS = 16
 """So many tasks a worker even out what their splits differ; more only cost their start."""
 
@@ -47,8 +53,10 @@ class ReadPlan:
         return sum(file.size for file in self.files)
 
 
-def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int) -> ReadPlan:
-    """Find and sniff the files under `paths` and deal their splits to tasks."""
+def plan_reading(
+    paths: Sequence[str], options: AnalyzeOptions, *, workers: int, alone_up_to: int = ALONE_HERE
+) -> ReadPlan:
+    """Find and sniff the files under `paths` and deal their splits to tasks; a little workload is one task."""
     refuse_missing(paths)
     refuse_patterns(options.patterns)
     with held_open():
@@ -56,14 +64,17 @@ def plan_reading(paths: Sequence[str], options: AnalyzeOptions, *, workers: int)
         files = tuple(replace(file, path=printable(file.path)) for file in found.files)
         sniffed = profiles(files, options.zones)
     splits = plan(files, sniffed, options.split_bytes)
-    small = sum(file.size for file in files) <= SMALL_BYTES
-    shards = 1 if small else workers
+    alone = workers == 1 or workload(splits, catalog_of(options.patterns)) <= alone_up_to
+    split_bytes = options.split_bytes
+    if not alone:
+        split_bytes = _shared(sum(map(weight, splits)), workers, split_bytes)
+        splits = plan(files, sniffed, split_bytes)
     return ReadPlan(
         files=files,
         profiles=sniffed,
         errors=tuple((printable(path), printable(sentence)) for path, sentence in found.errors),
-        portions=deal(splits, 1 if small else portions_of(splits, workers, options.split_bytes), workers=workers),
-        reading=reading_of(options, shard_keys(shards)),
+        portions=deal(splits, 1 if alone else portions_of(splits, workers, split_bytes), workers=workers),
+        reading=reading_of(options, shard_keys(1 if alone else workers)),
         reports=tuple(map(printable, found.reports)),
     )
 
@@ -106,9 +117,9 @@ def refuse_patterns(patterns: tuple[str, ...]) -> None:
     checked_catalog(patterns)
 
 
-def weight(split: Split) -> int:
-    """The bytes a split makes its reader go through."""
-    return (split.end - split.start) if split.end is not None else split.file.size * (8 if split.file.codec else 1)
+def _shared(total: int, workers: int, split_bytes: int) -> int:
+    """How large splits may be for all workers to have some."""
+    return min(split_bytes, max(_LEAST_SPLIT, -(-total // (workers * _SPLITS_EACH))))
 
 
 def portions_of(splits: Sequence[Split], workers: int, split_bytes: int) -> int:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.pipeline.payloads import object_of
-from rebalance_forensics.pipeline.schemas import ROWS, Kind, is_one_of
+from rebalance_forensics.pipeline.schemas import NO_ROWS, Kind, is_one_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.garbage_collection import seldom_collected
 
@@ -52,7 +52,7 @@ def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Result
         stats=tuple(stats),
         cases=tuple(cases),
         failures=in_order_of_groups(failures),
-        events=pa.concat_tables([ROWS.empty_table(), *(rows for rows in events if rows.num_rows)]),
+        events=pa.concat_tables([NO_ROWS, *(rows for rows in events if rows.num_rows)]),
     )
 
 

@@ -13,7 +13,7 @@ from rebalance_forensics import defects
 from rebalance_forensics.pipeline.engine_choice import bytes_below, engine_for
 from rebalance_forensics.pipeline.local_engine import run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
-from rebalance_forensics.pipeline.read_plan import ReadPlan, plan_reading, refuse_missing
+from rebalance_forensics.pipeline.read_plan import ALONE_ON_SPARK, ReadPlan, plan_reading, refuse_missing
 from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
 from rebalance_forensics.pipeline.report_assembly import groups_in, report_of
 from rebalance_forensics.pipeline.results import Results
@@ -139,7 +139,7 @@ def _on_spark(
         else:
             booting = boot.submit(sessions.start_session, options.java_home, small=small)
         workers = ready.sparkContext.defaultParallelism if ready else cores()
-        plan = plan_reading(paths, options, workers=workers)
+        plan = plan_reading(paths, options, workers=workers, alone_up_to=ALONE_ON_SPARK)
         ready = ready or (booting.result() if booting else None)
     assert ready is not None
     return plan, run_on_spark(ready, plan, wanted, progress=progress)

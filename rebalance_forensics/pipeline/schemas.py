@@ -105,6 +105,8 @@ def array_of(values: Sequence[str | int | None], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [present, pa.py_buffer(numbers)])
 
 
+NO_ROWS = pa.Table.from_batches([], ROWS)
+"""A table of no rows; `ROWS.empty_table()` would import pandas."""
 EVENT_KINDS = array_of([Kind.SHARED, Kind.EVENT], pa.int8())
 """The rows that hold events."""
 

@@ -7,7 +7,8 @@ from itertools import groupby
 
 import pytest
 
-from rebalance_forensics.pipeline.read_plan import deal, portions_of, weight
+from rebalance_forensics.pipeline.read_plan import deal, portions_of
+from rebalance_forensics.pipeline.workload import weight
 from rebalance_forensics.sources.files import InputFile
 from rebalance_forensics.sources.profile import FileProfile
 from rebalance_forensics.sources.splits import Split

@@ -61,12 +61,14 @@ def test_rows_are_told_apart_without_pandas() -> None:
     told = (
         "import sys; from rebalance_forensics.pipeline.schemas import *;"
         "batch = batch_of([Row(shard=7, kind=Kind.EVENT), Row(shard=9, kind=Kind.EVENT)]);"
-        "print(is_one_of('shard', [9], batch).to_pylist(), 'pandas' in sys.modules)"
+        "from rebalance_forensics.pipeline.results import results_of;"
+        "print(is_one_of('shard', [9], batch).to_pylist(), len(results_of([batch], first_shard=9).events));"
+        "print('pandas' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
     )
-    assert done.stdout == "[False, True] False\n"
+    assert done.stdout == "[False, True] 2\nFalse\n"
 
 
 def test_no_rows_are_a_batch_too() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -27,7 +28,7 @@ LOGS = [str(SAMPLES / name) for name in ("process-pause", "scaling-flap")]
 
 def test_several_processes_say_what_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = analyze(LOGS, AnalyzeOptions(engine="local"))
-    monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
+    monkeypatch.setattr(read_plan, "workload", lambda _splits, _catalog: sys.maxsize)
     assert to_json(analyze(LOGS, AnalyzeOptions(engine="local", processes=2))) == to_json(alone)
     assert not multiprocessing.active_children()
 
@@ -61,7 +62,7 @@ def test_spark_is_chosen_for_much_to_read_and_for_object_stores(tmp_path: Path) 
 
 
 def test_what_processes_hand_to_each_other_is_gone_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
+    monkeypatch.setattr(read_plan, "workload", lambda _splits, _catalog: sys.maxsize)
     place = scratch.directory()
     before = {file.name for file in place.iterdir()}
     written: list[Path] = []

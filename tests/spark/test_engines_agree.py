@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +47,7 @@ def test_one_worker_gives_the_report_of_the_plain_process(spark: SparkSession, l
 @pytest.mark.spark
 def test_the_samples_through_a_shuffle(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = report_of(SAMPLES)
-    monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
+    monkeypatch.setattr(read_plan, "workload", lambda _splits, _catalog: sys.maxsize)
     assert report_of(SAMPLES, spark, split_bytes=50_000) == alone
 
 
@@ -56,7 +57,7 @@ def test_a_job_is_one_shuffle(
 ) -> None:
     from rebalance_forensics.pipeline.spark.engine import cases  # noqa: PLC0415 - Spark only where it is tested
 
-    monkeypatch.setattr(read_plan, "SMALL_BYTES", 0)
+    monkeypatch.setattr(read_plan, "workload", lambda _splits, _catalog: sys.maxsize)
     plan = read_plan.plan_reading([str(logs)], AnalyzeOptions(split_bytes=300), workers=2)
     cases(spark, plan, Wanted()).explain()
     described = capsys.readouterr().out

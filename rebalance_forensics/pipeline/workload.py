@@ -1,0 +1,66 @@
+"""How much work a run will be, estimated before anything is read: it decides how many share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.sources.containers import UNREADABLE
+from rebalance_forensics.sources.decompression import chunks_of
+from rebalance_forensics.sources.splits import Split
+
+LINE_BYTES = 50_000
+"""A line about a group takes as long as so many bytes of other lines: 0.25 ms at 200 MB/s (benchmarks/RESULTS.md)."""
+_PLACES = 8
+_WINDOW = 64 << 10
+_UNPACKED = 8
+"""Text packs to about an eighth."""
+
+
+def weight(split: Split) -> int:
+    """The bytes a split makes its reader go through."""
+    if split.end is not None:
+        return split.end - split.start
+    return split.file.size * _UNPACKED if split.file.codec else split.file.size - split.start
+
+
+def workload(splits: Sequence[Split], catalog: Catalog) -> int:
+    """Bytes of other lines that would take as long as the splits, judged by a few windows spread over them."""
+    total = sum(map(weight, splits))
+    seen = told = 0
+    for window in _windows(splits, total):
+        seen += len(window)
+        told += _lines_hit(window, catalog.prefilter().hits(window))
+    return total + (told * LINE_BYTES * total // seen if seen else 0)
+
+
+def _windows(splits: Sequence[Split], total: int) -> Iterator[bytes]:
+    """A window at each of some places at equal distances; of what is packed only the beginning can be had at once."""
+    places = [total * (2 * number + 1) // (2 * _PLACES) for number in range(_PLACES)]
+    before = 0
+    for split in splits:
+        behind = before + weight(split)
+        inside = [place - before for place in places if before <= place < behind]
+        before = behind
+        for place in inside[:1] if split.file.codec else inside:
+            yield _window(split, 0 if split.file.codec else split.start + place)
+
+
+def _window(split: Split, start: int) -> bytes:
+    """Whatever cannot be read is told when it is read in earnest."""
+    try:
+        return next(chunks_of(split.file.place, start), b"")[:_WINDOW]
+    except UNREADABLE:
+        return b""
+
+
+def _lines_hit(window: bytes, hits: Sequence[int]) -> int:
+    lines = 0
+    end = -1
+    for hit in hits:
+        if hit > end:
+            lines += 1
+            end = window.find(b"\n", hit)
+            if end < 0:
+                break
+    return lines
