@@ -34,7 +34,7 @@ def _side_by_side(
     plan: ReadPlan, number: int, wanted: Wanted, progress: Callable[[int], None]
 ) -> Iterator[pa.RecordBatch]:
     shards = plan.reading.shards
-    with run_directory() as directory, worker_processes(number) as pool:
+    with run_directory() as directory, worker_processes(number, load=__name__) as pool:
         reads = {
             pool.submit(_read, portion, plan.reading, [directory / f"{shard}-{place}" for shard in shards]): portion
             for place, portion in enumerate(plan.portions)

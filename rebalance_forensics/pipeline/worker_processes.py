@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.connection import wait
+from multiprocessing.context import BaseContext
+from threading import Thread
 
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process.stop_signals import at_once
 
 
 @contextmanager
-def worker_processes(number: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of so many processes; however the block ends, they are gone afterwards.
+def worker_processes(number: int, *, load: str) -> Iterator[ProcessPoolExecutor]:
+    """A pool of so many processes that have loaded a module; however the block ends, they are gone afterwards.
 
-    Spawned, not forked: Arrow and the object stores keep threads of their own, and a fork in the middle of one hangs.
+    Not forked from this process: Arrow and the object stores keep threads of their own, and a fork in the middle of one
+    hangs. A server that does nothing else loads the module once and is forked; without one (Windows), each loads it.
     """
     others = {process.pid for process in multiprocessing.active_children()}
-    pool = ProcessPoolExecutor(number, multiprocessing.get_context("spawn"), initializer=_leave_signals_to_the_parent)
+    pool = ProcessPoolExecutor(number, _context(load), initializer=_live_as_long_as_the_parent)
     try:
         yield pool
     except BrokenProcessPool as error:
@@ -35,6 +40,14 @@ def worker_processes(number: int) -> Iterator[ProcessPoolExecutor]:
     pool.shutdown()
 
 
+def _context(load: str) -> BaseContext:
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([load])
+    return context
+
+
 def _kill(others: set[int | None]) -> None:
     for process in multiprocessing.active_children():
         if process.pid not in others:
@@ -47,6 +60,17 @@ def end_all() -> None:
     _kill(set())
 
 
-def _leave_signals_to_the_parent() -> None:
-    """Ctrl-C reaches the whole foreground group; the parent says so, once, and ends its workers."""
+def _live_as_long_as_the_parent() -> None:
+    """Ctrl-C reaches the whole foreground group; the parent says so, once, and ends its workers.
+
+    A parent that is killed cannot: it would leave workers that wait for it to hand them more.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)

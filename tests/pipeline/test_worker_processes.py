@@ -5,7 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -42,9 +44,39 @@ def test_a_killed_process_is_one_sentence_and_the_others_end() -> None:
 
 
 def _killed() -> None:
-    with worker_processes(2) as pool:
+    with worker_processes(2, load=local_engine.__name__) as pool:
         os.kill(pool.submit(os.getpid).result(), signal.SIGKILL)
         pool.submit(os.getpid).result()
+
+
+KILLED = """
+import os, signal
+from rebalance_forensics.pipeline.worker_processes import worker_processes
+if __name__ == "__main__":
+    with worker_processes(1, load="os") as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_no_process_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
+    program = tmp_path / "killed.py"
+    program.write_text(KILLED)
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
+    worker = int(done.stdout)
+    until = time.monotonic() + 10
+    while _lives(worker) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not _lives(worker)
+
+
+def _lives(pid: int) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(state.strip()) and not state.startswith("Z")
 
 
 def test_spark_is_chosen_for_much_to_read_and_for_object_stores(tmp_path: Path) -> None:
