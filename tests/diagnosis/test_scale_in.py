@@ -52,4 +52,4 @@ def test_a_member_whose_place_is_soon_taken_again_was_hardly_removed_for_good(af
     story.broker("01:10:11.000", story.words.stabilized(3, after))
     story.goes_on("01:15:00.000")
     removed = next(i.root_causes[0] for i in story.incidents() if i.root_causes[0].cause == "scale-in")
-    assert removed.confidence == (0.9 if after == 2 else 0.75)
+    assert removed.confidence == (0.75 if after == 2 else 0.55)

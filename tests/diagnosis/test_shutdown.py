@@ -102,4 +102,5 @@ def test_members_that_leave_for_a_reason_of_their_own_are_not_said_to_have_close
     story = Story(release=(3, 9), seen="brokers").formed("c-1", "c-2")
     closes(story, "c-2", "01:10:00.000", ["c-1"], "done for today")
     closes(story, "c-1", "01:10:02.000", [], "done for today")
-    assert story.case().incidents[-1].summary == "The last 2 members left; the group is empty."
+    told = "The last 2 members left; the group is empty; only their own logs would show why."
+    assert story.case().incidents[-1].summary == told

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.applications import handle_exception
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
-from rebalance_forensics.diagnosis.episodes.members.departures import left_nobody
-from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, name_of_exception
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, left_unheard
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_absences
+from rebalance_forensics.diagnosis.proposals.closes import (
+    ERROR_UNHEARD,
+    about_failure,
+    about_return,
+    about_unheard_close,
+)
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import departures, others
-from rebalance_forensics.diagnosis.wording.narratives import what_ended
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Blame members that closed after an exception, and lone ones that closed and came back."""
+    """Members that closed after an exception, or may have; lone ones that closed and came back."""
     for away in closings(timeline):
         errors = exception_before(timeline, away)
         if errors:
-            exception = name_of_exception(errors[0])
-            yield about_absences(
-                timeline,
-                [away],
-                because=errors[:6],
-                severity="critical" if left_nobody(timeline, away) else "warning",
-                struck_at=away.stop.at if away.stop is not None else None,
-                narrative=f"{what_ended(away)} after {exception}.",
-                advice=handle_exception(away, exception),
-            )
+            yield about_failure(timeline, away, errors)
         elif away.back_at is not None:
-            narrative = "{who} closed its consumer and came back."
-            yield about_absences(timeline, [away], severity="info", narrative=narrative)
+            yield about_return(timeline, away)
+        elif left_unheard(timeline, [away]):
+            yield about_unheard_close(timeline, away)
 
 
 CAUSE = Cause(
@@ -52,6 +46,8 @@ CAUSE = Cause(
         speaks_for(closes.closed, STRONG, absent=DECISIVE),
         speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(others.others_unheard, WEAK),
+        speaks_against(ERROR_UNHEARD, STRONG + WEAK),
+        speaks_for(closes.thread_left, STRONG),
     ),
     brings=("scale-in",),
     lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),

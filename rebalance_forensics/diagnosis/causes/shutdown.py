@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.shutdowns import ALL_WENT, NO_REASON, ONE_HEARD, about_shutdown
+from rebalance_forensics.diagnosis.proposals.shutdowns import ALL_WENT, ONE_HEARD, about_shutdown
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -29,8 +29,8 @@ CAUSE = Cause(
     signs=(
         speaks_for(ALL_WENT, DECISIVE),
         speaks_against(ONE_HEARD, STRONG),
-        speaks_against(NO_REASON, STRONG),
         speaks_against(closes.error_before_close, STRONG),
+        speaks_against(closes.why_unheard, STRONG),
     ),
     brings=("scale-in", "member-left", "static-member-expired", "rolling-restart", "unsubscribe"),
     lookalikes=("process-crash", "streams-shutdown"),

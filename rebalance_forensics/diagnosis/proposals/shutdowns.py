@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
 from rebalance_forensics.diagnosis.episodes.members.departures import is_empty_after
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, Sign, stated
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.participants import counted_members
 from rebalance_forensics.events.membership import MemberLeft
@@ -18,7 +19,6 @@ from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
 
 ALL_WENT = stated("all-members-left", present="the last members that are known left one soon after another")
 ONE_HEARD = stated("one-member-heard", present="only one member is heard, and no log shows who else was in the group")
-NO_REASON = stated("left-and-came-back", present="the only member left without a stated reason and came back")
 
 
 def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
@@ -30,7 +30,6 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
     empty = "; the group is empty" if emptied is not None else ""
     lines = tuple(e for a in group for e in a.events()[:1])
     alone = _is_the_only_one_heard(timeline, participants)
-    returned = len(group) == 1 and _gave_no_reason(group[0]) and group[0].back_at is not None
     return Hypothesis(
         because=tuple(e for a in group for e in a.events()),
         circumstances=(emptied,) if emptied is not None else (),
@@ -40,13 +39,9 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
         explains=facts,
         participants=participants,
         absences=tuple(group),
-        answers={sign: Present(lines) for sign, shown in _signs(alone=alone, returned=returned) if shown},
+        answers={ALL_WENT: Present(lines)} | ({ONE_HEARD: Present(lines)} if alone else {}),
         narrative=_narrative(timeline, participants, group, empty, alone=alone),
     )
-
-
-def _signs(*, alone: bool, returned: bool) -> tuple[tuple[Sign, bool], ...]:
-    return (ALL_WENT, True), (ONE_HEARD, alone), (NO_REASON, returned)
 
 
 def _is_the_only_one_heard(timeline: Timeline, participants: Sequence[Participant]) -> bool:
@@ -69,6 +64,9 @@ def _narrative(
         return f"{went} shut down cleanly; the logs do not show whether it was the last."
     went = counted_members(timeline, participants, one="")
     silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
+    if left_unheard(timeline, group):
+        logs = "its own log" if len(participants) == 1 else "their own logs"
+        return f"The last {went} {'left' if silent else 'closed and left'}{empty}; only {logs} would show why."
     return f"The last {went} {'left' if silent else 'shut down cleanly'}{empty}."
 
 

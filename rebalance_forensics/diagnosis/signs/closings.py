@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
@@ -69,3 +70,42 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
         heard += logs
     begin = subject.begin - session_timeout_ms(timeline)
     return Absent(looked(heard, begin, subject.end)) if heard else Unobservable()
+
+
+@sign(
+    present="only the coordinator saw them go: an error that made them close would stand in their own logs", absent=""
+)
+def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether nobody but the coordinator tells that they left: members that fail one by one look like a deployment."""
+    return Present() if left_unheard(timeline, subject.absences) else Absent()
+
+
+@sign(present="its leave reason alone says that it closed, as it does after an error", absent="")
+def only_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether a close is known by what the coordinator was told (KIP-800), which is the same for any close."""
+    told = [e for a in subject.absences for d in a.departures if d.why == "closed" for e in d.events[:1]]
+    return Present(tuple(told)) if told and left_unheard(timeline, subject.absences) else Absent()
+
+
+@sign(
+    present="a stream thread left, and its instance, which sends no LeaveGroup when it closes, did not ask for it",
+    absent="",
+)
+def thread_left(timeline: Timeline, subject: Subject) -> Answer:
+    """StreamThread.run leaves the group when an exception ends it, KafkaStreams.close() does not.
+
+    With CloseOptions.leaveGroup(true) an instance leaves with all of its threads.
+    """
+    if timeline.protocol not in ("classic", "unknown") or not left_unheard(timeline, subject.absences):
+        return Absent()
+    failed = all(_only_some_threads_left(timeline, a) for a in subject.absences)
+    told = (e for a in subject.absences for d in a.departures if d.why not in SILENT for e in d.events[:1])
+    return Present(tuple(told)) if failed else Absent()
+
+
+def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
+    one = absence.participant
+    if one.kind != "instance" or one.instance_ids:
+        return False
+    left = {timeline.participants.client_of(d.member or "") for d in absence.departures if d.why not in SILENT}
+    return len(left) == 1 or len(left) < len(one.client_ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_poll_timeout
 from rebalance_forensics.diagnosis.sign import (
     Absent,
@@ -91,7 +91,8 @@ def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
     told = tuple(e for a in subject.absences for d in a.departures if d.why == "removed-by-admin" for e in d.events)
     if told:
         return Present(told)
-    return Unobservable(() if timeline.has_coordinator_log else (coordinator_log(subject.begin, subject.begin),))
+    since = subject.begin - heartbeat_interval_ms(timeline)
+    return Unobservable((coordinator_log(since, subject.begin),))
 
 
 @sign(present="the leave reason, or its own log, says that it unsubscribed", absent="")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
 from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
@@ -120,7 +121,14 @@ def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: boo
             f"{who} may have been shut down: a Streams instance sends no LeaveGroup on close, so its members are "
             "evicted as if it had died."
         )
-    return f"{who} shut down cleanly and {'was' if number == 1 else 'were'} not back when the logs end."
+    closed, it, its = (
+        ("its consumer", "was", "its own log") if number == 1 else ("their consumers", "were", "their own logs")
+    )
+    if left_unheard(timeline, absences):
+        reasons = {d.why for a in absences for d in a.departures}
+        how = f"closed {closed}" if reasons == {"closed"} else "left the group"
+        return f"{who} {how} and {it} not back when the logs end; only {its} would show why."
+    return f"{who} shut down cleanly and {it} not back when the logs end."
 
 
 def share_a_group_id(names: Sequence[str], *, by_names_alone: bool) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
@@ -39,6 +41,18 @@ def _both(one: Absence, other: Absence) -> Absence:
     departures = sorted({d.id: d for d in (*one.departures, *other.departures)}.values(), key=lambda d: d.at)
     arrivals = sorted({a.id: a for a in (*one.arrivals, *other.arrivals)}.values(), key=lambda a: a.at)
     return Absence(one.participant, departures, arrivals, one.start or other.start, one.stop)
+
+
+def left_unheard(timeline: Timeline, away: Sequence[Absence]) -> bool:
+    """Whether they left by LeaveGroup and no log of theirs is there: a coordinator cannot see what made them close."""
+    asked = any(d.why not in SILENT for a in away for d in a.departures)
+    return asked and not any(_is_heard(timeline, a) for a in away)
+
+
+def _is_heard(timeline: Timeline, absence: Absence) -> bool:
+    if timeline.coverage.is_excerpt:
+        return absence.participant.has_log
+    return any(log.begin <= absence.at for log in timeline.coverage.of(absence.participant))
 
 
 def ended_with_its_process(absence: Absence) -> bool:

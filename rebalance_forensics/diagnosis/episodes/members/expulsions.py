@@ -27,10 +27,11 @@ def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
 
 
 def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
-    if timeline.has_coordinator_log:
-        return []  # it says itself how they went
-    running = [away for away in absences(timeline, ("expelled",)) if _kept_its_coordinator(timeline, away)]
-    together = runs(running, lambda away: away.at, heartbeat_interval_ms(timeline) + CLOCK_SLACK_MS)
+    interval = heartbeat_interval_ms(timeline) + CLOCK_SLACK_MS
+    unheard = (
+        away for away in absences(timeline, ("expelled",)) if not _is_coordinator_heard(timeline, away, interval)
+    )
+    together = runs((away for away in unheard if _kept_its_coordinator(timeline, away)), lambda away: away.at, interval)
     return [group for group in together if _of_several_processes(group)]
 
 
@@ -38,6 +39,11 @@ def expulsion_told(absence: Absence) -> tuple[Event, ...]:
     """The answers to the heartbeats of a Java client that say that it is no member."""
     told = (e for d in absence.departures for e in d.events if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
     return tuple(e for e in told if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
+
+
+def _is_coordinator_heard(timeline: Timeline, absence: Absence, interval: int) -> bool:
+    """Whether the coordinator's log is there, which says itself how the member went."""
+    return bool(covering(timeline.coverage.brokers, absence.at - interval, absence.at))
 
 
 def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:

@@ -1,0 +1,49 @@
+"""Members that closed: after an error, for a while, or so that only the coordinator saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.advice.applications import handle_exception
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.departures import left_nobody
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import name_of_exception
+from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.proposals.absences import about_absences
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.wording.narratives import what_ended
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+ERROR_UNHEARD = stated("error-unheard", present="no log of its own shows whether an error made it close")
+
+
+def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
+    """It closed after an exception."""
+    exception = name_of_exception(errors[0])
+    return about_absences(
+        timeline,
+        [away],
+        because=errors[:6],
+        severity="critical" if left_nobody(timeline, away) else "warning",
+        struck_at=away.stop.at if away.stop is not None else None,
+        narrative=f"{what_ended(away)} after {exception}.",
+        advice=handle_exception(away, exception),
+    )
+
+
+def about_return(timeline: Timeline, away: Absence) -> Hypothesis:
+    """It closed without an error that anybody logged, and came back."""
+    return about_absences(timeline, [away], severity="info", narrative="{who} closed its consumer and came back.")
+
+
+def about_unheard_close(timeline: Timeline, away: Absence) -> Hypothesis:
+    """An error may have closed it: to the coordinator that looks like a member that was shut down."""
+    left = "A thread of {who} left the group" if away.participant.kind == "instance" else "{who} closed its consumer"
+    return about_absences(
+        timeline,
+        [away],
+        severity="warning",
+        narrative=f"{left}; only its own log would show whether an error was the reason.",
+        answers={ERROR_UNHEARD: Present(away.departures[0].events[:1])},
+    )
