@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.epochs import EpochStory, three_members
+from tests.epochs import IDS, EpochStory, three_members
 from tests.story import Side, Story
 
 EVERY_SIDE = pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
@@ -152,3 +152,21 @@ def test_a_topic_that_no_member_reads_bumps_no_epoch() -> None:
     story.broker("01:10:00.000", CREATED.format(topic="invoices"), logger="kafka.log.LogManager")
     story.group_says("01:10:01.000", "Bumped group epoch to 4.")
     assert "topic-metadata-change" not in story.causes()
+
+
+@pytest.mark.parametrize("back_at", ["01:10:10.000", "01:11:00.000"])
+def test_a_coordinator_sees_the_same_of_a_member_that_was_paused_and_of_one_that_was_cut_off(back_at: str) -> None:
+    story = three_members("brokers").expires("c-3", "01:10:00.000", "c-1", "c-2")
+    incident = story.joins("c-3", back_at).goes_on("01:20:00.000").the_incident()
+    sure = {cause.cause: cause.confidence for cause in incident.root_causes}
+    assert sure["process-pause"] < 0.5
+    assert sure["network-partition"] >= 0.1
+    decides = next(wanted for wanted in incident.would_decide if wanted.who == IDS["c-3"])
+    assert {"process-pause", "network-partition"} <= set(decides.between)
+
+
+def test_the_log_of_a_member_that_does_not_mention_lost_connections_shows_that_it_was_paused() -> None:
+    story = three_members().expires("c-3", "01:10:00.000", "c-1", "c-2").joins("c-3", "01:11:00.000")
+    incident = story.goes_on("01:20:00.000").the_incident()
+    assert incident.root_causes[0].cause == "process-pause"
+    assert incident.root_causes[0].confidence >= 0.9

@@ -46,7 +46,7 @@ CAUSE = Cause(
         speaks_against(returns.old_id_still_in, STRONG),
         speaks_against(heartbeats.unknown_at_sync_only, STRONG),
         speaks_against(heartbeats.expelled_with_others, STRONG),
-        speaks_against(heartbeats.too_short_to_tell, STRONG),
+        speaks_against(heartbeats.paused_or_cut_off, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),
         speaks_against(heartbeat_loops.heartbeats_in_the_loop, WEAK),
         speaks_against(threads.other_threads_stayed, DECISIVE),

@@ -283,14 +283,13 @@ def expelled_with_others(timeline: Timeline, subject: Subject) -> Answer:
     return Present(tuple(told))
 
 
-@sign(
-    present="until a request times out, a client of this protocol that is cut off writes no more than this", absent=""
-)
-def too_short_to_tell(timeline: Timeline, subject: Subject) -> Answer:
-    """Under KIP-848 a short network partition and a short pause leave the same lines."""
+@sign(present="these lines are the same for a member that was paused and for one that was cut off", absent="")
+def paused_or_cut_off(timeline: Timeline, subject: Subject) -> Answer:
+    """Under KIP-848 a member keeps its id, and one that is cut off writes nothing until a request times out."""
     for absence in subject.absences:
         lasted = (absence.back_at or timeline.last) - absence.at
-        if timeline.protocol in ("consumer", "streams") and lasted < REQUEST_TIMEOUT_MS:
+        told = any(log.detailed for log in timeline.coverage.of(absence.participant))
+        if timeline.protocol in ("consumer", "streams") and (lasted < REQUEST_TIMEOUT_MS or not told):
             return Present()
     return Absent()
 

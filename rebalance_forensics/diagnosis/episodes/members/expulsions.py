@@ -50,11 +50,11 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
     """Whether its log, which would show it, says nothing of a lost coordinator or connection, a stop or a start."""
     if absence.start is not None or absence.stop is not None or not expulsion_told(absence):
         return False
-    begin, end = absence.at - session_timeout_ms(timeline), absence.at + SAME_REBALANCE_MS
-    if not covering(timeline.coverage.of(absence.participant), begin, end):
+    begin = absence.at - session_timeout_ms(timeline)
+    if not covering(timeline.coverage.of(absence.participant), begin, absence.at):
         return False
     lost = timeline.said_by(absence.participant, CoordinatorLost, NodeDisconnected)
-    return not lost.any_between(begin, absence.back_at or end)
+    return not lost.any_between(begin, absence.back_at or absence.at + SAME_REBALANCE_MS)
 
 
 def _of_several_processes(group: Sequence[Absence]) -> bool:
