@@ -72,6 +72,30 @@ def test_a_member_that_did_not_poll_had_stopped_reading_before_it_left() -> None
     assert {s.started_at for s in stuck} == {ms("01:09:30.000")}
 
 
+def removed(*, says_so: bool) -> Story:
+    """A static member that an administrator removes, and that may say three seconds later that it heard of it."""
+    story = Story(release=(3, 9)).formed("c-1", "c-2")
+    story.broker("01:10:00.000", story.words.left(story.id_of("c-2"), "member was removed by an admin"))
+    if says_so:
+        lost = "Giving away all assigned partitions as lost since generation/memberID has been reset"
+        story.client(
+            "c-2", "01:10:03.000", f"{lost},indicating that consumer is in old state or no longer part of the group"
+        )
+        story.client("c-2", "01:10:03.001", "Lost previously assigned partitions orders-2, orders-3", level="WARN")
+    return story.goes_on("01:12:00.000")
+
+
+def test_a_member_that_was_removed_reads_on_until_it_hears_of_it() -> None:
+    gaps = [s for s in removed(says_so=True).history().unread if s.why == "fenced"]
+    assert {s.partition for s in gaps} == {"orders-2", "orders-3"}
+    assert {(s.started_at // 1_000, s.certain) for s in gaps} == {(ms("01:10:03.000") // 1_000, True)}
+
+
+def test_when_a_removed_member_heard_of_it_is_uncertain_where_it_does_not_say_so() -> None:
+    gaps = [s for s in removed(says_so=False).history().unread if s.why == "fenced"]
+    assert {(s.started_at, s.certain) for s in gaps} == {(ms("01:10:00.000"), False)}
+
+
 def test_brokers_alone_do_not_tell_who_owned_what() -> None:
     assert evicted(seen="brokers").history().unread == ()
 

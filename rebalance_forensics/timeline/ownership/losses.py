@@ -9,6 +9,7 @@ from msgspec import Struct
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import PollTimeoutExpired
+from rebalance_forensics.events.partitions import OwnershipGivenUp, PartitionsLost
 from rebalance_forensics.events.rebalances import JoinStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy
@@ -45,7 +46,18 @@ class LossJudge(Struct, frozen=True):
             return self.silent(owner, missed_at, self._why_silent(departure, owner))
         if departure.why == "poll-timeout":
             return self._stuck(departure, owner, missed_at)
-        return Loss(at=missed_at, why=_WHY.get(departure.why, _left(departure)), missed_at=missed_at)
+        # Removed while it ran, it learned of it with its next heartbeat, and nobody says when that was.
+        certain = departure.why != "removed-by-admin"
+        why = _WHY.get(departure.why, _left(departure))
+        return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
+
+    def reads_on(self, departure: Departure) -> bool:
+        """Whether it was removed while it ran, and says itself when it learned of it: until then it fetched."""
+        if departure.why != "removed-by-admin":
+            return False
+        until = departure.returned.at if departure.returned is not None else self.timeline.last
+        own = self.timeline.said_by(departure.participant, PartitionsLost, OwnershipGivenUp)
+        return own.any_between(departure.at, until)
 
     def silent(self, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
         """It read no longer than a session before it was missed: its last heartbeat arrived at the earliest then.

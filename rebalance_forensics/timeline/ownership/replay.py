@@ -77,6 +77,8 @@ class OwnershipReplay:
 
     def _departed(self, departure: Departure, at: int) -> None:
         """A party may be in the group several times, each time as another consumer: the member id tells which."""
+        if self.judge.reads_on(departure):
+            return
         client = (
             self.timeline.participants.client_of(departure.member or "")
             if departure.participant.kind == "instance"
