@@ -63,8 +63,8 @@ def plan_reading(
         found = discover(paths, options.limits)
         files = tuple(replace(file, path=printable(file.path)) for file in found.files)
         sniffed = profiles(files, options.zones)
-    splits = plan(files, sniffed, options.split_bytes)
-    alone = workers == 1 or workload(splits, catalog_of(options.patterns)) <= alone_up_to
+        splits = plan(files, sniffed, options.split_bytes)
+        alone = workers == 1 or workload(splits, catalog_of(options.patterns)) <= alone_up_to
     split_bytes = options.split_bytes
     if not alone:
         split_bytes = _shared(sum(map(weight, splits)), workers, split_bytes)
