@@ -34,14 +34,14 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     if listed or with_members(timeline).any_between(last, until or timeline.last):
         return Present()  # also where a list of those who were in afterwards is all that tells of it
     leaving = {a.participant for a in subject.absences}
-    if any(other not in leaving and _stayed(timeline, other, last) for other in _not_gone_by(timeline, last)):
+    others = [other for other in _not_gone_by(timeline, last) if other not in leaving]
+    if any(_stayed(timeline, other, last) for other in others):
         return Present()
     empty = timeline.of(GroupEmptied).between(last - CLOCK_SLACK_MS, until or timeline.last)
     if empty:
         return Absent(lines=tuple(empty[:1]))
     end = last + session_timeout_ms(timeline)
-    others = (client_log(other, last, end) for other in timeline.members() if other not in leaving)
-    needs: list[Need] = [coordinator_log(last, end), *others]
+    needs: list[Need] = [coordinator_log(last, end), *(client_log(other, last, end) for other in others)]
     return Unobservable(tuple(needs))
 
 
