@@ -8,6 +8,7 @@ it whole.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -69,6 +70,16 @@ class CutMessages(Struct, frozen=True):
     fragments: Programs
     types: Types
     errors: ErrorNames
+    by_lead: Mapping[str, Sequence[int]]
+    """The places of the entries whose own words begin with these letters."""
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry], fragments: Programs, types: Types, errors: ErrorNames) -> CutMessages:
+        """What reads by these templates."""
+        by_lead: dict[str, list[int]] = defaultdict(list)
+        for place, entry in enumerate(entries):
+            by_lead[entry.program.lead[:_SHORTEST_LEAD]].append(place)
+        return cls(entries, fragments, types, errors, by_lead)
 
     def read(
         self,
@@ -106,13 +117,20 @@ class CutMessages(Struct, frozen=True):
         )
 
     def _fitting(self, peeled: Peeled, tail: str) -> Iterator[tuple[Entry, Left]]:
-        for entry in self.entries:
+        for entry in self._beginning_so(peeled.stages):
             if entry.prefixes and peeled.kind not in entry.prefixes:
                 continue
             for head in peeled.stages if entry.dressed else peeled.stages[-1:]:
                 alike = _begins_alike(entry.program.lead, head) if head else self._ends_alike(entry.program, tail)
                 if alike and (left := self._left(entry.program, head, tail)):
                     yield entry, left
+
+    def _beginning_so(self, heads: Sequence[str]) -> Sequence[Entry]:
+        """The entries that may begin as one of the texts does, in their order: a text may begin anywhere in a line."""
+        if min(map(len, heads)) < _SHORTEST_LEAD:
+            return self.entries
+        places = {place for head in heads for place in self.by_lead.get(head[:_SHORTEST_LEAD], ())}
+        return [self.entries[place] for place in sorted(places)]
 
     def _ends_alike(self, program: Program, tail: str) -> bool:
         """Whether enough of a tail may be a template's own words, or those of a reason that it ends with."""

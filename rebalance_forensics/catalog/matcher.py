@@ -38,7 +38,7 @@ class Catalog:
         self.compiled = compiled
         self._key = key
         self._types = compiled.types()
-        self._cut_messages = CutMessages(
+        self._cut_messages = CutMessages.of(
             compiled.entries, compiled.fragments, self._types, ErrorNames.of(compiled.errors)
         )
         self._contenders = Contenders(compiled.entries)
