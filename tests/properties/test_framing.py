@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -83,7 +83,8 @@ def test_a_file_cut_at_any_byte_gives_the_same_records(
 ) -> None:
     data = log_of(written, newline, closed=closed)
     with tempfile.TemporaryDirectory() as directory:
-        splits, _ = splits_of(data, cuts, directory)
+        splits, told = splits_of(data, cuts, directory)
+        assume(told.splittable)  # what looks like a paste is never cut
         whole, counts = read([replace(splits[0], end=None)], bulk=False)
         parts, cut_counts = read(splits, bulk=bulk)
     assert parts == whole
