@@ -20,6 +20,13 @@ class StartTimeReported(Event, frozen=True, kw_only=True):
     start_time_ms: int
 
 
+class ClientHeldTwice(Event, frozen=True, kw_only=True):
+    """A process makes a consumer while it still holds one of that client id, which nobody closed.
+
+    Since 3.7 "The mbean of App info: […], id: […] already exists"; before, an exception says so (AppInfoParser).
+    """
+
+
 class ClusterReported(Event, frozen=True, kw_only=True):
     """Says "Cluster ID: …": which cluster a client is connected to."""
 

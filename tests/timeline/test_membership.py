@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnosis.closings import comes
+from tests.diagnosis.closings import CLOSED, LEAVING, comes
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.statics import replaced, static_group
 from tests.kafka_words import Release, member_id
-from tests.story import Side, Story
+from tests.story import Side, Story, ms
 
 
 @pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
@@ -39,3 +39,15 @@ def test_a_replaced_static_member_is_counted_once() -> None:
 def test_static_members_are_known_by_their_instance_id() -> None:
     (generation,) = static_group("pod-1", "pod-2").history().generations
     assert {m.instance_id for m in generation.members} == {"pod-1", "pod-2"}
+
+
+def test_a_leave_behind_a_join_that_waits_is_over_when_the_coordinator_says_so() -> None:
+    """Requests of one connection are answered in their order, and a JoinGroup only when all others have joined."""
+    story = comes(Story().formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    gone = story.id_of("c-3")
+    story.client("c-3", "01:20:05.000", LEAVING.format(gone, CLOSED))
+    story.broker("01:20:35.000", story.words.left(gone, CLOSED))
+    story.rebalanced("01:20:35.001", story.words.leaving(gone, CLOSED), ["c-1", "c-2"])
+    (left,) = story.timeline().departures
+    assert left.at == ms("01:20:35.000")
+    assert "unexplained" not in story.causes()

@@ -58,6 +58,15 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
     return _shorten(why, f"to about {rounded_up(slowest)}")
 
 
+def close_the_old() -> tuple[Advice, ...]:
+    """A consumer that was made anew while the one before was still a member."""
+    close = Advice(
+        action="Close the old consumer before a new one is made, also after an error (try-with-resources).",
+        why="A consumer that nobody polls keeps its partitions until its poll timeout; every rebalance waits for it.",
+    )
+    return (close,)
+
+
 def _shorten(why: str, enough: str) -> tuple[Advice, ...]:
     return (
         Advice(

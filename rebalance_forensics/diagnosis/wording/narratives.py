@@ -98,6 +98,16 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
     return f"{who} left the group, gave no reason and rejoined: most likely a poll loop took longer than {limit}{away}."
 
 
+def left_unclosed(timeline: Timeline, slow: PollTimeouts) -> str:
+    """A process that made a consumer anew; the one before stayed a member that nobody polled."""
+    set_to = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
+    until = f"max.poll.interval.ms{f' ({set_to} ms)' if set_to else ''}"
+    return (
+        f"{{who}} made a new consumer and did not close the old one: that one stayed in the group, not polled any "
+        f"more, until {until} had passed."
+    )
+
+
 def replaced_dying_threads(who: str, count: int, thrown: str | None) -> str:
     """A Streams instance whose threads die and are replaced; `thrown` is the exception where all died of the same."""
     of_what = f" after {thrown}" if thrown else ""

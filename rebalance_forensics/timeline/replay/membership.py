@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberFailed, MemberJoined
+from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberJoined
 from rebalance_forensics.events.rebalances import (
     GenerationReset,
     GenerationStabilized,
@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.replay.lost_membership import was_a_member
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import A_SECOND_MS, TAKEN_BACK_MS, TOLD_BY_BOTH_MS
+from rebalance_forensics.timeline.windows import A_SECOND_MS, LEAVE_LOGGED_MS, TAKEN_BACK_MS, TOLD_BY_BOTH_MS
 
 LEFT = ("closed", "left", "unsubscribed", "poll-timeout")
 _RANK: tuple[DepartureWhy, ...] = (
@@ -86,10 +86,15 @@ class Register:
 
     def _member_of(self, participant: Participant, client_id: str | None = None) -> str | None:
         """The last member id of a participant that is in; of an instance with many threads, the id of that thread."""
+        mine = self._members_of(participant, client_id)
+        return mine[-1] if mine else None
+
+    def _members_of(self, participant: Participant, client_id: str | None) -> Sequence[str]:
+        """All that are in: a consumer that was made anew while nobody closed the old one has two."""
         mine = self.live.of(participant)
         if participant.kind == "instance" and client_id is not None:
             mine = [m for m in mine if self.participants.client_of(m) in (client_id, participant.name)]
-        return mine[-1] if mine else None
+        return mine
 
     def _is_in(self, member: str, event: Event) -> None:
         participant = (
@@ -263,15 +268,16 @@ class Register:
         self.departures[departure] = None
 
     def _add(self, departure: DepartureDraft, event: Event, why: DepartureWhy) -> None:
-        heard = departure.why in LEFT and any(e.speaker.role == "broker" for e in departure.events)
+        told = any(e.speaker.role == "broker" for e in departure.events)
         departure.events.append(event)
-        if heard and why == "session-expired":
+        if told and departure.why in LEFT and why == "session-expired":
             # A coordinator that dies before the next generation is written leaves who left to its successor to evict.
             return
         if _RANK.index(why) < _RANK.index(departure.why):
             departure.why = why
         if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
-            departure.at = min(departure.at, event.at)
+            waited = not told and _is_request(departure.events[0]) and event.at - departure.at > LEAVE_LOGGED_MS
+            departure.at = event.at if waited else min(departure.at, event.at)
         departure.reason = departure.reason or reason_text(event)
 
     def _stayed(self, gone: DepartureDraft, back_at: int) -> bool:
@@ -321,3 +327,8 @@ class Register:
         if start is None or self.participants.kind != "consumer":
             return start
         return None if any(a.start is start for a in islice(reversed(self.arrivals), 50)) else start
+
+
+def _is_request(event: Event) -> bool:
+    """A LeaveGroup is handled after the JoinGroup before it on the connection, which waits for a rebalance to end."""
+    return isinstance(event, LeaveSent)

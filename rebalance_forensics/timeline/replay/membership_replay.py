@@ -49,10 +49,8 @@ from rebalance_forensics.timeline.replay.lost_membership import (
 )
 from rebalance_forensics.timeline.replay.membership import Register
 from rebalance_forensics.timeline.replay.missed_rebalances import Missed
+from rebalance_forensics.timeline.replay.partition_takeovers import BACK_SOON
 from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS, RETURN_TOLD_MS, TOLD_BY_BOTH_MS
-
-BACK_SOON = -2
-"""The epoch with which a static member of a KIP-848 group leaves: it keeps its partitions till its session expires."""
 
 
 class Lives(Register):
@@ -124,8 +122,6 @@ class Lives(Register):
             case _:
                 self._client_said(event)
         self.live.heard(event)
-
-    # ---- the coordinator's words
 
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
         if member is None:
@@ -219,8 +215,6 @@ class Lives(Register):
         returns = gone is not None and gone.returned is None
         return returns or self._mapped or self._fresh_start(participant, event) is not None
 
-    # ---- the clients' words
-
     def _client_said(self, event: Event) -> None:
         participant = self.participants.of_speaker(event)
         if participant is None or event.at is None or self._gave_up(participant, event):
@@ -235,8 +229,7 @@ class Lives(Register):
             case LeaveSent():
                 self._participant_departed(participant, event.member, event, self._why_sent(participant, event))
             case PollTimeoutExpired() if (event.member or self._member_of(participant)) not in self.live.asking:
-                self._hints[participant].append(event)
-                self._participant_departed(participant, event.member, event, "poll-timeout")
+                self._was_not_polled(participant, event)
             case Unsubscribed():
                 self._hints[participant].append(event)
                 self._explain_leave(participant, event)
@@ -250,6 +243,12 @@ class Lives(Register):
                 self._participant_departed(participant, event.member, event, "fenced")
             case _ if session_is_over(event) or (was_refused(event) and not self._seen):
                 self._expelled(participant, event)
+
+    def _was_not_polled(self, participant: Participant, event: PollTimeoutExpired) -> None:
+        """Of two consumers of one name only the LeaveGroup that follows tells which was not polled."""
+        self._hints[participant].append(event)
+        if event.member or len(self._members_of(participant, event.speaker.client_id)) < 2:
+            self._participant_departed(participant, event.member, event, "poll-timeout")
 
     def _gave_up(self, participant: Participant, event: Event) -> bool:
         if is_trouble(event):

@@ -21,11 +21,12 @@ from rebalance_forensics.events.partitions import (
 )
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigned, TasksLost, TasksRevoked
+from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.replay.missed_rebalances import Missed
-from rebalance_forensics.timeline.windows import GIVEN_UP_LATE_MS, STATIC_CLOSE_MS
+from rebalance_forensics.timeline.windows import GIVEN_UP_LATE_MS, SHORTEST_SESSION_MS, STATIC_CLOSE_MS
 
 GIVING_UP = (
     PartitionsRevoked, PartitionsLost, OwnershipGivenUp, TasksAssigned, TasksRevoked, TasksLost, LeaveSent,
@@ -34,13 +35,23 @@ GIVING_UP = (
 EMPTY_HANDED = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
 
 BACK_SOON = -2
-"""The epoch with which a static member leaves that may come back."""
+"""The epoch with which a static member leaves that may come back: it keeps its partitions till its session expires."""
 
 _Client = tuple[Participant, str | None]
 
 
-def taken_over(participants: Participants, starts: Sequence[Start], events: Sequence[Event]) -> list[Missed]:
-    """Every absence of this kind, oldest first; the barrier of classic groups tells absences by itself."""
+def taken_over(
+    participants: Participants,
+    starts: Sequence[Start],
+    events: Sequence[Event],
+    *,
+    coverage: Coverage,
+    session_ms: int | None,
+) -> list[Missed]:
+    """Every absence of this kind, oldest first; the barrier of classic groups tells absences by itself.
+
+    A coordinator loses nobody within a session: whose log ends so shortly before gave them up, and the line is missing.
+    """
     if not any(isinstance(e, MemberTransitioned) for e in events):
         return []
     given_up, anew = _times(participants, events, GIVING_UP), _times(participants, events, (MemberTransitioned,))
@@ -48,6 +59,7 @@ def taken_over(participants: Participants, starts: Sequence[Start], events: Sequ
     for start in starts:
         insort(anew[start.participant, None], start.at)
     held: dict[str, tuple[_Client, int]] = {}
+    session = session_ms if session_ms is not None else SHORTEST_SESSION_MS
     found = []
     for event in events:
         given = _given(event)
@@ -59,7 +71,9 @@ def taken_over(participants: Participants, starts: Sequence[Start], events: Sequ
         for (other, since), partition in robbed.items():
             own, process = _hands(other), (other[0], None)
             until = event.at + GIVEN_UP_LATE_MS
-            gave = any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
+            ends = coverage.ends(other[0])
+            gave = ends is not None and ends < event.at < ends + session
+            gave = gave or any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
             if not gave and not any(_between(anew[k], since, event.at) for k in (own, process)):
                 found.append(Missed(*other, event.at, event.at, "vanished", (event,)))
         held |= dict.fromkeys(given, (client, event.at + 1))

@@ -13,6 +13,7 @@ from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberIdIssued, Subscribed
 from rebalance_forensics.events.process import (
+    ClientHeldTwice,
     ConsumerClosed,
     ProcessStopping,
     SettingsReported,
@@ -69,12 +70,16 @@ def starts_of(participants: Participants, events: Sequence[Event]) -> list[Start
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
     spoken: set[Participant | None] = set()
     lives: dict[Participant, dict[str, tuple[int, int]]] = defaultdict(dict)
+    held: dict[Participant, list[int]] = defaultdict(list)
     began: dict[Event, int] = {}
     nameless = dict(_nameless_starts(participants, events))
     for place, event in enumerate(events):
         if event.at is None or event.speaker.role == "broker":
             continue
         speaker = participants.of_speaker(event) if event.group is not None else None
+        if isinstance(event, ClientHeldTwice):
+            for participant in (a for a in participants.at_place(event) if event.speaker.client_id in a.client_ids):
+                held[participant].append(event.at)
         for participant in _starting(participants, event) or nameless.get(event.origin, ()):
             if not isinstance(event, Subscribed) or participant not in spoken:
                 by_participant[participant].append(event)
@@ -87,7 +92,9 @@ def starts_of(participants: Participants, events: Sequence[Event]) -> list[Start
     starts = [
         start
         for participant, told in by_participant.items()
-        for start in _starts(participants.kind, participant, told, began, lives.get(participant, {}).values())
+        for start in _starts(
+            participants.kind, participant, told, began, lives.get(participant, {}).values(), held[participant]
+        )
     ]
     return sorted(starts, key=lambda s: (s.at, s.participant.name))
 
@@ -191,14 +198,16 @@ def _starts(
     told: list[Event],
     began: dict[Event, int],
     lives: Collection[tuple[int, int]],
+    held: Collection[int],
 ) -> list[Start]:
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
-    signs: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
-    if signs:
+    dumps: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
+    signs = [e for e in dumps if not _has_another(kind, time_of(e), lives, held)]
+    if dumps:
         workers = [
             e for e in told if isinstance(e, WorkerStarted) and _was_member(began.get(e, time_of(e)), signs, lives)
         ]
-        found = (*_without_settings(kind, told, InTime(signs, time_of), lives), *workers)
+        found = (*_without_settings(kind, told, InTime(dumps, time_of), lives), *workers)
         signs = sorted([*signs, *found], key=time_of)
     else:
         others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged))
@@ -236,6 +245,16 @@ def _was_member(at: int, settings: Sequence[Event], lives: Collection[tuple[int,
     """Whether a Connect worker that starts was a member since the last start that shows its settings."""
     before = max((time_of(one) for one in settings if time_of(one) <= at), default=None)
     return before is not None and at - before > ONE_START_MS and any(before < first < at for first, _ in lives)
+
+
+def _has_another(kind: str, at: int, lives: Collection[tuple[int, int]], held: Collection[int]) -> bool:
+    """Whether a process makes a consumer while it has another of that name: it was not started anew.
+
+    It says so itself, or uses the member id of the one before again.
+    """
+    if kind not in ("consumer", "share"):
+        return False
+    return any(first < at < last for first, last in lives) or any(at <= one <= at + START_LINES_MS for one in held)
 
 
 def _runs_already(kind: str, at: int, lives: Collection[tuple[int, int]]) -> bool:
