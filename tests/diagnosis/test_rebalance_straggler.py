@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
-from tests.diagnosis.closings import comes
+from tests.diagnosis.closings import CLOSED, LEAVING, closes, comes
 from tests.kafka_words import Release, member_id
 from tests.story import Side, Story, clock, ms
 
@@ -199,3 +199,44 @@ def test_a_member_of_whom_only_its_removal_is_pasted_held_up_the_others(tmp_path
     assert incident.root_causes[0].cause == "rebalance-straggler"
     assert incident.root_causes[0].confidence < 0.9
     assert "for not rejoining before the rebalance timeout expired" in incident.summary
+
+
+def held_up_restart(seen: Side, waits: int = 30) -> Story:
+    """Three members are restarted one after another; when the second goes, the first rejoins late."""
+    everybody = ["c-1", "c-2", "c-3"]
+    story = Story(seen=seen).formed(*everybody)
+    for minute, client in enumerate(everybody, 10):
+        stay = [c for c in everybody if c != client]
+        if client == "c-2":
+            old = story.id_of(client)
+            story.client(client, f"01:{minute}:00.000", LEAVING.format(old, CLOSED))
+            story.broker(f"01:{minute}:00.000", story.words.left(old, CLOSED))
+            story.broker(
+                f"01:{minute}:00.001", story.words.preparing(story.generation, story.words.leaving(old, CLOSED))
+            )
+            story.client("c-3", f"01:{minute}:01.000", "(Re-)joining group")
+            story.client("c-1", f"01:{minute}:{waits - 1:02}.900", "(Re-)joining group")
+            story.reborn(client)
+            story.generation += 1
+            story.assigned(ms(f"01:{minute}:{waits:02}.000"), stay)
+        else:
+            closes(story, client, f"01:{minute}:00.000", stay)
+        comes(story, client, f"01:{minute}:40.000", [*stay, client])
+    return story
+
+
+@pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+def test_a_restart_that_began_a_rebalance_does_not_explain_how_long_one_member_held_it_up(seen: Side) -> None:
+    found = {i.root_causes[0].cause: i for i in held_up_restart(seen).incidents()}
+    assert found.keys() == {"rolling-restart", "rebalance-straggler"}
+    assert (found["rolling-restart"].severity, found["rolling-restart"].root_causes[0].confidence) == ("info", 0.9)
+    straggler = found["rebalance-straggler"]
+    assert straggler.severity == "warning"
+    assert straggler.generations == (4,)
+    assert [c.name for c in straggler.root_causes[0].culprits] == (["c-1"] if seen != "brokers" else [])
+
+
+def test_where_nobody_tells_how_often_members_send_heartbeats_they_may_have_heard_late() -> None:
+    """A third of the session timeout of 45 s is the longest heartbeat.interval.ms that Kafka recommends."""
+    assert held_up_restart("brokers", 17).causes() == ["rolling-restart"]
+    assert "rebalance-straggler" in held_up_restart("both", 17).causes()

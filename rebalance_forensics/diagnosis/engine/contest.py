@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.cause import WEAK
+from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.facts import Fact, Rebalance
 
 Brings = Mapping[str, frozenset[str]]
 """Cause -> the causes that follow from it. Not transitive: a slow loop may look like a flap, and a flap like a
@@ -81,17 +81,45 @@ def _core(one: Weighed) -> tuple[Fact, ...]:
 
 def _decide(one: Weighed, outcome: Outcome, brings: Brings) -> None:
     core = _core(one)
-    if core and all(fact.id in outcome.explains for fact in core):
+    beside = _stands_beside(one, outcome, brings)
+    if core and all(fact.id in outcome.explains for fact in core) and not beside:
         winners = _winners(one, outcome)
         if not any(one.cause == w.cause or one.cause in brings[w.cause] for w in winners):
             for winner in winners:
                 outcome.rivals[winner].append(one)
         return
     deeper = _follows_from(one, outcome, brings)
+    if beside:
+        outcome.explains |= {fact.id: deeper or one for fact in one.hypothesis.explains}
     for fact in one.hypothesis.accounts_for:
         outcome.explains.setdefault(fact.id, deeper or one)
     if deeper is None:
         outcome.standing.append(one)
+
+
+def _stands_beside(one: Weighed, outcome: Outcome, brings: Brings) -> bool:
+    """Whether it is a fault in rebalances that something else began, and does not follow from that.
+
+    The restart that began a rebalance is its trigger; it does not explain how long one member let the others wait. Nor
+    does a member that left explain that the coordinator moved meanwhile, where lines say so clearly.
+    """
+    facts = one.hypothesis.explains
+    if one.hypothesis.severity == "info" or one.odds <= 0 or not facts:
+        return False
+    winners = {fact.id: outcome.explains.get(fact.id) for fact in facts}
+    return all(
+        isinstance(fact, Rebalance) and winner is not None and _only_brings(winner, fact, one, brings)
+        for fact in facts
+        for winner in (winners[fact.id],)
+    )
+
+
+def _only_brings(winner: Weighed, fact: Fact, one: Weighed, brings: Brings) -> bool:
+    """Whether the winner explains other facts and only brought this one along."""
+    explained = {other.id for other in winner.hypothesis.explains}
+    if not explained or fact.id in explained or one.cause in brings[winner.cause]:
+        return False
+    return winner.hypothesis.severity == "info" or one.odds > DECISIVE
 
 
 def _follows_from(one: Weighed, outcome: Outcome, brings: Brings) -> Weighed | None:

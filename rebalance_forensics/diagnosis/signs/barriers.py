@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.group_settings import session_known_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.base import Event
@@ -13,10 +14,12 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import LAST_JOIN_MS, SAME_REBALANCE_MS
+from rebalance_forensics.timeline.windows import BARRIER_ALLOWED_MS, LAST_JOIN_MS, SAME_REBALANCE_MS, SESSION_MS
 
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
 MOST_LINES = 6
+HEARTBEATS_PER_SESSION = 3
+"""heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig)."""
 
 
 def barrier_end(rebalance: Rebalance) -> int:
@@ -66,6 +69,19 @@ def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the group waited for another broker to load it rather than for one of its members."""
     loads = [e for r in _barriers(subject) for e in timeline.of(GroupLoaded).between(r.started_at, barrier_end(r))]
     return Present(tuple(loads)) if loads else Unobservable()
+
+
+@sign(
+    present="the logs do not tell heartbeat.interval.ms: at a third of the session timeout, members hear of it as late",
+    absent="",
+)
+def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether members with rare heartbeats, which Kafka's documentation allows, would have joined as late."""
+    if subject.participants or "heartbeat.interval.ms" in timeline.settings:
+        return Unobservable()
+    open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
+    rare = (session_known_ms(timeline) or SESSION_MS) // HEARTBEATS_PER_SESSION
+    return Present() if open_ms and max(open_ms) <= rare + BARRIER_ALLOWED_MS else Unobservable()
 
 
 @sign(
