@@ -170,3 +170,15 @@ def test_the_log_of_a_member_that_does_not_mention_lost_connections_shows_that_i
     incident = story.goes_on("01:20:00.000").the_incident()
     assert incident.root_causes[0].cause == "process-pause"
     assert incident.root_causes[0].confidence >= 0.9
+
+
+def taken_over_at(time: str) -> Story:
+    """A newcomer is given what c-3 had, whose log ended at 01:00:02.200."""
+    story = three_members("clients")
+    story.client("c-1", time, "Adding newly assigned partitions: [orders-3]")
+    return story.goes_on("01:30:00.000")
+
+
+def test_nobody_is_lost_before_a_session_is_over_whatever_its_log_leaves_out() -> None:
+    assert not taken_over_at("01:00:07.000").timeline().departures
+    assert [d.why for d in taken_over_at("01:10:00.000").timeline().departures] == ["vanished"]

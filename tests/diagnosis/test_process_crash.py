@@ -156,3 +156,20 @@ def test_a_thread_that_dies_is_no_process_that_dies() -> None:
         "c-3/app.log", "01:10:00.000", 'Exception in thread "main" java.lang.IllegalStateException: x', logger=""
     )
     assert "process-crash" not in story.causes()
+
+
+def collected_early(*, others: str) -> Story:
+    """c-3 is evicted; its own log ends minutes before, and that of c-2 at `others`."""
+    story = evicted(seen="clients")
+    said = "Discovered group coordinator b-2:9092 (id: 2147483645 rack: null)"
+    story.client("c-1", "01:15:00.000", said)
+    until = {"c-2": ms(others), "c-3": ms("01:05:00.000")}
+    story.events = [e for e in story.events if (e.at or 0) <= until.get(e.origin.path.partition("/")[0], 2**60)]
+    return story
+
+
+def test_a_log_that_ends_before_its_member_was_lost_shows_a_death_only_where_survivors_go_on() -> None:
+    ended = collected_early(others="01:15:00.000").the_incident().root_causes[0]
+    cut = collected_early(others="01:05:00.000").the_incident().root_causes[0]
+    assert ended.cause == "process-crash"
+    assert cut.confidence < 0.6 < ended.confidence

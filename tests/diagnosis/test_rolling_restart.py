@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnosis.closings import closes, comes
+from tests.epochs import three_members
 from tests.kafka_words import Release
 from tests.story import Side, Story
 
@@ -110,3 +111,14 @@ def test_a_crash_in_the_middle_leaves_a_deployment_a_deployment() -> None:
             story.broker("01:11:30.000", story.words.failed(dead))
             story.rebalanced("01:11:30.001", f"removing member {dead} on heartbeat expiration", ALL)
     assert sorted(story.causes()) == ["process-crash", "rolling-restart"]
+
+
+def test_the_last_of_a_walk_was_restarted_too_where_its_log_was_collected_as_it_started() -> None:
+    """Log4j 2 often ends before the consumer is closed, so its log shows a start alone."""
+    story = three_members("clients")
+    for minute, client in enumerate(("c-1", "c-2"), 10):
+        others = [c for c in ("c-1", "c-2", "c-3") if c != client]
+        story.closes(client, f"01:{minute}:00.000", *others).restarts(client, f"01:{minute}:04.000", *others)
+    story.reborn("c-3").started("c-3", "01:12:00.000")
+    assert story.causes() == ["rolling-restart"]
+    assert story.blamed() == ["payments"]

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
     is_static,
     lines_after,
+    may_be_cut_short,
     may_close_unheard,
     may_close_unlogged,
 )
@@ -73,9 +74,13 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
             return Unobservable((coordinator_log(absence.at, absence.at),))
         if any(d.why not in SILENT for d in absence.departures):
             return Absent(lines=told)
-        if all(d.why == "vanished" for d in absence.departures) and not logs_its_leaving(timeline, absence.participant):
+        if absence.vanished and not _would_log_its_leaving(timeline, absence):
             return Unobservable((coordinator_log(absence.at, absence.at),))
     return Present(tuple(e for a in subject.absences for e in lines_of(a))) if subject.absences else Unobservable()
+
+
+def _would_log_its_leaving(timeline: Timeline, absence: Absence) -> bool:
+    return logs_its_leaving(timeline, absence.participant) and not may_be_cut_short(timeline, absence)
 
 
 @sign(
@@ -105,7 +110,8 @@ def log_continues(timeline: Timeline, absence: Absence) -> Answer:
     if any(departure.why == "poll-timeout" for departure in absence.departures):
         # It was running when it left, and a loop that never ends logs nothing more.
         return Unobservable()
-    if absence.back_at is not None or timeline.coverage.end - absence.at < long_enough_ms(timeline):
+    soon = absence.back_at is not None or timeline.coverage.end - absence.at < long_enough_ms(timeline)
+    if soon or may_be_cut_short(timeline, absence):
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     return Absent(looked(timeline.coverage.of(participant), absence.at - session_timeout_ms(timeline), absence.at))
 

@@ -58,7 +58,7 @@ def replayed(
     lives, classic, epochs = Lives(participants, processes.starts), Generations(participants), GroupEpochs(participants)
     told = [
         *([] if coverage.is_excerpt else missed(participants, events)),
-        *taken_over(participants, processes.starts, events),
+        *taken_over(participants, processes.starts, events, coverage=coverage, session_ms=session_ms),
     ]
     absent = deque(sorted(told, key=attrgetter("joined_at")))
     for event in events:

@@ -14,6 +14,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import WAKING_MS
 
 OWN_LINES = 4
 """So many lines of a member's own log are quoted at most."""
@@ -78,3 +79,17 @@ def may_close_unlogged(timeline: Timeline, absence: Absence) -> bool:
         return False
     detailed = any(log.detailed for log in timeline.coverage.of(absence.participant))
     return detailed and not logs_its_leaving(timeline, absence.participant)
+
+
+def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
+    """Whether its log may have been collected before the group lost it: it ends long before, and so does a survivor's.
+
+    Who dies is missed a session later; its own last line may be older, as a member that has nothing to say is silent.
+    """
+    end = timeline.coverage.ends(absence.participant)
+    if end is None or end >= absence.at - session_timeout_ms(timeline) - WAKING_MS:
+        return False
+    others = (one for one in timeline.members() if one is not absence.participant)
+    ends = ((one, timeline.coverage.ends(one)) for one in others)
+    early = [one for one, closed in ends if closed is not None and closed < absence.at]
+    return any(not timeline.departures.of(one) for one in early)

@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, RESTART_PAIR_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, RESTART_PAIR_MS, START_LINES_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -40,8 +40,8 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             first = away.arrivals[0]
             found.append(Restart(away, away.participant, first.at, tuple(away.arrivals)))
             used |= {a.id for a in away.arrivals}
-        elif away.start is not None and timeline.coverage.is_excerpt:
-            # Somebody picked the lines, and not the one of its return.
+        elif away.start is not None and (timeline.coverage.is_excerpt or _ends_as_it_starts(timeline, away)):
+            # Somebody picked the lines, and not the one of its return; or its log was collected before it joined.
             found.append(Restart(away, away.participant, away.start.at, ()))
     used |= born_with_the_group(timeline)
     newcomers = InTime(a for a in timeline.arrivals if a.first and _may_follow(a.participant) and a.id not in used)
@@ -60,6 +60,14 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             used |= {a.id for a in mine}
             found.append(Restart(away, away.participant, taken.at, mine))
     return sorted(found, key=lambda r: r.away.at)
+
+
+def _ends_as_it_starts(timeline: Timeline, away: Absence) -> bool:
+    end, start = timeline.coverage.ends(away.participant), away.start
+    if end is None or start is None or end > start.at + START_LINES_MS:
+        return False
+    stopped = (e.at or 0 for stop in timeline.stops.of(away.participant) for e in stop.events)
+    return all(at <= start.at for at in stopped)
 
 
 def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
