@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from tests.diagnosis.closings import closes
 from tests.story import Side, Story
 
 DENIED = "Topic authorization failed for topics [orders]"
@@ -118,3 +119,39 @@ def test_a_partition_that_may_not_be_read_is_one_of_its_topic() -> None:
     fetcher = "org.apache.kafka.clients.consumer.internals.Fetcher"
     story.client("c-2", "01:10:00.500", told, level="WARN", logger=fetcher)
     assert story.the_incident().root_causes[0].narrative == "c-2 is not authorized to access topic orders."
+
+
+REFUSED = "Authentication failed: Invalid username or password"
+
+
+def test_a_client_whose_password_is_refused_is_told_of_with_what_the_brokers_said() -> None:
+    story = Story().formed("c-1", "c-2")
+    refused = f"Connection to node -1 (b1/10.0.0.1:9092) failed authentication due to: {REFUSED}"
+    story.client("c-2", "01:10:00.500", refused, level="ERROR", logger="org.apache.kafka.clients.NetworkClient")
+    cause = story.the_incident().root_causes[0]
+    assert (cause.cause, cause.narrative) == (
+        "authorization-failure",
+        f"c-2 could not log in to the brokers: {REFUSED}.",
+    )
+    assert "credentials" in cause.advice[0].action
+
+
+def test_members_that_cannot_log_in_after_a_restart_are_no_rolling_restart() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    inside = ["c-1", "c-2", "c-3"]
+    for minute, client in enumerate(("c-2", "c-3"), 10):
+        inside.remove(client)
+        closes(story, client, f"01:{minute}:00.000", inside)
+        story.started(client, f"01:{minute}:02.000")
+        refused = f"Connection to node -1 (b1/10.0.0.1:9092) failed authentication due to: {REFUSED}"
+        story.client(client, f"01:{minute}:02.300", refused, level="ERROR")
+    found = {i.root_causes[0].cause for i in story.goes_on("01:30:00.000").incidents() if i.severity != "info"}
+    assert found == {"authorization-failure"}
+    assert "rolling-restart" not in story.causes()
+
+
+def test_a_connection_that_breaks_during_authentication_was_not_refused() -> None:
+    story = Story().formed("c-1", "c-2")
+    broken = "Connection to node -1 (b1/10.0.0.1:9092) terminated during authentication. This may happen due to "
+    story.client("c-2", "01:10:00.500", broken + "any of the following reasons: (1) Firewall", level="WARN")
+    assert "authorization-failure" not in story.causes()

@@ -32,6 +32,15 @@ def grant_access(denied: str, denials: str) -> tuple[Advice, ...]:
     return (grant,)
 
 
+def renew_credentials(events: Sequence[Event]) -> tuple[Advice, ...]:
+    """A client that the brokers do not let in."""
+    renew = Advice(
+        action="Compare the credentials it was started with (sasl.jaas.config, keystore) with those the brokers know.",
+        why=f"The brokers refused its connection {how_often(events)}; poll() throws that error to the application.",
+    )
+    return (renew,)
+
+
 def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
     """Members of both group protocols in one group."""
     allow = Advice(

@@ -8,29 +8,37 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_fo
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_principals import denied_principals
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.proposals.logins import NOT_AUTHENTICATED, about_failed_logins
 from rebalance_forensics.diagnosis.proposals.rejections import DENIED, about_denial, about_denied_principals
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Blame clients that were denied the group or its topics; where only brokers tell, name their principals."""
+    """Blame clients that were denied the group or its topics, or that could not log in.
+
+    Where only brokers tell, name their principals.
+    """
     for participant, events in sorted(denied(timeline).items(), key=lambda item: item[0].name):
         yield about_denial(timeline, participant, events)
+    yield from about_failed_logins(timeline)
     yield from (about_denied_principals(timeline, denials) for denials in denied_principals(timeline))
 
 
 CAUSE = Cause(
-    summary="A member may not use the group or the topic.",
+    summary="A member may not use the group or the topic, or may not log in at all.",
     mechanism=(
         "FindCoordinator needs DESCRIBE on the group and is the first request to fail; JoinGroup then needs READ on "
-        "the group, Metadata DESCRIBE and Fetch READ on the topics. An authorization error is fatal for the consumer; "
-        "the application closes it or retries in a loop."
+        "the group, Metadata DESCRIBE and Fetch READ on the topics. An authorization error is fatal for the consumer, "
+        "as is one of authentication before it; the application closes it or retries in a loop."
     ),
-    shows="GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED.",
-    remedy="Fix the ACLs of the client's principal: READ (it implies DESCRIBE) on the group and on the topics.",
+    shows="GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED; 'failed authentication' on every connection.",
+    remedy=(
+        "Fix the ACLs of the client's principal: READ (it implies DESCRIBE) on the group and on the topics; or its "
+        "credentials."
+    ),
     usual="fault",
     propose=propose,
-    signs=(speaks_for(DENIED, DECISIVE + WEAK),),
+    signs=(speaks_for(DENIED, DECISIVE + WEAK), speaks_for(NOT_AUTHENTICATED, DECISIVE + WEAK)),
     brings=(
         "member-left",
         "scale-in",
