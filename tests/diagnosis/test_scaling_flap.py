@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnosis.closings import closes, comes
-from tests.story import Story
+from tests.story import Side, Story
 
 
 def test_the_same_members_that_come_and_go_again_and_again_are_a_flap() -> None:
@@ -18,3 +20,14 @@ def test_out_once_and_in_once_is_no_flap() -> None:
     story = comes(Story().formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
     closes(story, "c-3", "01:40:00.000", ["c-1", "c-2"])
     assert story.causes() == ["scale-out", "scale-in"]
+
+
+@pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+def test_a_process_that_makes_a_consumer_for_every_job_flaps_though_each_has_another_number(seen: Side) -> None:
+    story = Story(seen=seen).formed("c-1", "c-2")
+    for number in (1, 2, 3):
+        job = f"consumer-payments-{number}"
+        comes(story, job, f"01:{10 + number}:00.000", ["c-1", "c-2", job])
+        closes(story, job, f"01:{10 + number}:20.000", ["c-1", "c-2"])
+    assert story.causes() == ["scaling-flap"]
+    assert "came and left again 3 times while the other members stayed" in story.the_incident().summary

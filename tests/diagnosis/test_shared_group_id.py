@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnosis.closings import comes
+from tests.diagnosis.closings import closes, comes
 from tests.kafka_words import Release
 from tests.story import Side, Story
 
@@ -83,3 +83,33 @@ def test_unlike_names_alone_are_a_hint_that_alarms_nobody() -> None:
 
 def test_where_some_clients_log_unlike_names_say_nothing() -> None:
     assert "shared-group-id" not in in_two_languages("both").causes()
+
+
+def joined_later(*newcomers: str) -> Story:
+    story = Story(seen="brokers").formed("pay-1", "pay-2")
+    inside = ["pay-1", "pay-2"]
+    for minute, client in enumerate(newcomers, 10):
+        inside.append(client)
+        story.rebalanced(f"01:{minute}:00.000", story.words.adding(story.id_of(client)), inside)
+    return story
+
+
+def test_members_of_another_name_that_came_later_may_be_another_application() -> None:
+    assert "shared-group-id" in joined_later("export-1", "export-2").causes()
+
+
+def test_client_ids_that_nobody_set_are_those_of_no_application() -> None:
+    assert "shared-group-id" not in joined_later("consumer-payments-1", "consumer-payments-2").causes()
+
+
+def test_the_hash_of_a_deployment_in_a_name_makes_no_other_application() -> None:
+    assert "shared-group-id" not in joined_later("pay-5bd44f-1", "pay-5bd44f-2").causes()
+
+
+def test_who_takes_the_places_of_all_others_is_their_next_release() -> None:
+    story = joined_later("green-1", "green-2")
+    inside = ["pay-1", "pay-2", "green-1", "green-2"]
+    for minute, client in enumerate(("pay-1", "pay-2"), 20):
+        inside.remove(client)
+        closes(story, client, f"01:{minute}:00.000", inside)
+    assert "shared-group-id" not in story.causes()

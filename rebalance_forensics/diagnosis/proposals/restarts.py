@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs.walks import shown_by
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.wording.durations import lasting
+from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.diagnosis.wording.participants import members
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -43,7 +43,6 @@ def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
 
 def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
     """The same members left and came back while the others stayed."""
-    in_all = " in all" if len(flapping.participants) > 1 else ""
     found = about_absences(
         timeline,
         flapping.absences,
@@ -51,10 +50,16 @@ def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
         answers={TAKEN_OVER if flapping.nameless else CYCLED: Present(flapping.lines)},
         severity="warning",
         brings=flapping.arrivals,
-        narrative=(
-            f"{{who}} left and came back {len(flapping.absences)} times{in_all} while the other members stayed: "
-            "the scaling does not settle."
-        ),
+        narrative=_how_they_flap(flapping),
         advice=calm_the_autoscaler(flapping),
     )
     return replace(found, participants=flapping.participants)
+
+
+def _how_they_flap(flapping: Flapping) -> str:
+    number = len(flapping.absences)
+    how = "the other members stayed: the scaling does not settle."
+    if flapping.nameless:
+        return f"Members that no lasting name tells apart came and left again {times(number)} while {how}"
+    in_all = " in all" if len(flapping.participants) > 1 else ""
+    return f"{{who}} left and came back {number} times{in_all} while {how}"

@@ -43,6 +43,15 @@ def is_bare_member_id(member_id: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 14)
+def is_counted_client_id(client_id: str, group: str) -> bool:
+    """True for what a consumer calls itself where client.id is not set: its process counts those that it makes.
+
+    `consumer-{group}-{n}`, `consumer-{n}` before 2.4 (ConsumerConfig, KafkaConsumer).
+    """
+    return bool(re.fullmatch(rf"consumer-(?:{re.escape(group)}-)?\d+", client_id))
+
+
+@lru_cache(maxsize=1 << 14)
 def streams_client(client_id: str) -> str | None:
     """The Streams client (process) of a thread's name or consumer client id; None for others."""
     found = _STREAM_THREAD.fullmatch(client_id)

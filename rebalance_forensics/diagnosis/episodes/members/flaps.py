@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, res
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.names import is_bare_member_id, is_counted_client_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import STARTUP_GAP_MS
 
@@ -76,10 +76,13 @@ def _nameless(timeline: Timeline) -> Iterator[Flapping]:
 
 
 def _waves(timeline: Timeline) -> Iterator[Flapping]:
-    """Members whose ids name nobody: as many come as went the last time, go together, and others stay throughout."""
+    """Members whose ids name nobody: as many come as went the last time, go together, and others stay throughout.
+
+    A process that makes a consumer for each job or request names every one anew, too.
+    """
     left = {a.participant: a for a in closings(timeline) if a.back_at is None}
     born = born_with_the_group(timeline)
-    came = [a for a in timeline.arrivals if a.participant in left and a.id not in born and _is_nameless(a)]
+    came = [a for a in timeline.arrivals if a.participant in left and a.id not in born and _is_nameless(timeline, a)]
     waves: list[list[Arrival]] = []
     gone_at = 0
     for arrival in came:
@@ -93,8 +96,11 @@ def _waves(timeline: Timeline) -> Iterator[Flapping]:
         yield Flapping(participants, tuple(left[a] for a in participants), tuple(came), nameless=True)
 
 
-def _is_nameless(arrival: Arrival) -> bool:
-    return not arrival.participant.has_log and is_bare_member_id(arrival.member or "")
+def _is_nameless(timeline: Timeline, arrival: Arrival) -> bool:
+    participant = arrival.participant
+    if any(is_counted_client_id(client, timeline.group) for client in participant.client_ids):
+        return True
+    return not participant.has_log and is_bare_member_id(arrival.member or "")
 
 
 def _others_stayed(timeline: Timeline, since: int) -> bool:

@@ -119,7 +119,8 @@ def _first_seen(timeline: Timeline, family: list[Participant]) -> int:
 def _by_names(timeline: Timeline) -> Intruders | None:
     """From brokers alone: late newcomers whose client ids are built unlike everybody else's.
 
-    Names are a hint only: one application may be written in two languages.
+    Names are a hint only: one application may be written in two languages. A client id that nobody set tells nothing
+    (`consumer-group-1`), and whoever takes the places of all others is their next release.
     """
     first = [a for a in timeline.arrivals if a.first]
     if not first or any(participant.has_log for participant in timeline.members()):
@@ -127,13 +128,24 @@ def _by_names(timeline: Timeline) -> Intruders | None:
     stems: dict[str, list[Participant]] = defaultdict(list)
     for participant in timeline.members():
         stems[_stem(participant.name)].append(participant)
+    if _stem(f"consumer-{timeline.group}") in stems or _stem("consumer") in stems:
+        return None
     if len(stems) != 2 or any(len(participants) < 2 for participants in stems.values()):
         return None
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
     strange = tuple(a for stem, participants in stems.items() if stem != home for a in participants)
     came = [a for a in first if a.participant in strange and not a.while_empty]
+    if all(_is_gone(timeline, a) for a in stems[home]):
+        return None
     return Intruders(strange, tuple(e for a in came for e in a.events[:2]), by_names_alone=True) if came else None
 
 
+def _is_gone(timeline: Timeline, participant: Participant) -> bool:
+    left = timeline.departures.of(participant).last(timeline.last)
+    return left is not None and not timeline.arrivals.of(participant).any_between(left.at, timeline.last)
+
+
 def _stem(name: str) -> str:
-    return re.sub(r"[\d]+|[-_.]+$", "", name)
+    """The words of a name, without numbers and the ids that deployments put in (`orders-7f9c6d-x2kqp`)."""
+    words = (re.sub(r"\d+$", "", word) for word in re.split(r"[-_.#:/@]", name))
+    return "-".join(word for word in words if word and not re.search(r"\d", word))
