@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pytest
+
+from tests.diagnosis.test_slow_processing import slow_member
 from tests.story import Side, Story, ms
 
 GM = "kafka.coordinator.group.GroupMetadataManager"
@@ -337,3 +340,13 @@ def test_a_group_that_waits_for_the_same_broker_is_told_to_check_its_replicas() 
     (advice,) = story.the_incident().root_causes[0].advice
     assert advice.action.startswith("Check that __consumer_offsets has replicas on several brokers")
     assert "for up to 20 s until the same broker was back" in advice.why
+
+
+@pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+def test_a_member_that_was_not_polled_and_comes_back_owes_that_to_no_move(seen: Side) -> None:
+    story = slow_member((3, 9), seen)
+    for client in ("c-1", "c-2", "c-3"):
+        story.client(client, "01:10:11.500", LOST)
+        story.client(client, "01:10:11.700", FOUND)
+    found = {i.root_causes[0].cause: i.root_causes[0].confidence for i in story.incidents()}
+    assert found["slow-processing"] >= 0.9

@@ -19,8 +19,12 @@ from rebalance_forensics.timeline.windows import (
 
 
 def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Fact, ...]:
-    """The rejoins, returns and rebalances after each move, and the members whose sessions it cost."""
+    """The rejoins, returns and rebalances after each move, and the members whose sessions it cost.
+
+    Who comes back after it had left by itself, as one that was not polled, owes that to no move.
+    """
     found: list[Fact] = []
+    left = {d.id for d in timeline.departures if d.why not in SILENT}
     for move in chain:
         begin, end = move.at - CLOCK_SLACK_MS, move.until + AFTER_MOVE_MS
         asked = timeline.requests.between(begin, end)
@@ -29,7 +33,8 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
         found += [d for d in gone if d.why in SILENT and d.returned is not None]
         later = timeline.departures.since(begin)
         found += [d for d in later if _told_by_the_former(timeline, d, move) or _lost_in_it(timeline, d, move)]
-        found += [a for a in timeline.arrivals.between(begin, end) if not a.first and a.start is None]
+        came = timeline.arrivals.between(begin, end)
+        found += [a for a in came if not a.first and a.start is None and a.after not in left]
         following = timeline.rebalances.between(begin, end)
         found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
     return tuple(dict.fromkeys(found))
