@@ -70,7 +70,7 @@ def investigate(
             generations=tuple(generations),
             unread=tuple(_with_incidents(history.unread, found)),
             reading=tips(timeline),
-            offsets_partition=told_partition(timeline.own),
+            offsets_partition=told_partition(group, timeline.own, timeline.settings),
         ),
         incidents=tuple(incidents),
         gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),

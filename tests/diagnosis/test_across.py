@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.cross_group import MOST_IDS, related
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition, told_partition
 from rebalance_forensics.diagnosis.model import Incident, Relation
 from tests.diagnosis.closings import closes, comes
 from tests.story import Story
@@ -72,6 +73,19 @@ def living_in(partition: int | None) -> str:
 def test_the_partitions_they_live_in_are_named_and_how_they_are_known() -> None:
     assert "They live in partition 13 of __consumer_offsets." in living_in(13)
     assert "__consumer_offsets, by the hash of their names over 50 partitions." in living_in(None)
+
+
+def test_where_another_group_shows_that_the_number_of_partitions_was_changed_none_is_guessed() -> None:
+    told, untold = losing_its_coordinator("audit"), losing_its_coordinator("payments")
+    cases = (
+        replace(case, history=replace(case.history, offsets_partition=p)) for case, p in ((told, 3), (untold, None))
+    )
+    assert "They live in" not in relations(*cases)[0][0].why
+
+
+def test_the_brokers_settings_tell_the_number_of_partitions() -> None:
+    assert told_partition("payments", (), {"offsets.topic.num.partitions": "8"}) == offsets_partition("payments", 8)
+    assert told_partition("payments", (), {}) is None
 
 
 def test_a_group_that_hung_on_the_same_broker_and_shows_nothing_is_told_of() -> None:

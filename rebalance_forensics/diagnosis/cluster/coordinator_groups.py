@@ -20,14 +20,19 @@ class Homes(Struct, frozen=True):
     """The partition each group lives in, the groups of each partition, and the terms of each coordinator."""
 
     partitions: dict[Place, tuple[int, bool]]
-    """(cluster, group) -> partition, and whether a line tells it; else it is the hash over the default number."""
+    """(cluster, group) -> partition, and whether a line tells it; else it is the hash over the default number.
+
+    A group is missing whose partition no line tells, where those of others show that the number is another one.
+    """
     tenants: dict[tuple[str, int], list[str]]
     terms: dict[Place, list[tuple[str, CoordinatorTerm]]]
     """(cluster, broker) -> the groups it coordinated, and when."""
 
     def of_these(self, cluster: str, groups: Sequence[str]) -> str:
         """Where these groups live, in a sentence."""
-        homes = [self.partitions[cluster, group] for group in groups]
+        homes = [home for group in groups if (home := self.partitions.get((cluster, group))) is not None]
+        if len(homes) < len(groups):
+            return ""
         numbers = sorted({partition for partition, _ in homes})
         by_name = "" if all(told for _, told in homes) else ", by the hash of their names over 50 partitions"
         shown = ", ".join(map(str, numbers[:NAMES_TOLD])) + (" …" if len(numbers) > NAMES_TOLD else "")
@@ -38,7 +43,8 @@ class Homes(Struct, frozen=True):
         """The other groups that hung on that broker then, in a sentence; empty where there is none."""
         known = set(groups)
         coordinated = [group for group, term in self.terms.get((cluster, broker), ()) if _during(term, at)]
-        homes = {self.partitions[cluster, group][0] for group in groups}
+        known_homes = (self.partitions.get((cluster, group)) for group in groups)
+        homes = {home[0] for home in known_homes if home is not None}
         housed = [group for home in sorted(homes) for group in self.tenants[cluster, home]]
         others = sorted({*coordinated, *housed} - known)
         if not others:
@@ -53,11 +59,14 @@ def homes_of(histories: Iterable[GroupHistory]) -> Homes:
     partitions: dict[Place, tuple[int, bool]] = {}
     tenants: dict[tuple[str, int], list[str]] = defaultdict(list)
     terms: dict[Place, list[tuple[str, CoordinatorTerm]]] = defaultdict(list)
-    for history in histories:
+    known = tuple(histories)
+    changed = {h.cluster for h in known if h.offsets_partition not in (None, offsets_partition(h.group))}
+    for history in known:
         told = history.offsets_partition
-        home = told if told is not None else offsets_partition(history.group)
-        partitions[history.cluster, history.group] = home, told is not None
-        tenants[history.cluster, home].append(history.group)
+        if told is not None or history.cluster not in changed:
+            home = told if told is not None else offsets_partition(history.group)
+            partitions[history.cluster, history.group] = home, told is not None
+            tenants[history.cluster, home].append(history.group)
         for term in history.coordinators:
             terms[history.cluster, term.broker].append((history.group, term))
     return Homes(partitions, tenants, terms)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.session_timeouts import number_of
 
 OFFSETS_PARTITIONS = 50
 """offsets.topic.num.partitions unless a broker says otherwise."""
@@ -19,10 +20,12 @@ def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
     return (0 if code == _LOWEST_INT else abs(code)) % partitions
 
 
-def told_partition(events: Iterable[Event]) -> int | None:
-    """The partition as the coordinator prints it in front of what it says of a group."""
+def told_partition(group: str, events: Iterable[Event], settings: Mapping[str, str]) -> int | None:
+    """The partition as the coordinator prints it with what it says of a group, or as the brokers' settings give it."""
     said = (e.speaker.offsets_partition for e in events if e.group is not None)
-    return next((partition for partition in said if partition is not None), None)
+    told = next((partition for partition in said if partition is not None), None)
+    number = number_of(settings.get("offsets.topic.num.partitions", ""))
+    return offsets_partition(group, number) if told is None and number else told
 
 
 def _hash_code(text: str) -> int:
