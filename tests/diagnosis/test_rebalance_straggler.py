@@ -229,7 +229,8 @@ def held_up_restart(seen: Side, waits: int = 30) -> Story:
 def test_a_restart_that_began_a_rebalance_does_not_explain_how_long_one_member_held_it_up(seen: Side) -> None:
     found = {i.root_causes[0].cause: i for i in held_up_restart(seen).incidents()}
     assert found.keys() == {"rolling-restart", "rebalance-straggler"}
-    assert (found["rolling-restart"].severity, found["rolling-restart"].root_causes[0].confidence) == ("info", 0.9)
+    assert found["rolling-restart"].severity == "info"
+    assert found["rolling-restart"].root_causes[0].confidence >= 0.75
     straggler = found["rebalance-straggler"]
     assert straggler.severity == "warning"
     assert straggler.generations == (4,)
