@@ -115,7 +115,8 @@ def test_a_crash_in_the_middle_leaves_a_deployment_a_deployment() -> None:
 
 def test_the_last_of_a_walk_was_restarted_too_where_its_log_was_collected_as_it_started() -> None:
     """Log4j 2 often ends before the consumer is closed, so its log shows a start alone."""
-    story = three_members("clients").started("c-3", "00:59:59.000")
+    story = three_members("clients")
+    story.started("c-3", "00:59:59.000")
     for minute, client in enumerate(("c-1", "c-2"), 10):
         others = [c for c in ("c-1", "c-2", "c-3") if c != client]
         story.closes(client, f"01:{minute}:00.000", *others).restarts(client, f"01:{minute}:04.000", *others)
