@@ -5,7 +5,6 @@ The client does not hide an AuthenticationException: poll() throws it to the app
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 
 from rebalance_forensics.events.base import Event
@@ -15,7 +14,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 _THROWN = ("SaslAuthenticationException", "SslAuthenticationException", "AuthenticationException")
-_TOLD = re.compile(r"failed authentication due to: ([^\n]+?)(?: \([\w.]+\))?$", re.MULTILINE)
+_TOLD, _LOGGER = "failed authentication due to: ", " (org.apache.kafka."
 
 
 def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
@@ -31,9 +30,9 @@ def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
 def words_of_refusal(events: list[Event]) -> str | None:
     """What the brokers answered, as the client prints it."""
     for event in events:
-        told = _TOLD.search(event.text)
-        if told is not None:
-            return told[1].rstrip(". ")
+        told = event.text.partition(_TOLD)[2].partition("\n")[0].partition(_LOGGER)[0]
+        if told:
+            return told.rstrip(". ")
     return next((e.detail.rstrip(". ") for e in events if isinstance(e, ExceptionLogged) and e.detail), None)
 
 
