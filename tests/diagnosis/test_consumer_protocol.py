@@ -5,6 +5,7 @@ import pytest
 from tests.epochs import IDS, EpochStory, three_members
 from tests.story import Side, Story
 
+ASYNC = "org.apache.kafka.clients.consumer.internals.AsyncKafkaConsumer"
 EVERY_SIDE = pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
 
 
@@ -182,3 +183,18 @@ def taken_over_at(time: str) -> Story:
 def test_nobody_is_lost_before_a_session_is_over_whatever_its_log_leaves_out() -> None:
     assert not taken_over_at("01:00:07.000").timeline().departures
     assert [d.why for d in taken_over_at("01:10:00.000").timeline().departures] == ["vanished"]
+
+
+def test_of_topics_that_changed_together_a_group_under_a_pattern_reads_those_that_it_is_given() -> None:
+    story = three_members()
+    for client in IDS:
+        story.client(client, "01:00:30.000", "Subscribed to pattern: 'orders.*'", logger=ASYNC)
+    for partition in ("orders-9", "billing-0"):
+        made = f"Created log for partition {partition} in /var/kafka/{partition} with properties {{}}"
+        story.broker("01:10:00.000", made, logger="kafka.log.LogManager")
+    story.generation += 1
+    story.group_says("01:10:03.000", f"Bumped group epoch to {story.generation} with metadata hash 17.")
+    story.others_reconcile("01:10:03.000", *IDS)
+    story.client("c-1", "01:10:03.310", "Adding newly assigned partitions: [orders-9]")
+    assert story.goes_on("01:30:00.000").causes() == ["topic-metadata-change"]
+    assert story.blamed() == ["orders"]

@@ -58,11 +58,15 @@ def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_A
 
 
 def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
-    """Those of the changed topics that the group reads, where its logs tell which it does."""
+    """Those of the changed topics that the group reads, where its logs tell which it does.
+
+    Under a pattern it also reads topics of which no line tells; one that a member was given is surely among them.
+    """
     known = topics_told(timeline) or given_topics(timeline).partitions
-    if known and not asks_by_pattern(timeline) and all(a.has_log for a in timeline.members()):
-        return read_by_the_group(timeline, changed)
-    return changed
+    if not known or not all(a.has_log for a in timeline.members()):
+        return changed
+    read = read_by_the_group(timeline, changed)
+    return read or changed if asks_by_pattern(timeline) else read
 
 
 def topics_told(timeline: Timeline) -> frozenset[str]:
