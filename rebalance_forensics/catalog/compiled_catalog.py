@@ -24,6 +24,10 @@ _RELEASES = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:-(\d+)\.(\d+)(?:\.\d+)?)?")
 _AT_DEBUG = re.compile(r"\((?:DEBUG|TRACE)\)\Z")
 
 
+LEAST_OF_A_TEXT = 2
+LEAST_TO_BE_SURE = 9
+"""So many letters of a text of Kafka's own tell that it is one, and which."""
+
 Release = tuple[int, int]
 """Major and minor number of a release of Kafka's."""
 Releases = tuple[Release, Release]
@@ -88,10 +92,31 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
         for loosely in (False, True):
             for program in likely:
                 if (fields := program.read(text, types, loosely=loosely)) is not None:
-                    return fields
+                    return fields if program.words else fields | _begun(text, program, programs)
         raise ValueError(text)
 
     return read
+
+
+def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[str, FieldValue]:
+    """What a text tells that only the program for anything else matches, yet that begins one of Kafka's own.
+
+    Who copied the line, or what collected it, left the rest off: it is nobody's own words. Of which of Kafka's texts it
+    is, is unknown where several begin so or too little is left.
+    """
+    begun = [program.constants for program in programs if _begins(text, program)]
+    if not begun:
+        return {}
+    common = set.intersection(*({*constants.items()} for constants in begun))
+    sure = dict(common) if len(text) >= LEAST_TO_BE_SURE else {}
+    return dict.fromkeys(anything.constants, "unknown") | sure
+
+
+def _begins(text: str, program: Program) -> bool:
+    """Whether a text breaks off in the first words of a program, or in a value behind them."""
+    if program.lead.startswith(text):
+        return len(text) >= LEAST_OF_A_TEXT
+    return bool(program.holes) and len(program.lead) >= LEAST_TO_BE_SURE and text.startswith(program.lead)
 
 
 def compile_catalog(loaded: PatternSet, entry_of: EntryOf | None = None) -> CompiledCatalog:

@@ -240,3 +240,33 @@ def test_the_advice_at_the_end_of_a_poll_timeout_tells_it(catalog: Catalog, head
     )
     assert found is not None
     assert (found.event, found.fields.get("why", "poll-timeout")) == (event, "poll-timeout")
+
+
+@pytest.mark.parametrize(
+    ("left", "why"),
+    [
+        ("group is already rebal", "already-rebalancing"),
+        ("need to revoke partitions [orders-3, ord", "revoke-partitions"),
+        ("triggered follow", "followup"),
+        ("rebalance", "unknown"),
+        ("rack b is drained", "enforced"),
+        ("Shutdown requested by the night shift", "enforced"),
+    ],
+)
+def test_a_reason_that_breaks_off_without_a_mark_is_not_the_applications_own(
+    catalog: Catalog, left: str, why: str
+) -> None:
+    found = catalog.match(f"{PREFIX} Request joining group due to: {left}")
+    assert found is not None
+    assert (found.fields["why"], found.fields["reason"]) == (why, left)
+
+
+@pytest.mark.parametrize(
+    ("left", "why"),
+    [("the consumer is be", "closed"), ("consumer poll timeout h", "poll-timeout"), ("the consumer", "unknown")],
+)
+def test_a_leave_whose_reason_breaks_off_is_not_an_administrators(catalog: Catalog, left: str, why: str) -> None:
+    node = "b1.example.net:9092 (id: 2147483646 rack: null)"
+    found = catalog.match(f"{PREFIX} Member c-1-77aa sending LeaveGroup request to coordinator {node} due to {left}")
+    assert found is not None
+    assert found.fields["why"] == why
