@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import LEVEL, Parsed, level_of
 
-# How a Kafka class begins what it says: a message starts here, whatever stands before.
+# How a Kafka class begins what it says: a message starts here, whatever stands before. The last is ruby-kafka's tag.
 OPENING = (
     r"\[(?:[A-Z][A-Za-z]+ (?:[^\s\]=]+ )*?[A-Za-z]+=|(?:[A-Z][A-Za-z]+ )+\d+\]|KafkaApi-\d+\]"
     r"|Group(?:Id)?[ =]|MemberId |[^\]\[|\n=]+\|(?:worker|task-\d+)|thrd:"
-    r"|(?:ConsumerGroup|Runner|Consumer|Connection)\] )"
+    r"|(?:ConsumerGroup|Runner|Consumer|Connection)\] "
+    r"|\[[^\]\[\n]+\] \{[^}\n]*\}:\] )"
     r"|(?:(?:global-)?stream-(?:thread|client|task)|state-updater|standby-task|topology-name) \[|task \[\d+_\d+\]"
 )
 _MESSAGE = re.compile(OPENING)
