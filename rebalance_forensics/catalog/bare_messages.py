@@ -15,6 +15,11 @@ _QUOTED = "> \t"
 _OWN_WORDS = 24
 """Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence."""
 _LEVEL = r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
+_SERVICE = r"[\w.-]{1,80}\s{1,40}\|"
+"""What docker compose prints before each line."""
+_THROWN = re.compile(
+    rf"""[>\s]{{0,20}}(?:{_SERVICE}\s{{0,4}})?(?:(?:Caused by|Suppressed|Exception in thread "[^"\n]{{1,200}}"):?\s)?"""
+)
 _BEGINS = re.compile(rf"""(?:[:|>)\]}}"'`;,\u00bb\u2502\t-]|{_LEVEL})\s{{0,40}}(?=[\w(\[])""")
 _BEHIND_ITS_THREAD = re.compile(rf"{_LEVEL}\s{{1,40}}[\w.#@-]{{1,60}}\s{{1,8}}(?=[A-Z(\[])")
 _LOGGER = re.compile(r"\s\((?:[\w$-]{1,60}\.){0,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)(?:\s\[[^\[\]]{0,80}\])?\s?\Z")
@@ -33,9 +38,14 @@ def found_in(text: str, match: Callable[[str], Match | None]) -> Match | None:
     for start in beginnings(text):
         for message in _ends(text[start:]):
             found = match(message)
-            if found is not None and is_kafkas(found, amid=text[:start].strip(_QUOTED) != ""):
+            if found is not None and is_kafkas(found, amid=_is_amid(text[:start])):
                 return found
     return None
+
+
+def _is_amid(before: str) -> bool:
+    """Whether other words stand before a message; that an exception follows, or which service says it, are none."""
+    return _THROWN.fullmatch(before) is None and before.strip(_QUOTED) != ""
 
 
 def is_kafkas(found: Match, *, amid: bool = False) -> bool:

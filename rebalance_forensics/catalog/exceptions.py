@@ -13,10 +13,12 @@ from rebalance_forensics.records import LogRecord
 
 PATTERN = "process/exception"
 _THROWN = re.compile(r"(?:^|[\s\"])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error|Throwable))(?::[ \t]*([^\n]*))?")
-_REFUSED_COMMIT = re.compile(
-    r"\nCaused by: (org\.apache\.kafka\.clients\.consumer\.CommitFailedException)(?:: ([^\n]*))?"
+_THROWN_BY_KAFKA = re.compile(
+    r"\nCaused by: (org\.apache\.kafka\.(?:clients\.consumer\.CommitFailed"
+    r"|common\.errors\.(?:FencedInstanceId|GroupAuthorization|GroupMaxSizeReached|InconsistentGroupProtocol))"
+    r"Exception)(?:: ([^\n]*))?"
 )
-"""What a listener container wraps in an exception of its own says why the member is no longer one."""
+"""What a listener container wraps in an exception of its own says why the member is no longer one, or never was."""
 _FOR_THE_CALLER = re.compile(r"\norg\.apache\.kafka\.clients\.consumer\.CommitFailedException\b")
 """Kafka itself logs it with words that the catalog knows: elsewhere it was thrown to the application, which logs it."""
 _TRACE = re.compile(r"\n[^\S\n]*+at [\w.$/<>]+\(")
@@ -31,7 +33,10 @@ _SPOKEN = re.compile(
 )
 _FRAME = re.compile(r"\n[^\S\n]*+at (?:[\w.@$-]+/{1,2})*([\w.$]+)\.[\w$<>]+\(")
 _FRAMES_OF_KAFKA = ("org.apache.kafka.", "kafka.", "java.", "javax.", "jdk.", "sun.", "scala.")
-_ASSIGNING = re.compile(r"\n[^\S\n]*+at [\w.$/]*(?:Consumer|Worker)Coordinator\.performAssignment\(")
+_ASSIGNING = re.compile(
+    r"\n[^\S\n]*+at [\w.$/]*(?:Consumer|Worker)Coordinator\.(?:performAssignment|onLeaderElected)\("
+)
+"""The leader's part of a rebalance, under its name before and since 3.3 (AbstractCoordinator)."""
 LONGEST_DETAIL = 300
 
 
@@ -42,7 +47,7 @@ def exception_in(record: LogRecord, component: str | None) -> Match | None:
         return None
     loud = record.level in ("ERROR", "FATAL", "SEVERE", "CRITICAL")
     raised = _RAISED.search(record.message)
-    thrown = raised or _REFUSED_COMMIT.search(record.message) or _THROWN.search(record.message)
+    thrown = raised or _THROWN_BY_KAFKA.search(record.message) or _THROWN.search(record.message)
     if not (loud or raised or (thrown and _TRACE.search(record.message))):
         return None
     detail = (thrown[2] if thrown and thrown[2] else record.message.partition("\n")[0]).strip()

@@ -16,27 +16,38 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
-from rebalance_forensics.events.membership import InstanceFenced
+from rebalance_forensics.events.membership import AuthorizationFailed, InstanceFenced
 from rebalance_forensics.events.partitions import ListenerFailed, OffsetCommitFailed
-from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
+from rebalance_forensics.events.process import ConsumerClosed, ExceptionLogged, SettingsReported
 from rebalance_forensics.events.rebalances import AssignmentFailed
-from rebalance_forensics.events.streams import StreamsStateChanged, StreamThreadStateChanged, ThreadFailed
+from rebalance_forensics.events.streams import (
+    StreamsStateChanged,
+    StreamThreadStateChanged,
+    ThreadFailed,
+    ThreadFenced,
+)
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, streams_client_of
 from rebalance_forensics.timeline.identity.names import process_of_streams_client
 from rebalance_forensics.timeline.identity.processes_per_host import log_stem
-from rebalance_forensics.timeline.replay.lost_membership import is_late_commit
 
 SpeakerKey = tuple[str | None, str, str | None]
 """Host, log without its rotation's numbers, client id: whose lines belong together though none names a group."""
 
 _BY_MEMBERS = (
     *OF_A_MEMBER, AssignmentFailed, CoordinatorFound, CoordinatorLost, GroupHeartbeatFailed, InstanceFenced,
-    ListenerFailed, MemberTransitioned, OffsetCommitFailed,
+    ListenerFailed, MemberTransitioned, OffsetCommitFailed, ThreadFenced,
 )  # fmt: skip
 """What only a member of a group says."""
-_BY_STREAMS = (StreamsStateChanged, StreamThreadStateChanged, ThreadFailed)
+_BY_STREAMS = (StreamsStateChanged, StreamThreadStateChanged, ThreadFailed, ThreadFenced)
 _BY_OTHER_CLIENTS = (ConsumerClosed, NodeDisconnected)
 """What librdkafka and its like say of a consumer; Java's consumers say it of those without a group as well."""
+_THROWN_AT_MEMBERS = (
+    "CommitFailedException", "FencedInstanceIdException", "GroupAuthorizationException",
+    "GroupMaxSizeReachedException", "InconsistentGroupProtocolException",
+)  # fmt: skip
+"""What only a member of a group, or who wants to be one, is answered (org.apache.kafka.common.errors)."""
+_DENIED_GROUP = re.compile(r"Not authorized to access group: (?P<group>\S+)")
+"""GroupAuthorizationException.forGroupId, the one exception that names the group."""
 _NOT_NAMED = "group not named, "
 _HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 """What librdkafka calls each of a process's clients: `rdkafka#consumer-1`."""
@@ -86,10 +97,21 @@ def unnamed_groups(shared: Iterable[Event]) -> list[UnnamedGroup]:
     said = _nameless_lines_joined(said)
     labels = _labels(said)
     for client, events in said.items():
-        names = configured.get((client.host, client.log), set())
+        names = configured.get((client.host, client.log), set()) or _denied_groups(events)
         group = client.application or (min(names) if len(names) == 1 else labels[client])
         told[group] += (replace(event, group=group) for event in events)
     return [UnnamedGroup(name, tuple(events)) for name, events in sorted(told.items())]
+
+
+def _denied_groups(events: Iterable[Event]) -> set[str]:
+    details = (event.detail or "" for event in events if isinstance(event, ExceptionLogged))
+    return {named["group"] for named in map(_DENIED_GROUP.match, details) if named is not None}
+
+
+def _was_thrown_at_a_member(event: Event) -> bool:
+    if isinstance(event, AuthorizationFailed):
+        return event.resource == "group"
+    return isinstance(event, ExceptionLogged) and (event.exception or "").endswith(_THROWN_AT_MEMBERS)
 
 
 class _Client(Struct, frozen=True, order=True):
@@ -115,7 +137,7 @@ def _client_of(event: Event) -> _Client | None:
         return None
     java_without_a_group = client_id is not None and speaker.role != "other"
     kinds = (*_BY_MEMBERS, *_BY_OTHER_CLIENTS) if handle is not None else _BY_MEMBERS
-    if java_without_a_group or not (isinstance(event, kinds) or is_late_commit(event)):
+    if java_without_a_group or not (isinstance(event, kinds) or _was_thrown_at_a_member(event)):
         return None
     return _Client(host or "", log, handle[0] if handle is not None else client_id or "", "")
 

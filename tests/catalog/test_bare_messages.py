@@ -82,3 +82,26 @@ def test_a_quoted_message_needs_to_name_its_group_no_more_than_one_that_is_not(c
     found = catalog.match_inside(">Failing OffsetCommit request since the consumer is not part of an active group")
     assert found is not None
     assert found.event == "OffsetCommitFailed"
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["", "Caused by: ", 'Exception in thread "main" ', "> Caused by: ", "ksqldb-server   | ", "app-1  | Caused by: "],
+)
+def test_what_announces_an_exception_makes_no_sentence_of_it(catalog: Catalog, before: str) -> None:
+    thrown = "org.apache.kafka.streams.errors.TaskMigratedException: Client request for task 0_1 has been fenced"
+    found = catalog.match_inside(f"{before}{thrown} due to a rebalance")
+    assert found is not None
+    assert found.event in ("ThreadFenced", "ExceptionLogged")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "We then see a TaskMigratedException: Client request for task 0_1 has been fenced due to a rebalance",
+        "a FencedInstanceIdException says that the broker rejected this static consumer",
+        "What does org.apache.kafka.common.errors.GroupAuthorizationException: Not authorized to access group mean?",
+    ],
+)
+def test_a_sentence_about_an_exception_is_none(catalog: Catalog, sentence: str) -> None:
+    assert catalog.match_inside(sentence) is None

@@ -10,12 +10,21 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.line_ends import line_feeds
 from rebalance_forensics.sources.pastes import characters, cut_objects, dates, marks, markup, tables, wraps
 from rebalance_forensics.sources.pastes.joined_records import parted
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_object, is_setting, looks_like_record
+from rebalance_forensics.sources.pastes.piece import (
+    Piece,
+    has_time,
+    is_exception,
+    is_object,
+    is_setting,
+    looks_like_record,
+)
 from rebalance_forensics.sources.text import text_of
 
 _PAGE_LINES = 5_000
 """So many lines are looked at together: what shows how they were wrapped or marked stands in all of them."""
-_GOES_ON = (" ", "\t", "at ", "Caused by: ", "... ")
+_CAUSE = "Caused by: "
+"""Behind an empty line, or first of all, somebody picked it of a stack trace: it goes on with nothing."""
+_GOES_ON = (" ", "\t", "at ", _CAUSE, "... ")
 _SETTINGS_FOLLOW = "Config values: "
 """AbstractConfig prints a blank at the end of the line, which is soon lost."""
 
@@ -55,7 +64,7 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
     pieces = [each for each in found if isinstance(each, Piece)]
     timed = any(has_time(each.text) for each in pieces)
     done: list[Entry] = [(each.offset, each.number, each.line) for each in found if not isinstance(each, Piece)]
-    after_blank, in_settings = True, False
+    after_blank, in_settings, after_record = True, False, False
     for piece in parted(wraps.joined(pieces, timed=timed)):
         if not piece.text.strip():
             after_blank = True
@@ -66,11 +75,13 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
         if text.rstrip().endswith(_SETTINGS_FOLLOW.rstrip()):
             text = text.rstrip() + " "
         piece = piece.reading(text)  # noqa: PLW2901
-        begins = not piece.text.startswith(_GOES_ON) and (not timed or after_blank or looks_like_record(piece.text))
+        goes_on = piece.text.startswith(_GOES_ON) and not (after_blank and piece.text.startswith(_CAUSE))
+        goes_on = goes_on or (after_record and not after_blank and is_exception(piece.text))
+        begins = not goes_on and (not timed or after_blank or looks_like_record(piece.text))
         in_settings = in_settings and is_setting(piece.text)
         done.append((piece.offset, piece.number, Line(text=piece.text, begins=begins and not in_settings)))
         in_settings = in_settings or text.endswith(_SETTINGS_FOLLOW)
-        after_blank = False
+        after_blank, after_record = False, looks_like_record(piece.text)
     return sorted(done, key=lambda entry: entry[1])
 
 

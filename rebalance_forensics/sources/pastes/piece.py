@@ -16,6 +16,7 @@ from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka
 _LOOKED_AT = 300
 _OBJECT = '{"'
 _SETTING = re.compile(r"[a-z][\w.-]*+ = ")
+_EXCEPTION = re.compile(r"(?:Caused by: )?(?:[a-z_]\w{0,60}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error)(?::|\Z)")
 _LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
 
 
@@ -49,6 +50,11 @@ def is_object(text: str) -> bool:
 def is_setting(text: str) -> bool:
     """Whether the text is a line of a configuration, as AbstractConfig prints it, without the tab in front of it."""
     return _SETTING.match(text) is not None
+
+
+def is_exception(text: str) -> bool:
+    """Whether the text begins as the first line of a Java stack trace does."""
+    return _EXCEPTION.match(text) is not None
 
 
 def looks_like_record(text: str) -> bool:

@@ -10,7 +10,14 @@ from msgspec import Struct
 
 from rebalance_forensics.sources.last_words import LAST_WORDS
 from rebalance_forensics.sources.layouts.json_fields import object_of
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_object, is_setting, looks_like_record
+from rebalance_forensics.sources.pastes.piece import (
+    Piece,
+    has_time,
+    is_exception,
+    is_object,
+    is_setting,
+    looks_like_record,
+)
 
 _NARROWEST = 36
 _WIDEST = 400
@@ -18,6 +25,7 @@ _SHARE = 0.8
 _ENDS_A_WORD = ".,:;)]}"
 _LOGGER_LAST = re.compile(r"(?:^|\s)\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)\Z")
 """What ends a record in Kafka's own layout: nothing of that line stands on the next one."""
+_SENTENCE_ENDS = (".", ")", "]")
 _NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.")
 
 
@@ -131,12 +139,19 @@ def _may_go_on(before: str, after: str) -> bool:
         return False
     if not before.strip() or not after.strip() or after.startswith(_NEVER_BROKEN) or before.startswith("\t"):
         return False
+    if is_exception(after) and before.rstrip().endswith(_SENTENCE_ENDS):
+        return False
     return _LOGGER_LAST.search(before) is None and not (is_object(before) and object_of(before) is not None)
 
 
 def _starts(text: str, *, timed: bool) -> bool:
-    """Whether a record starts with a line: in a paste with times only those do that have one, and JSON objects."""
-    return has_time(text) or is_object(text) or text.startswith(LAST_WORDS) if timed else looks_like_record(text)
+    """Whether a record starts with a line: in a paste with times only those do that have one, and JSON objects.
+
+    In one without times an exception may be all that was pasted.
+    """
+    if timed:
+        return has_time(text) or is_object(text) or text.startswith(LAST_WORDS)
+    return looks_like_record(text) or is_exception(text)
 
 
 def _joint(whole: str, before: str, after: str, width: Width) -> str:

@@ -10,6 +10,7 @@ from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, JoinRequested, SyncFailed
+from rebalance_forensics.events.streams import ThreadFenced
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.replay.lost_membership import EXPELLED, is_late_commit
@@ -27,8 +28,8 @@ Losses = dict[tuple[Participant | None, str], list[Event]]
 
 def memberships_over(timeline: Timeline) -> Losses:
     """Who was told that it is no longer a member, or that the group has gone on without it."""
-    told = timeline.own.telling(ExceptionLogged, *_REFUSED)
-    return _by_speaker(timeline, [e for e in told if getattr(e, "error", None) in _TOO_LATE or is_late_commit(e)])
+    told = timeline.own.telling(ExceptionLogged, ThreadFenced, *_REFUSED)
+    return _by_speaker(timeline, [e for e in told if _is_over(e)])
 
 
 def coordinators_lost(timeline: Timeline) -> Losses:
@@ -52,6 +53,10 @@ def brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict
             if broker in given_up:
                 found.setdefault(broker, []).append(event)
     return found
+
+
+def _is_over(event: Event) -> bool:
+    return getattr(event, "error", None) in _TOO_LATE or is_late_commit(event) or isinstance(event, ThreadFenced)
 
 
 def _by_speaker(timeline: Timeline, events: list[Event]) -> Losses:
