@@ -11,7 +11,8 @@ from rebalance_forensics.records import LEFT_OUT
 
 _LOOKED_AT = 2_000
 _MOST_BEGINNINGS = 40
-_QUOTED = "> \t"
+_QUOTED = "> \t`\"'"
+"""What a person puts before a line to show that it is one."""
 _OWN_WORDS = 24
 """Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence."""
 _LEVEL = r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"

@@ -51,7 +51,7 @@ TYPES: Mapping[str, HoleType] = {
     "settings": HoleType(r"(?s:.*)", read_settings),
     "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", java_values.epoch_ms),
     "connection": HoleType(r"[-+]?\d+", java_values.connection),
-    "node": HoleType(r"\S*? \(id: [-+]?\d+ rack: [^()\n]*\)|null", java_values.node, composite=True),
+    "node": HoleType(r"\S*? \(id: [-+]?\d+(?: rack: [^()\n]*)?\)|[^\s()]+:\d+|null", java_values.node, composite=True),
     "tasks": HoleType(_COLLECTION, streams_values.tasks),
     "tasks_by_member": HoleType(r"\{[^\n]*?\}", streams_values.tasks_by_member),
     "participants": HoleType(ANY, streams_values.participants),

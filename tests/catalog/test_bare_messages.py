@@ -105,3 +105,11 @@ def test_what_announces_an_exception_makes_no_sentence_of_it(catalog: Catalog, b
 )
 def test_a_sentence_about_an_exception_is_none(catalog: Catalog, sentence: str) -> None:
     assert catalog.match_inside(sentence) is None
+
+
+@pytest.mark.parametrize("mark", ["`", '"', "'", "> `"])
+def test_a_line_in_quotes_is_no_sentence(catalog: Catalog, mark: str) -> None:
+    text = "Member c-1-77aa sending LeaveGroup request to coordinator b1.example.net:9092 (id: 2147483645 rack: null)"
+    found = catalog.match_inside(f"{mark}{text} due to consumer poll timeout has expired.{mark.strip('> ')}")
+    assert found is not None
+    assert (found.event, found.fields["why"]) == ("LeaveSent", "poll-timeout")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+import regex
 
 from rebalance_forensics.catalog.compiled_catalog import compile_catalog
 from rebalance_forensics.catalog.field_types import TYPES
@@ -93,3 +94,17 @@ def test_settings_keep_what_matters_to_groups_and_no_secret() -> None:
     told = (("group.id", "payments"), ("session.timeout.ms", "45000"))
     assert TYPES["settings"].read(dump) == told
     assert TYPES["settings"].read(dump.replace("\n\t", " ")) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "broker"),
+    [
+        ("b1.example.net:9092 (id: 2147483645 rack: null)", 2),
+        ("b1.example.net:9092 (id: 2147483645)", 2),
+        ("b1.example.net:9092", None),
+    ],
+)
+def test_a_node_is_read_though_somebody_shortened_it(text: str, broker: int | None) -> None:
+    kind = TYPES["node"]
+    assert regex.fullmatch(kind.source, text)
+    assert kind.read(text) == {"coordinator": broker, "node": text if broker else None}
