@@ -241,3 +241,25 @@ def test_where_nobody_tells_how_often_members_send_heartbeats_they_may_have_hear
     """A third of the session timeout of 45 s is the longest heartbeat.interval.ms that Kafka recommends."""
     assert held_up_restart("brokers", 17).causes() == ["rolling-restart"]
     assert "rebalance-straggler" in held_up_restart("both", 17).causes()
+
+
+def test_consumers_that_come_and_go_for_every_job_do_not_explain_who_holds_a_rebalance_up() -> None:
+    story = Story().formed("c-1", "c-2")
+    for number in (1, 2, 3):
+        job, minute = f"consumer-payments-{number}", 10 + number
+        if number == 2:
+            story.started(job, f"01:{minute}:00.000")
+            story.broker(f"01:{minute}:01.980", story.words.introduced(story.id_of(job)))
+            reason = story.words.adding(story.id_of(job))
+            story.broker(f"01:{minute}:02.000", story.words.preparing(story.generation, reason))
+            for client, second in ((job, 2), ("c-1", 3), ("c-2", 31)):
+                story.client(client, f"01:{minute}:{second:02}.900", "(Re-)joining group")
+            story.generation += 1
+            story.assigned(ms(f"01:{minute}:32.000"), ["c-1", "c-2", job])
+        else:
+            comes(story, job, f"01:{minute}:02.000", ["c-1", "c-2", job])
+        closes(story, job, f"01:{minute}:50.000", ["c-1", "c-2"])
+    found = {i.root_causes[0].cause: i.root_causes[0] for i in story.goes_on("01:30:00.000").incidents()}
+    assert found.keys() == {"scaling-flap", "rebalance-straggler"}
+    assert [c.name for c in found["rebalance-straggler"].culprits] == ["c-2"]
+    assert found["rebalance-straggler"].confidence >= 0.9

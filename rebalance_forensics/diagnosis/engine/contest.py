@@ -100,26 +100,23 @@ def _decide(one: Weighed, outcome: Outcome, brings: Brings) -> None:
 def _stands_beside(one: Weighed, outcome: Outcome, brings: Brings) -> bool:
     """Whether it is a fault in rebalances that something else began, and does not follow from that.
 
-    The restart that began a rebalance is its trigger; it does not explain how long one member let the others wait. Nor
-    does a member that left explain that the coordinator moved meanwhile, where lines say so clearly.
+    What began a rebalance, a restart or members that come and go, is its trigger: it does not explain how long one
+    member let the others wait. Beside another fault only clear words say so.
     """
-    facts = one.hypothesis.explains
-    if one.hypothesis.severity == "info" or one.odds <= 0 or not facts:
+    if one.hypothesis.severity == "info" or one.odds <= 0 or not one.hypothesis.explains:
         return False
-    winners = {fact.id: outcome.explains.get(fact.id) for fact in facts}
-    return all(
-        isinstance(fact, Rebalance) and winner is not None and _only_brings(winner, fact, one, brings)
-        for fact in facts
-        for winner in (winners[fact.id],)
-    )
+    return all(_only_brought(fact, one, outcome, brings) for fact in one.hypothesis.explains)
 
 
-def _only_brings(winner: Weighed, fact: Fact, one: Weighed, brings: Brings) -> bool:
-    """Whether the winner explains other facts and only brought this one along."""
+def _only_brought(fact: Fact, one: Weighed, outcome: Outcome, brings: Brings) -> bool:
+    """Whether this is a rebalance that what explains it only brought along, and explains other facts."""
+    winner = outcome.explains.get(fact.id)
+    if winner is None or not isinstance(fact, Rebalance) or one.cause in brings[winner.cause]:
+        return False
     explained = {other.id for other in winner.hypothesis.explains}
-    if not explained or fact.id in explained or one.cause in brings[winner.cause]:
+    if not explained or fact.id in explained:
         return False
-    return winner.hypothesis.severity == "info" or one.odds > DECISIVE
+    return winner.hypothesis.severity == "info" or one.odds >= DECISIVE
 
 
 def _follows_from(one: Weighed, outcome: Outcome, brings: Brings) -> Weighed | None:
