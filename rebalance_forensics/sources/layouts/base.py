@@ -25,6 +25,8 @@ LEVEL = (
 LOGGER = r"[A-Za-z_][\w$.\-/*]*"
 DOTTED = r"[A-Za-z_](?=(?:[\w$\-/*]|\.(?![A-Za-z_]))*+\.)[\w$.\-/*]*+"
 """A logger with a dot and a name behind it."""
+NESTING = r"[^\[\]=\n]++(?:\[[^\[\]=\n]*+\][^\[\]=\n]*+)++"
+"""A thread in brackets whose name has brackets of its own, as Camel calls its consumers' by their topics."""
 YEARS = (b"20", b"19")
 DIGITS = tuple(b"%d" % digit for digit in range(10))
 MONTHS = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")

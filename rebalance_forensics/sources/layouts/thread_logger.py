@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, TextLayout, pattern
+from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, NESTING, TextLayout, pattern
 
 SAMPLE = (
     "2026-11-20 10:15:30 INFO  [group-coordinator-event-processor-0] GroupCoordinatorShard:456 - "
@@ -16,7 +16,7 @@ REJECT = (
 _SOURCE = r"(?::\d+| ?[(\[][\w$]+\.(?:java|scala|kt|py)(?::\d+)?[)\]]| \[\d+\])?"
 
 _BODY = (
-    rf"(?:\[?(?P<level>{LEVEL})(?:\s*+\])?\s*+\[(?P<thread>[^\]=\n]*)\]|\[(?P<thread2>[^\]=\n]*)\]\s+\[?"
+    rf"(?:\[?(?P<level>{LEVEL})(?:\s*+\])?\s*+\[(?P<thread>{NESTING}|[^\]=\n]*)\]|\[(?P<thread2>{NESTING}|[^\]=\n]*)\]\s+\[?"
     rf"(?P<level2>{LEVEL})\]?)\s+"
     rf"\[?(?P<logger>{LOGGER})\]?{_SOURCE}(?:\(\))?(?:\s+\[[^\]\n]*\])?"
 )
