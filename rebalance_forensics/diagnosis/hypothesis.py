@@ -70,7 +70,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
 
     def subject(self) -> Subject:
         """What its signs are asked about."""
-        times = [fact_at(fact) for fact in self.explains] or [self.started_at()]
+        times = [fact_at(fact) for fact in self.explains] or [self.started_at(), self.until or self.started_at()]
         return Subject(
             participants=self.participants,
             absences=self.absences,

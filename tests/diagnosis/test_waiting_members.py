@@ -1,7 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.logs import Logs
-from tests.story import Story
+from tests.incidents.sample import LOCAL
+from tests.kafka_words import CONSUMER
+from tests.story import Story, clock, ms
 
 SUBSCRIBED = "Subscribed to topic(s): orders"
 
@@ -66,3 +73,66 @@ def test_a_member_that_gives_up_its_coordinator_and_is_not_evicted_lost_nothing(
     incident = story.goes_on("01:20:00.000").the_incident()
     assert incident.severity == "info"
     assert incident.summary.endswith("no heartbeat was answered in time, and it stayed in the group.")
+
+
+def told_again_and_again(message: str, *, times: int = 20, until: str = "01:10:00.000") -> Story:
+    """A consumer asks to join every 30 s and is told the same each time."""
+    story = Story(seen="clients").started("c-1", "01:00:00.000").client("c-1", "01:00:00.100", SUBSCRIBED)
+    for number in range(times):
+        at = ms("01:00:01.000") + 30_000 * number
+        story.client("c-1", clock(at), "(Re-)joining group")
+        story.client("c-1", clock(at + 200), message)
+    return story.goes_on(until)
+
+
+LOADING = "JoinGroup failed: Coordinator b-2:9092 (id: 2147483645 rack: null) is loading the group."
+
+
+def test_a_member_that_asks_again_and_again_is_named_with_what_it_was_told() -> None:
+    incident = told_again_and_again(LOADING).the_incident()
+    assert incident.severity == "warning"
+    assert incident.summary == (
+        "c-1 asked to join 20 times but never got in: 10 min without an assignment; JoinGroup failed 20 times "
+        "(COORDINATOR_LOAD_IN_PROGRESS)."
+    )
+    assert clock(incident.started_at) == "01:00:00.100"
+    wanted = next(one for one in incident.would_decide if "the group's coordinator" in one.needs)
+    assert wanted.ended_at == ms("01:10:00.000")
+
+
+def joined_in_vain(story: Story, at: int, generation: int) -> None:
+    """It joins, and another rebalance begins before the leader has assigned."""
+    story.client("c-1", clock(at), "(Re-)joining group")
+    story.client("c-1", clock(at + 9_000), story.of("c-1").joined(generation, story.id_of("c-1")) or "")
+    sent = f"Generation{{generationId={generation}, memberId='{story.id_of('c-1')}', protocol='range'}}"
+    began = "SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was "
+    story.client("c-1", clock(at + 9_500), began + sent)
+
+
+def test_a_member_whose_sync_fails_each_time_has_joined_in_vain() -> None:
+    story = Story(release=(3, 4), seen="clients").started("c-1", "01:00:00.000")
+    for number in range(10):
+        joined_in_vain(story, ms("01:00:10.000") + 10_000 * number, number + 3)
+    told = [i.summary for i in story.goes_on("01:05:00.000").incidents() if i.severity == "warning"]
+    assert len(told) == 1
+    assert told[0].startswith("c-1 asked to join 10 times but never got in")
+    assert told[0].endswith("SyncGroup failed 10 times (REBALANCE_IN_PROGRESS).")
+
+
+def test_a_member_that_gets_in_after_a_rebalance_too_many_waits_no_more() -> None:
+    story = Story(release=(3, 4), seen="clients").started("c-1", "01:00:00.000")
+    joined_in_vain(story, ms("01:00:10.000"), 3)
+    story.client("c-1", "01:00:20.000", "(Re-)joining group")
+    story.client("c-1", "01:00:29.000", story.of("c-1").joined(4, story.id_of("c-1")) or "")
+    story.client("c-1", "01:00:30.000", story.of("c-1").synced(4, story.id_of("c-1")) or "")
+    assert not [i for i in story.goes_on("01:05:00.000").incidents() if i.severity == "warning"]
+
+
+@pytest.mark.parametrize(("attempts", "found"), [(10, True), (2, False)])
+def test_picked_lines_may_leave_out_that_it_got_in(attempts: int, found: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    said = f"INFO [main] {CONSUMER} - [Consumer clientId=c-1, groupId=payments] (Re-)joining group"
+    lines = [f"2026-03-01 01:{minute:02}:00,000 {said}" for minute in range(attempts)]
+    (tmp_path / "ticket.md").write_text("\n".join(["It never gets in:", "", "```", *lines, "```", ""]))
+    told = [i.summary for i in analyze([str(tmp_path)], LOCAL).incidents]
+    assert bool(told) == found
+    assert all("these lines do not show that it got in" in summary for summary in told)

@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
     failed_connections,
     memberships_over,
 )
-from rebalance_forensics.diagnosis.episodes.members.waiting_members import Waiting, expired_sessions, waiting_members
+from rebalance_forensics.diagnosis.episodes.members.waiting_members import expired_sessions, waiting_members
 from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import config_lags, forced_rejoin
 from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import unnumbered_rebalances
 from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
@@ -22,10 +22,11 @@ from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.proposals.config_lag import about_lag, timed_out, why_forced
+from rebalance_forensics.diagnosis.proposals.kept_out import about_waiting
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs import leads
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
-from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.records import LEFT_OUT
@@ -169,29 +170,10 @@ def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severi
 
 
 def _kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Members that subscribed and never joined, and no fault of that time says why."""
+    """Members that never got in, and no fault of that time says why."""
     out = [w for w in waiting_members(timeline) if not _amid_a_fault(drafts, w.begin, w.end)]
-    if not out:
-        return
-    longest = max(w.end - w.begin for w in out)
-    culprits = tuple(culprit_of(w.participant) for w in out)
-    who = culprits[0].name if len(out) == 1 else f"{len(out)} members"
-    yield Hypothesis(
-        because=tuple(e for w in out for e in w.asked[:3]),
-        culprits=culprits,
-        severity="warning",
-        participants=tuple(w.participant for w in out),
-        onset=min(w.begin for w in out),
-        until=max(w.end for w in out),
-        narrative=(
-            f"{who} subscribed but never joined{_how_long(out, timeline.measured(longest))}, and no logged error "
-            "explains it."
-        ),
-    )
-
-
-def _how_long(out: Sequence[Waiting], longest: int | None) -> str:
-    return lasting(longest, ": {} without a generation" if len(out) == 1 else ": up to {} without a generation")
+    if out:
+        yield about_waiting(timeline, out)
 
 
 def _amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:

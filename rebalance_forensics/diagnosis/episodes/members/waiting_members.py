@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ from rebalance_forensics.events.rebalances import (
     JoinReported,
     JoinStarted,
     JoinSucceeded,
+    SyncFailed,
     SyncSucceeded,
 )
 from rebalance_forensics.events.streams import TasksAssigned
@@ -28,11 +29,13 @@ from rebalance_forensics.timeline.replay.lost_membership import session_is_over
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
 _IN = (
-    JoinSucceeded, SyncSucceeded, JoinReported, PartitionsAssigned, AssignmentUpdated, AssignmentNotified,
-    MemberTransitioned, TasksAssigned, WorkerAssigned,
+    SyncSucceeded, JoinReported, PartitionsAssigned, AssignmentUpdated, AssignmentNotified, MemberTransitioned,
+    TasksAssigned, WorkerAssigned,
 )  # fmt: skip
-"""What only a member says."""
-_ASKING = (Subscribed, JoinStarted, JoinFailed)
+"""What only a member says that has its assignment."""
+_ASKING = (Subscribed, JoinStarted, JoinFailed, SyncFailed)
+_PICKED_ATTEMPTS = 3
+"""Of one or two picked lines the answer may just have been left out."""
 _SESSION = "session timed out"
 
 
@@ -43,22 +46,70 @@ class Waiting(Struct, frozen=True, kw_only=True):
     begin: int
     end: int
     asked: tuple[Event, ...]
+    refused: tuple[JoinFailed | SyncFailed, ...] = ()
+    """What it was told instead."""
+    lost: tuple[Event, ...] = ()
+    """The times it gave up its coordinator meanwhile."""
+    picked: bool = False
+    """Whether somebody picked these lines, and may have left out the one that let it in."""
+
+    @property
+    def attempts(self) -> int:
+        """How often it asked; a client that logs no attempt was at least refused that often."""
+        return max(sum(isinstance(e, JoinStarted) for e in self.asked), len(self.refused))
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """How it began, what it was told, and how it ends."""
+        return (*self.asked[:2], *self.refused[:2], *self.lost[:1], *self.asked[-1:])
 
 
 def waiting_members(timeline: Timeline) -> Iterator[Waiting]:
     """Those that were in no generation while their own logs continue for longer than a request may take."""
-    known = {m.client_id for g in timeline.generations for m in g.members if m.client_id}
-    ids = {m.member_id for g in timeline.generations for m in g.members if m.member_id}
     patience = setting(timeline, "request.timeout.ms", REQUEST_TIMEOUT_MS)
     for participant in timeline.participants.everybody:
-        if not participant.has_log or participant.client_ids & known or participant.member_ids & ids:
+        if not participant.has_log or _is_in(timeline, participant) or _had_a_session(timeline, participant):
             continue
-        asked = [e for e in timeline.said_by(participant, *_ASKING) if not (isinstance(e, Subscribed) and e.by_hand)]
-        if not asked or timeline.said_by(participant, *_IN) or _had_a_session(timeline, participant):
-            continue
-        begin, end = time_of(asked[0]), _heard_until(timeline, participant, time_of(asked[0]))
-        if end - begin > patience:
-            yield Waiting(participant=participant, begin=begin, end=end, asked=tuple(asked))
+        found = _waiting(timeline, participant)
+        if found is not None and found.end - found.begin > patience:
+            yield found
+
+
+def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
+    asked = [e for e in timeline.said_by(participant, *_ASKING) if not (isinstance(e, Subscribed) and e.by_hand)]
+    picked = not timeline.coverage.of(participant)
+    if not asked or (picked and len(asked) < _PICKED_ATTEMPTS):
+        return None
+    begin = time_of(asked[0])
+    end = time_of(asked[-1]) if picked else _heard_until(timeline, participant, begin)
+    refused = (e for e in asked if isinstance(e, JoinFailed | SyncFailed) and e.error != "MEMBER_ID_REQUIRED")
+    return Waiting(
+        participant=participant,
+        begin=begin,
+        end=end,
+        asked=tuple(asked),
+        refused=tuple(refused),
+        lost=tuple(timeline.said_by(participant, CoordinatorLost).between(begin, end)),
+        picked=picked,
+    )
+
+
+def _is_in(timeline: Timeline, participant: Participant) -> bool:
+    """Whether it ever had an assignment, or others list it; whose SyncGroup fails each time has joined in vain."""
+    if timeline.said_by(participant, *_IN):
+        return True
+    joined = timeline.said_by(participant, JoinSucceeded)
+    if joined:
+        failed = timeline.said_by(participant, SyncFailed)
+        again = [time_of(e) for e in (*joined, *timeline.said_by(participant, JoinStarted))]
+        return not all(failed.any_between(time_of(e), _next(again, time_of(e), timeline.last)) for e in joined)
+    known = {m.client_id for g in timeline.generations for m in g.members if m.client_id}
+    ids = {m.member_id for g in timeline.generations for m in g.members if m.member_id}
+    return bool(participant.client_ids & known or participant.member_ids & ids)
+
+
+def _next(times: Iterable[int], after: int, last: int) -> int:
+    return min((at for at in times if at > after), default=last)
 
 
 def _had_a_session(timeline: Timeline, participant: Participant) -> bool:
