@@ -104,12 +104,16 @@ class StaticMemberKept(Event, frozen=True, kw_only=True):
 
 
 class StaticMemberFenced(Event, frozen=True, kw_only=True):
-    """The coordinator refused a member id because its group.instance.id belongs to another (FENCED_INSTANCE_ID)."""
+    """The coordinator refused a member id because its group.instance.id belongs to another (FENCED_INSTANCE_ID).
+
+    `newcomer`: it was never a member, and may not join while the other holds the id (UNRELEASED_INSTANCE_ID).
+    """
 
     instance_id: str | None = None
     member: str | None = None
     current_member: str | None = None
     operation: str | None = None
+    newcomer: bool = False
 
 
 class InstanceFenced(Event, frozen=True, kw_only=True):

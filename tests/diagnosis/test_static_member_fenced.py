@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis.closings import APP_INFO
 from tests.diagnosis.statics import replaced, said_by_static, static_group
-from tests.epochs import HEARTBEAT, three_members
+from tests.epochs import HEARTBEAT, EpochStory, three_members
 from tests.kafka_words import CONSUMER, member_id
-from tests.story import Story
+from tests.story import Side, Story
 
 
 def fenced() -> Story:
@@ -67,24 +68,64 @@ def test_a_fence_names_no_group_and_concerns_only_the_one_that_knows_the_member(
 
 
 def test_under_the_consumer_protocol_the_second_process_is_turned_away() -> None:
-    story = three_members("clients")
-    told = (
-        "ConsumerGroupHeartbeatRequest failed due to unreleased instance id pod-3: Static member 1zF6bZ with instance "
-    )
-    story.line(
-        "node-9/app.log",
-        "01:10:01.000",
-        f"[Consumer instanceId=pod-3, clientId=c-9, groupId=payments] {told}id pod-3 cannot join the group because the "
-        "instance id is owned by woqDiIxwQne7mo1TkppoLQ member.",
-        level="ERROR",
-        logger=HEARTBEAT,
-    )
+    story = turned_away("both").goes_on("01:20:00.000")
     assert story.causes() == ["static-member-fenced"]
     assert story.blamed() == ["pod-3"]
+    assert story.the_incident().root_causes[0].confidence == 0.97
     assert story.the_incident().summary == (
         "Two running members used group.instance.id pod-3: the coordinator rejected the second while the first "
         "was running."
     )
+
+
+def turned_away(seen: Side) -> EpochStory:
+    """A second process with the id of pod-3 asks to join; the coordinator says no, and the client that it heard it."""
+    story = three_members(seen)
+    no = "cannot join the group because the instance id is owned by"
+    story.group_says("01:10:00.999", f"Static member 1zF6bZ with instance id pod-3 {no} member woqDiIxwQne7mo1TkppoLQ.")
+    told = f"Static member 1zF6bZ with instance id pod-3 {no} woqDiIxwQne7mo1TkppoLQ member."
+    story.line(
+        "node-9/app.log",
+        "01:10:01.000",
+        "[Consumer instanceId=pod-3, clientId=c-9, groupId=payments] ConsumerGroupHeartbeatRequest failed due to "
+        f"unreleased instance id pod-3: {told}",
+        level="ERROR",
+        logger=HEARTBEAT,
+    )
+    return story
+
+
+def test_a_member_that_died_holds_its_id_until_its_session_expires_and_its_successor_is_refused_till_then() -> None:
+    alone = turned_away("clients").the_incident()
+    assert alone.root_causes[0].confidence < 0.6
+    assert alone.summary == (
+        "A member was rejected because another one, running or not yet expired, held group.instance.id pod-3."
+    )
+
+
+def test_a_holder_that_is_evicted_right_after_was_dead() -> None:
+    story = three_members("brokers")
+    joined = "with instance id pod-3 joins the consumer group using the consumer protocol."
+    story.group_says("01:00:02.500", f"Static member woqDiIxwQne7mo1TkppoLQ {joined}")
+    story.events += [e for e in turned_away("brokers").events if "cannot join" in e.text]
+    story.expires("c-3", "01:10:20.000", "c-1", "c-2").goes_on("01:20:00.000")
+    assert "static-member-fenced" not in story.causes()
+
+
+def test_a_member_that_is_fenced_as_it_closes_had_a_successor_that_did_not_wait_for_it() -> None:
+    story = Story(seen="clients")
+    for time, message in (
+        ("01:00:00.000", "(Re-)joining group"),
+        ("01:09:59.000", "Revoke previously assigned partitions orders-0"),
+        ("01:10:01.000", "Caught fenced group.instance.id Optional[pod-2] error in heartbeat thread"),
+    ):
+        said_by_static(story, "c-2", "pod-2", time, message)
+    assert story.causes() == ["static-member-fenced"]
+    closing = Story(seen="clients")
+    closing.line("c-2/app.log", "01:10:00.000", "App info kafka.consumer for c-2 unregistered", logger=APP_INFO)
+    story.events += closing.events
+    story.events.sort(key=lambda event: event.at or 0)
+    assert "static-member-fenced" not in story.causes()
 
 
 FENCED = (
@@ -113,7 +154,8 @@ def test_a_log_that_ends_with_the_fence_is_enough_whether_it_names_the_instance_
     story = client_says(message)
     assert story.causes() == ["static-member-fenced"]
     assert story.blamed() == ["c-2"]
-    assert story.the_incident().root_causes[0].confidence == 0.9
+    assert story.the_incident().root_causes[0].confidence == 0.75
+    assert "or a restart overlapped" in story.the_incident().summary
     assert client_says(message, instance="instanceId=pod-2, ").blamed() == ["pod-2"]
 
 
@@ -133,4 +175,4 @@ def test_brokers_alone_show_the_fence_of_a_member_they_know() -> None:
     story = fenced()
     brokers = Story(events=[e for e in story.events if e.speaker.role == "broker"])
     assert brokers.causes() == ["static-member-fenced"]
-    assert brokers.the_incident().root_causes[0].confidence == 0.97
+    assert brokers.the_incident().root_causes[0].confidence == 0.9

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_agai
 from rebalance_forensics.diagnosis.episodes.members.fences import fences
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.rejections import about_fence
-from rebalance_forensics.diagnosis.signs.fences import BOTH_SEEN, FENCED, PERHAPS_REMOVED
+from rebalance_forensics.diagnosis.signs.fences import BOTH_SEEN, FENCED, HOLDER_UNHEARD, ONCE, PERHAPS_REMOVED
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -33,6 +33,8 @@ CAUSE = Cause(
         speaks_for(FENCED, STRONG + WEAK),
         speaks_for(BOTH_SEEN, STRONG),
         speaks_against(PERHAPS_REMOVED, WEAK),
+        speaks_against(ONCE, WEAK),
+        speaks_against(HOLDER_UNHEARD, STRONG),
     ),
     brings=(
         "static-member-restart",

@@ -132,8 +132,6 @@ def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
     """One member of an instance id fenced another, or was refused while the other lived."""
     facts = around_fence(timeline, fence)
     same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
-    refused = "the coordinator rejected the second while the first was running"
-    what = refused if fence.refused else "the second took the place of the first and fenced it"
     return Hypothesis(
         because=[*fence.events, *(e for f in facts for e in getattr(f, "events", [])[:2])],
         culprits=users_of_the_id(timeline, fence),
@@ -142,6 +140,20 @@ def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
         severity="critical" if len(fence.events) > MANY_FENCES else "warning",
         onset=fence.begin,
         brings=with_rebalances(timeline, facts),
-        narrative=f"Two running members used {same}: {what}.",
+        narrative=_how_fenced(fence, same),
         advice=unique_instance_ids(fence),
+    )
+
+
+def _how_fenced(fence: Fence, same: str) -> str:
+    """Two members that ran at a time, as far as the logs show that they did."""
+    if fence.both_seen:
+        refused = "the coordinator rejected the second while the first was running"
+        what = refused if fence.refused else "the second took the place of the first and fenced it"
+        return f"Two running members used {same}: {what}."
+    if fence.refused:
+        return f"A member was rejected because another one, running or not yet expired, held {same}."
+    return (
+        f"A running member was fenced because another one had joined with {same}; these logs do not show whether both "
+        "were to run, or a restart overlapped."
     )

@@ -13,6 +13,11 @@ BOTH_SEEN = stated("both-members-seen", present="the logs show the second member
 PERHAPS_REMOVED = stated(
     "perhaps-removed", present="an admin may have removed it before the other member took its id, as its log says"
 )
+ONCE = stated("fenced-once", present="one member was fenced, once: a restart whose processes overlap looks the same")
+HOLDER_UNHEARD = stated(
+    "holder-unheard",
+    present="no log shows that the member that held the id was running: one that died holds it for a session, too",
+)
 
 
 def shown_by(fence: Fence) -> dict[Sign, Answer]:
@@ -20,4 +25,9 @@ def shown_by(fence: Fence) -> dict[Sign, Answer]:
     told = Present(distinct_events(fence.events))
     unseen = Unobservable((coordinator_log(fence.begin - FENCED_AROUND_MS, fence.end + FENCED_AROUND_MS),))
     found: dict[Sign, Answer] = {FENCED: told, BOTH_SEEN: told if fence.both_seen else unseen}
-    return found | ({PERHAPS_REMOVED: told} if fence.perhaps_removed else {})
+    doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, _holder_unheard(fence)))
+    return found | {sign: told for sign, is_so in doubts if is_so}
+
+
+def _holder_unheard(fence: Fence) -> bool:
+    return fence.refused and not fence.holder_ran

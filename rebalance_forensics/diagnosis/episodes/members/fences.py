@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import Culprit
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
@@ -13,12 +14,13 @@ from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFe
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, SyncFailed
+from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import FENCED_AROUND_MS
+from rebalance_forensics.timeline.windows import CLOSES_AFTER_MS, EXPIRY_SLACK_MS, FENCED_AROUND_MS, LAST_WORDS_MS
 
 _REQUESTS = (JoinFailed, SyncFailed, HeartbeatFailed, OffsetCommitFailed, GroupHeartbeatFailed)
 _FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)
@@ -35,6 +37,8 @@ class Fence:
     """None where no line names it: many clients don't."""
     participants: list[Participant]
     events: list[Event] = field(default_factory=list)
+    holder_ran: bool = False
+    """Of one that was refused: whether the member that held the id is known to have been running."""
 
     @property
     def name(self) -> str:
@@ -54,13 +58,22 @@ class Fence:
     @property
     def refused(self) -> bool:
         """Whether the second was turned away while the first lived."""
-        return all(getattr(e, "error", None) == UNRELEASED for e in self.events)
+        return all(map(_is_refusal, self.events))
 
     @property
     def both_seen(self) -> bool:
         """Whether more than the fenced member's word stands behind it: its coordinator's, or the other member's."""
-        told = any(isinstance(e, StaticMemberFenced) or getattr(e, "error", None) == UNRELEASED for e in self.events)
+        if self.refused:
+            return self.holder_ran
+        told = any(isinstance(e, StaticMemberFenced) for e in self.events)
         return told or len({(e.speaker.host, e.speaker.file) for e in self.events}) > 1
+
+    @property
+    def once(self) -> bool:
+        """Whether one member was fenced, and none that came back: it is fatal for a member, so each is fenced once."""
+        if self.refused or self.perhaps_removed:
+            return False
+        return len({m for e in self.events if (m := getattr(e, "member", None))}) <= 1
 
     @property
     def perhaps_removed(self) -> bool:
@@ -72,7 +85,7 @@ def fences(timeline: Timeline) -> list[Fence]:
     """Every instance id of which one member fenced another, by name."""
     found: dict[str, Fence] = {}
     unnamed: dict[Participant, Fence] = {}
-    told = [e for e in timeline.of(*_FENCING) if _is_fence(e)]
+    told = [e for e in timeline.of(*_FENCING) if _is_fence(e) and not _was_closing(timeline, e)]
     for event in [e for e in told if not isinstance(e, _ONCE_MORE)] or told:
         instance = _instance(event)
         if instance is not None:
@@ -80,12 +93,52 @@ def fences(timeline: Timeline) -> list[Fence]:
         elif (participant := _speaker(timeline, event)) is not None:
             unnamed.setdefault(participant, Fence(None, [participant])).events.append(event)
     for participant, fence in unnamed.items():
-        known = next((f for f in found.values() if participant in f.participants), None)
-        if known is not None:
-            known.events += fence.events
+        same = next((f for f in found.values() if participant in f.participants), None)
+        if same is not None:
+            same.events += fence.events
     named = {participant for fence in found.values() for participant in fence.participants}
     alone = [fence for participant, fence in unnamed.items() if participant not in named]
-    return sorted([*found.values(), *alone], key=lambda fence: fence.name)
+    known = [fence for fence in (*found.values(), *alone) if not (fence.refused and _holder_died(timeline, fence))]
+    for fence in known:
+        fence.holder_ran = fence.refused and _holder_ran(timeline, fence)
+    return sorted(known, key=lambda fence: fence.name)
+
+
+def _was_closing(timeline: Timeline, event: Event) -> bool:
+    """Whether the member that was fenced had begun to close: its successor only came before it was done."""
+    participant = timeline.participants.of_speaker(event) or timeline.participants.of_member(
+        event.member if isinstance(event, StaticMemberFenced) else None
+    )
+    if participant is None or _is_refusal(event):
+        return False
+    stop = timeline.stops.of(participant).last(time_of(event) - 1)
+    if stop is None or time_of(event) - stop.at > CLOSES_AFTER_MS:
+        return False
+    return not timeline.starts.of(participant).any_between(stop.at + 1, time_of(event))
+
+
+def _holder_died(timeline: Timeline, fence: Fence) -> bool:
+    """Under KIP-848 a member that dies holds its id until its session expires: its own successor is refused."""
+    until = fence.end + session_timeout_ms(timeline) + EXPIRY_SLACK_MS
+    gone = timeline.departures.between(fence.begin, until)
+    return any(d.why == "session-expired" and d.participant in fence.participants for d in gone)
+
+
+def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
+    """Whether its own log goes on, or its coordinator did not evict it, which hears from it or does not."""
+    refused = {timeline.participants.of_speaker(e) for e in fence.events}
+    holders = [p for p in fence.participants if p not in refused and timeline.starts.of(p).first(fence.begin) is None]
+    if any((timeline.coverage.ends(holder) or 0) > fence.end + LAST_WORDS_MS for holder in holders):
+        return True
+    until = fence.begin + session_timeout_ms(timeline) + EXPIRY_SLACK_MS
+    return bool(covering(timeline.coverage.brokers, fence.begin, until))
+
+
+def _is_refusal(event: Event) -> bool:
+    """Whether a newcomer was turned away, be it by the coordinator's word or by its own (UNRELEASED_INSTANCE_ID)."""
+    if isinstance(event, StaticMemberFenced):
+        return event.newcomer
+    return getattr(event, "error", None) == UNRELEASED
 
 
 def _is_fence(event: Event) -> bool:
