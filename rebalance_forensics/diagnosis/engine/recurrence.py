@@ -19,9 +19,10 @@ def told_as_one(outcome: Outcome, quiet_ms: int) -> None:
     From brokers alone a process that crashes in a loop looks like a pause each time it comes back, and like a crash
     once the logs end before it does.
     """
+    verdicts = _Verdicts(outcome)
     for losses in _repeated(outcome.standing, quiet_ms):
         for run in _runs_with_one_cause([_choices(one, outcome) for one in losses]):
-            _settle(outcome, run)
+            verdicts.settle(run)
 
 
 def _repeated(standing: Iterable[Weighed], quiet_ms: int) -> Iterator[list[Weighed]]:
@@ -59,25 +60,38 @@ def _runs_with_one_cause(told: Sequence[Choices]) -> Iterator[list[Choices]]:
         if run and not both:
             yield run
             run, both = [], set(choices)
-        run, shared = [*run, choices], both
+        run.append(choices)
+        shared = both
     if run:
         yield run
 
 
-def _settle(outcome: Outcome, run: Sequence[Choices]) -> None:
-    """Give all of them the cause that explains them best together."""
-    shared = set.intersection(*(set(choices) for choices in run))
-    best = max(sorted(shared), key=lambda cause: sum(choices[cause].odds for choices in run))
-    for choices in run:
-        verdict = next(one for one in choices.values() if one in outcome.standing)
-        if verdict.cause != best:
-            _exchange(outcome, verdict, choices[best])
+class _Verdicts:
+    """The hypotheses that stand, by their place, and what each explains: a storm has thousands to be exchanged."""
 
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self._places = {one: place for place, one in enumerate(outcome.standing)}
+        self._explained: dict[Weighed, list[str]] = defaultdict(list)
+        for fact, by in outcome.explains.items():
+            self._explained[by].append(fact)
 
-def _exchange(outcome: Outcome, verdict: Weighed, rival: Weighed) -> None:
-    outcome.standing[outcome.standing.index(verdict)] = rival
-    outcome.rivals[rival] = [*(w for w in outcome.rivals.pop(verdict, []) if w is not rival), verdict]
-    outcome.contradicted[rival] = outcome.contradicted.pop(verdict, [])
-    outcome.explains |= {fact: rival for fact, by in outcome.explains.items() if by is verdict}
-    for fact in rival.hypothesis.accounts_for:
-        outcome.explains.setdefault(fact.id, rival)
+    def settle(self, run: Sequence[Choices]) -> None:
+        """Give all of them the cause that explains them best together."""
+        shared = set.intersection(*(set(choices) for choices in run))
+        best = max(sorted(shared), key=lambda cause: sum(choices[cause].odds for choices in run))
+        for choices in run:
+            verdict = next(one for one in choices.values() if one in self._places)
+            if verdict.cause != best:
+                self._exchange(verdict, choices[best])
+
+    def _exchange(self, verdict: Weighed, rival: Weighed) -> None:
+        outcome = self._outcome
+        place = self._places[rival] = self._places.pop(verdict)
+        outcome.standing[place] = rival
+        outcome.rivals[rival] = [*(w for w in outcome.rivals.pop(verdict, []) if w is not rival), verdict]
+        outcome.contradicted[rival] = outcome.contradicted.pop(verdict, [])
+        facts = self._explained.pop(verdict, [])
+        facts += (fact.id for fact in rival.hypothesis.accounts_for if fact.id not in outcome.explains)
+        outcome.explains |= dict.fromkeys(facts, rival)
+        self._explained[rival] += facts

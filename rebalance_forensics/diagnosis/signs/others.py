@@ -34,13 +34,13 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     if listed or with_members(timeline).any_between(last, until or timeline.last):
         return Present()  # also where a list of those who were in afterwards is all that tells of it
     leaving = {a.participant for a in subject.absences}
-    others = [other for other in _not_gone_by(timeline, last) if other not in leaving]
-    if any(_stayed(timeline, other, last) for other in others):
+    if any(_stayed(timeline, other, last) for other in _not_gone_by(timeline, last) if other not in leaving):
         return Present()
     empty = timeline.of(GroupEmptied).between(last - CLOCK_SLACK_MS, until or timeline.last)
     if empty:
         return Absent(lines=tuple(empty[:1]))
     end = last + session_timeout_ms(timeline)
+    others = (other for other in _not_gone_by(timeline, last) if other not in leaving)
     needs: list[Need] = [coordinator_log(last, end), *(client_log(other, last, end) for other in others)]
     return Unobservable(tuple(needs))
 

@@ -116,9 +116,9 @@ def replaced_dying_threads(who: str, count: int, thrown: str | None) -> str:
 
 def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
-    gone, everybody = {a.participant for a in absences}, timeline.members()
+    gone = {a.participant for a in absences}
     number = len(gone)
-    who = f"{number} of {len(everybody)} {members(timeline, everybody)}"
+    who = f"{number} of {timeline.remembered(_everybody)}"
     if timeline.coverage.is_excerpt:
         who = counted_members(timeline, gone, one="1 ")  # how many members the picked lines leave out is unknown
     if silent and not any(one.kind == "instance" for one in gone):
@@ -139,6 +139,12 @@ def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: boo
         how = f"closed {closed}" if reasons == {"closed"} else "left the group"
         return f"{who} {how} and {it} not back when the logs end; only {its} would show why."
     return f"{who} shut down cleanly and {it} not back when the logs end."
+
+
+def _everybody(timeline: Timeline) -> str:
+    """`5 members`."""
+    everybody = timeline.members()
+    return f"{len(everybody)} {members(timeline, everybody)}"
 
 
 def share_a_group_id(names: Sequence[str], *, by_names_alone: bool) -> str:
