@@ -27,11 +27,12 @@ class CoordinatorLost(Event, frozen=True, kw_only=True):
 class NodeDisconnected(Event, frozen=True, kw_only=True):
     """A client's connection to a broker broke or could not be made. `node` as written (may be a coordinator id).
 
-    `elapsed_ms` is the age of the request that was given up with it.
+    `elapsed_ms` is the age of the request that was given up with it, `answer` what a broker said that refused a login.
     """
 
     node: int | None = None
     cause: str | None = None
+    answer: str | None = None
     api: str | None = None
     elapsed_ms: int | None = None
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from rebalance_forensics.sources.budgets import UNPACKED
+
 UP_TO_BYTES = 512 << 20
 """Up to here one machine's processes are done sooner (benchmarks/RESULTS.md), and what they hold fits in memory."""
 _LITTLE = 50_000
-_UNPACKED = 8
-"""Text packs to about an eighth."""
 _PACKED = frozenset({".gz", ".tgz", ".zip", ".zst", ".xz", ".bz2", ".lz4", ".txz", ".tbz2", ".tzst"})
 
 
@@ -45,7 +45,7 @@ def bytes_below(paths: Sequence[str], *, unpacked: bool = False) -> int:
     """About how much there is to read, known in milliseconds; archives count as they are, or as they may unpack."""
     roots = [Path(path) for path in paths if path != "-" and "://" not in path]
     files = (file for root in roots for file in (root.rglob("*") if os.path.isdir(root) else [root]))  # noqa: PTH112
-    return sum(_size_of(file) * (_UNPACKED if unpacked and file.suffix.lower() in _PACKED else 1) for file in files)
+    return sum(_size_of(file) * (UNPACKED if unpacked and file.suffix.lower() in _PACKED else 1) for file in files)
 
 
 def _session_runs() -> bool:

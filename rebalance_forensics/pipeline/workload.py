@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.sources.budgets import UNPACKED
 from rebalance_forensics.sources.containers import UNREADABLE
 from rebalance_forensics.sources.decompression import chunks_of
 from rebalance_forensics.sources.splits import Split
@@ -13,15 +14,13 @@ LINE_BYTES = 50_000
 """A line about a group takes as long as so many bytes of other lines: 0.25 ms at 200 MB/s (benchmarks/RESULTS.md)."""
 _PLACES = 8
 _WINDOW = 64 << 10
-_UNPACKED = 8
-"""Text packs to about an eighth."""
 
 
 def weight(split: Split) -> int:
     """The bytes a split makes its reader go through."""
     if split.end is not None:
         return split.end - split.start
-    return split.file.size * _UNPACKED if split.file.codec else split.file.size - split.start
+    return split.file.size * UNPACKED if split.file.codec else split.file.size - split.start
 
 
 def workload(splits: Sequence[Split], catalog: Catalog) -> int:

@@ -10,6 +10,8 @@ from msgspec import Struct
 from rebalance_forensics.sources.codecs import Damage
 
 USUAL_RATIO = 1_000
+UNPACKED = 8
+"""Text packs to about an eighth."""
 _MIB = 1 << 20
 
 

@@ -14,7 +14,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 _THROWN = ("SaslAuthenticationException", "SslAuthenticationException", "AuthenticationException")
-_TOLD, _LOGGER = "failed authentication due to: ", " (org.apache.kafka."
 
 
 def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
@@ -29,11 +28,9 @@ def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
 
 def words_of_refusal(events: list[Event]) -> str | None:
     """What the brokers answered, as the client prints it."""
-    for event in events:
-        told = event.text.partition(_TOLD)[2].partition("\n")[0].partition(_LOGGER)[0]
-        if told:
-            return told.rstrip(". ")
-    return next((e.detail.rstrip(". ") for e in events if isinstance(e, ExceptionLogged) and e.detail), None)
+    answers = (e.answer for e in events if isinstance(e, NodeDisconnected))
+    thrown = (e.detail for e in events if isinstance(e, ExceptionLogged))
+    return next((said.partition("\n")[0].rstrip(". ") for said in (*answers, *thrown) if said), None)
 
 
 def _is_refused(event: Event) -> bool:

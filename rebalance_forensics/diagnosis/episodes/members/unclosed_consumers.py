@@ -1,6 +1,6 @@
 """Consumers that an application makes anew without closing the ones before: the old ones stay members, unpolled.
 
-The heartbeat thread of a consumer that nobody polls goes on until max.poll.interval.ms is over (KIP-62).
+A consumer that nobody polls keeps sending heartbeats until max.poll.interval.ms has passed (KIP-62).
 """
 
 from __future__ import annotations

@@ -103,9 +103,15 @@ def _is_in(timeline: Timeline, participant: Participant) -> bool:
         failed = timeline.said_by(participant, SyncFailed)
         again = [time_of(e) for e in (*joined, *timeline.said_by(participant, JoinStarted))]
         return not all(failed.any_between(time_of(e), _next(again, time_of(e), timeline.last)) for e in joined)
-    known = {m.client_id for g in timeline.generations for m in g.members if m.client_id}
-    ids = {m.member_id for g in timeline.generations for m in g.members if m.member_id}
-    return bool(participant.client_ids & known or participant.member_ids & ids)
+    client_ids, member_ids = timeline.remembered(_listed)
+    return bool(participant.client_ids & client_ids or participant.member_ids & member_ids)
+
+
+def _listed(timeline: Timeline) -> tuple[frozenset[str], frozenset[str]]:
+    """The client ids and the member ids of everybody who was in a generation."""
+    members = [m for g in timeline.generations for m in g.members]
+    client_ids = frozenset(m.client_id for m in members if m.client_id)
+    return client_ids, frozenset(m.member_id for m in members if m.member_id)
 
 
 def _next(times: Iterable[int], after: int, last: int) -> int:

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from msgspec import Struct
 
+from rebalance_forensics.diagnosis.episodes.members.departures import gone_for_good
 from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import GivenTopics, given_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
@@ -135,14 +136,9 @@ def _by_names(timeline: Timeline) -> Intruders | None:
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
     strange = tuple(a for stem, participants in stems.items() if stem != home for a in participants)
     came = [a for a in first if a.participant in strange and not a.while_empty]
-    if all(_is_gone(timeline, a) for a in stems[home]):
+    if all(gone_for_good(timeline, a) for a in stems[home]):
         return None
     return Intruders(strange, tuple(e for a in came for e in a.events[:2]), by_names_alone=True) if came else None
-
-
-def _is_gone(timeline: Timeline, participant: Participant) -> bool:
-    left = timeline.departures.of(participant).last(timeline.last)
-    return left is not None and not timeline.arrivals.of(participant).any_between(left.at, timeline.last)
 
 
 def _stem(name: str) -> str:
