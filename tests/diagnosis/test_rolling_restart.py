@@ -5,7 +5,7 @@ import pytest
 from tests.diagnosis.closings import closes, comes
 from tests.epochs import three_members
 from tests.kafka_words import Release
-from tests.story import Side, Story
+from tests.story import Side, Story, ms
 
 ALL = ["c-1", "c-2", "c-3"]
 
@@ -123,3 +123,14 @@ def test_the_last_of_a_walk_was_restarted_too_where_its_log_was_collected_as_it_
     story.reborn("c-3").started("c-3", "01:12:00.000")
     assert story.causes() == ["rolling-restart"]
     assert story.blamed() == ["payments"]
+
+
+@pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+def test_a_restart_hours_before_a_deployment_is_no_part_of_it(seen: Side) -> None:
+    story = Story(seen=seen).formed(*ALL)
+    for at, client in (("01:10", "c-2"), ("07:10", "c-1"), ("07:11", "c-2"), ("07:12", "c-3")):
+        stay = [c for c in ALL if c != client]
+        closes(story, client, f"{at}:00.000", stay)
+        comes(story, client, f"{at}:08.000", [*stay, client])
+    assert story.causes()[-1] == "rolling-restart"
+    assert story.incidents()[-1].started_at >= ms("07:00:00.000")

@@ -21,6 +21,30 @@ def test_a_static_member_that_stays_away_too_long_is_removed() -> None:
     assert story.the_incident().generations == (2,)
 
 
+def test_two_static_members_that_expire_and_return_in_turn_show_no_deployment() -> None:
+    story = static_group("pod-1", "pod-2")
+    for number, (pod, minute) in enumerate((("pod-1", 10), ("pod-2", 11))):
+        old, stays = story.id_of(pod), story.id_of("pod-2" if pod == "pod-1" else "pod-1")
+        before = 1 + 2 * number
+        story.broker(f"01:{minute}:00.000", story.words.failed(old))
+        story.broker(
+            f"01:{minute}:00.001", story.words.preparing(before, f"removing member {old} on heartbeat expiration")
+        )
+        story.broker(f"01:{minute}:00.500", story.words.stabilized(before + 1, 1))
+        story.broker(f"01:{minute}:00.510", story.words.assigned(before + 1, 1, stays))
+        new = story.reborn(pod).id_of(pod)
+        story.says(
+            f"01:{minute}:06.000",
+            f"Static member with groupInstanceId={pod} and unknown member id joins group payments in Stable state. "
+            f"Created a new member id {new} for this member and add to the group.",
+        )
+        why = f"Adding new member {new} with group instance id Some({pod}); client reason: not provided"
+        story.broker(f"01:{minute}:06.001", story.words.preparing(before + 1, why))
+        story.broker(f"01:{minute}:06.500", story.words.stabilized(before + 2, 2))
+        story.broker(f"01:{minute}:06.510", story.words.assigned(before + 2, 2, stays))
+    assert set(story.causes()) == {"static-member-expired"}
+
+
 def test_the_expiry_of_a_dynamic_member_is_another_story() -> None:
     assert "static-member-expired" not in evicted().causes()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import pairwise
-from statistics import median
+from statistics import median_low
 from typing import TypeVar
 
 from rebalance_forensics.timeline.windows import ONE_PACE, ONE_STEP_MS
@@ -61,7 +61,7 @@ def _at_one_pace(run: list[T], at: Callable[[T], int], whom: Callable[[T], Hasha
     for step in run:
         visits.setdefault(whom(step), at(step))
     strides = [later - earlier for earlier, later in pairwise(visits.values())]
-    longest = max(ONE_STEP_MS, ONE_PACE * int(median(strides)) if len(strides) > 1 else 0)
+    longest = max(ONE_STEP_MS, ONE_PACE * median_low(strides) if len(strides) > 1 else 0)
     found = [run[:1]]
     for before, step in pairwise(run):
         if at(step) - at(before) > longest:

@@ -20,17 +20,16 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
 ENOUGH_TO_WALK = 3
-"""Of two members that go by turns nobody can tell a deployment from a flap."""
+"""Of two members that go by turns nobody can tell a deployment from a flap, of two that expire, from two crashes."""
 
 
 class RestartWalk(Struct, frozen=True):
-    """Restarts one after another: of whom, whether of everybody, under new names, known from expired sessions alone."""
+    """Restarts one after another: of whom, whether of everybody, under new names."""
 
     restarts: tuple[Restart, ...]
     participants: tuple[Participant, ...]
     everyone: bool
     new_names: bool = False
-    unheard: bool = False
 
     @property
     def lines(self) -> list[Event]:
@@ -49,6 +48,11 @@ class RestartWalk(Struct, frozen=True):
         """From the first that went to the last that was up; new processes may be up before the old ones go."""
         times = [t for r in self.restarts for t in (r.away.at, r.up_at)]
         return max(times) - (min(times) if self.new_names else self.restarts[0].away.at)
+
+    @property
+    def unheard(self) -> bool:
+        """Whether expired sessions alone tell of most of it: a member that was paused or cut off does the same."""
+        return 2 * sum(_expired_unheard(r.away) for r in self.restarts) > len(self.restarts)
 
     @property
     def only_listed(self) -> bool:
@@ -73,7 +77,8 @@ def _covers_most(timeline: Timeline, group: list[Restart]) -> bool:
     participants = _replaced(group)
     # Where somebody picked the lines, the members that stayed may be missing: then a second turn is a flap, too.
     most = len(participants) + 1 if timeline.coverage.is_excerpt else 2 * len(participants)
-    walks_over = len(participants) >= 2 and len(group) < most and not _all_at_once(group)
+    enough = ENOUGH_TO_WALK if all(_expired_unheard(r.away) for r in group) else 2
+    walks_over = enough <= len(participants) and len(group) < most and not _all_at_once(group)
     return walks_over and 2 * len(participants) > _settled(timeline, group)
 
 
@@ -106,7 +111,13 @@ def _unheard(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:
         once = len(participants) == len(group) >= max(ENOUGH_TO_WALK, settled)
         by_turns = all(before.up_at < after.away.at for before, after in pairwise(group))
         if once and by_turns and any(r in back for r in group):
-            yield RestartWalk(tuple(group), tuple(_replaced(group)), everyone=True, unheard=True)
+            yield RestartWalk(tuple(group), tuple(_replaced(group)), everyone=True)
+
+
+def _expired_unheard(absence: Absence) -> bool:
+    expired = all(d.why == "session-expired" for d in absence.departures)
+    late = absence.back_at is not None and absence.back_at >= absence.at
+    return expired and late and not absence.participant.has_log
 
 
 def _is_unheard(timeline: Timeline, absence: Absence) -> bool:
