@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK
@@ -49,25 +49,28 @@ def _best_first(one: Weighed) -> tuple[object, ...]:
     return -one.odds, -len(one.hypothesis.explains), one.hypothesis.started_at(), one.cause, names
 
 
-def _in_turn(possible: Sequence[Weighed], brings: Brings) -> Iterable[Weighed]:
+def _in_turn(possible: Sequence[Weighed], brings: Brings) -> Iterator[Weighed]:
     """The best first; a hypothesis that may be the consequence of another waits for it."""
     accounting: dict[str, list[Weighed]] = defaultdict(list)
     for one in possible:
         for fact in one.hypothesis.accounts_for:
             accounting[fact.id].append(one)
     done: set[int] = set()
-
-    def turn(one: Weighed) -> Iterable[Weighed]:
-        if id(one) in done:
-            return
-        done.add(id(one))
-        deeper = {id(w): w for f in _core(one) for w in accounting[f.id] if _may_bring(w, one, brings)}
-        for other in sorted(deeper.values(), key=_best_first):
-            yield from turn(other)
-        yield one
-
     for one in possible:
-        yield from turn(one)
+        yield from _with_what_brings_it(one, accounting, brings, done)
+
+
+def _with_what_brings_it(
+    one: Weighed, accounting: Mapping[str, Sequence[Weighed]], brings: Brings, done: set[int]
+) -> Iterator[Weighed]:
+    """A hypothesis behind those that it may follow from, unless its turn was before."""
+    if id(one) in done:
+        return
+    done.add(id(one))
+    deeper = {id(w): w for f in _core(one) for w in accounting[f.id] if _may_bring(w, one, brings)}
+    for other in sorted(deeper.values(), key=_best_first):
+        yield from _with_what_brings_it(other, accounting, brings, done)
+    yield one
 
 
 def _may_bring(deeper: Weighed, one: Weighed, brings: Brings) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -118,16 +119,24 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
 
 
 def _sign_row(kind: SignAnswer, row: Row, answer: Answer, weighs: Mapping[str, int]) -> SignRow:
-    if kind == "unobservable":
-        return SignRow(sign=row.sign.id, says=row.sign.present, answer=kind, weighs=tuple(weighs.items()))
+    says = _says(row, answer)
+    lines, searched = ((), ()) if kind == "unobservable" else (_lines(answer), _searched(answer))
+    if not lines and not searched:
+        return _bare_row(row.sign.id, says, kind, tuple(weighs.items()))
     return SignRow(
         sign=row.sign.id,
-        says=_says(row, answer),
+        says=says,
         answer=kind,
         weighs=tuple(weighs.items()),
-        evidence=tuple(evidence_of(e) for e in _lines(answer)[:MOST_LINES]),
-        looked_in=_searched(answer),
+        evidence=tuple(evidence_of(e) for e in lines[:MOST_LINES]),
+        looked_in=searched,
     )
+
+
+@lru_cache(maxsize=1 << 12)
+def _bare_row(sign: str, says: str, answer: SignAnswer, weighs: tuple[tuple[str, int], ...]) -> SignRow:
+    """A row without a line or a log of its own, held once: a busy cluster has a million, of a few hundred kinds."""
+    return SignRow(sign=sign, says=says, answer=answer, weighs=weighs)
 
 
 def _says(row: Row, answer: Answer) -> str:
