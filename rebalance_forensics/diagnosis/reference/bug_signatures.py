@@ -66,8 +66,13 @@ class Witness:
         self.timeline = timeline
         self.last = timeline.last
         self._by_member = {m: a for a in timeline.participants.everybody for m in a.member_ids}
+        self._parties: dict[int, frozenset[int]] = {}
         said_by_brokers = (time_of(e) for e in timeline.own if e.speaker.role == "broker")
         self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.around[-1:])], default=0)
+
+    def tells_of(self, names: Iterable[str]) -> bool:
+        """Whether there is any event of these types."""
+        return bool(self.timeline.of(*(EVENT_TYPES[name] for name in names)))
 
     def between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
         """The events of these types in [begin, end], type by type in time order."""
@@ -83,6 +88,12 @@ class Witness:
 
     def parties(self, event: Event) -> frozenset[int]:
         """The participants an event is about: its speaker, or the members a coordinator names."""
+        known = self._parties.get(id(event))
+        if known is None:
+            known = self._parties[id(event)] = self._parties_of(event)
+        return known
+
+    def _parties_of(self, event: Event) -> frozenset[int]:
         speaker = self.timeline.participants.of_speaker(event)
         participants = [speaker] if speaker is not None else [self._by_member.get(m) for m in members_in(event)]
         return frozenset(id(a) for a in participants if a is not None)
@@ -116,16 +127,17 @@ def members_in(event: Event) -> tuple[str, ...]:
 
 def find(signature: Signature, witness: Witness, near: tuple[int, int]) -> tuple[Event, ...]:
     """The events of the signature whose last one lies near the finding; empty when it is not there."""
-    if not _fits(signature, witness.timeline):
+    if not _fits(signature, witness):
         return ()
     found: list[Event] = []
-    reach = sum(s.after_ms[1] for s in signature.steps[1:] if not s.never)
-    begin, seen = near[0] - reach, 0
+    seen = 0
+    spans = _spans(signature.steps, near)
     tries = [MOST_TRIES]
-    for first in sorted(_starting(signature.steps[0], witness, begin, near[1]), key=lambda e: e.at or 0):
+    begin, end = spans[0][0], min(spans[0][1], near[1])
+    for first in sorted(_starting(signature.steps[0], witness, begin, end), key=lambda e: e.at or 0):
         if found and (first.at or 0) <= (found[-1].at or 0):
             continue
-        match = _continued(signature.steps, [first], witness, tries)
+        match = _continued(signature.steps, spans, [first], witness, tries)
         if match is not None and near[0] <= (match[-1].at or 0) <= near[1]:
             found += match
             seen += 1
@@ -134,7 +146,20 @@ def find(signature: Signature, witness: Witness, near: tuple[int, int]) -> tuple
     return ()
 
 
-def _fits(signature: Signature, timeline: Timeline) -> bool:
+def _spans(steps: Sequence[Step], near: tuple[int, int]) -> list[tuple[int, int]]:
+    """From when to when each step may be, for the last one to lie near the finding."""
+    begin, end = near
+    spans = [near]
+    for step in reversed(steps[1:]):
+        if not step.never:
+            begin, end = begin - step.after_ms[1], end - step.after_ms[0]
+        spans.append((begin, end))
+    return spans[::-1]
+
+
+def _fits(signature: Signature, witness: Witness) -> bool:
+    """Whether it is a group of this kind, with these settings, and every step has an event that it may be."""
+    timeline = witness.timeline
     asked = (
         (signature.kinds, timeline.kind),
         (signature.modes, timeline.mode),
@@ -145,7 +170,7 @@ def _fits(signature: Signature, timeline: Timeline) -> bool:
     return all(
         name in timeline.settings and any(_is(timeline.settings[name], w) for w in wanted)
         for name, wanted in signature.settings.items()
-    )
+    ) and all(step.never or witness.tells_of(step.events) for step in signature.steps)
 
 
 def _starting(step: Step, witness: Witness, begin: int, end: int) -> Iterator[Event]:
@@ -175,28 +200,38 @@ def _often_enough(step: Step, event: Event, witness: Witness) -> bool:
 
 
 def _continued(
-    steps: Sequence[Step], matched: list[Event], witness: Witness, tries: list[int], index: int = 1
+    steps: Sequence[Step],
+    spans: Sequence[tuple[int, int]],
+    matched: list[Event],
+    witness: Witness,
+    tries: list[int],
+    index: int = 1,
 ) -> list[Event] | None:
-    """The match, led on step by step; every candidate of a step is tried."""
+    """The match, led on step by step; every candidate of a step is tried that the last may come near behind."""
     if index == len(steps):
         return matched
     step, before = steps[index], matched[-1]
     begin, end = (before.at or 0) + step.after_ms[0], (before.at or 0) + step.after_ms[1]
-    candidates = (e for e in witness.between(step.events, begin, end) if e is not before)
-    suiting = (e for e in candidates if _suits(step, e, witness) and _related(step, e, matched, witness))
     if step.never:
         teller = matched[0] if step.who == "first" else before
-        if not witness.goes_on(teller, end, brokers=step.who is None) or any(True for _ in suiting):
+        goes_on = witness.goes_on(teller, end, brokers=step.who is None)
+        if not goes_on or any(True for _ in _suiting(step, matched, witness, begin, end)):
             return None
-        return _continued(steps, matched, witness, tries, index + 1)
-    for event in suiting:
+        return _continued(steps, spans, matched, witness, tries, index + 1)
+    begin, end = max(begin, spans[index][0]), min(end, spans[index][1])
+    for event in _suiting(step, matched, witness, begin, end):
         tries[0] -= 1
         if tries[0] < 0:
             return None
-        found = _continued(steps, [*matched, event], witness, tries, index + 1)
+        found = _continued(steps, spans, [*matched, event], witness, tries, index + 1)
         if found is not None:
             return found
     return None
+
+
+def _suiting(step: Step, matched: Sequence[Event], witness: Witness, begin: int, end: int) -> Iterator[Event]:
+    candidates = (e for e in witness.between(step.events, begin, end) if e is not matched[-1])
+    return (e for e in candidates if _suits(step, e, witness) and _related(step, e, matched, witness))
 
 
 def _related(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
