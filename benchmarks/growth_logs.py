@@ -76,6 +76,22 @@ def _nested(depth: int) -> object:
     return json.loads("[" * depth + "]" * depth)
 
 
+def _joined_anew(number: int) -> str:
+    """A static member subscribes and joins; its session expires without a word of the client's."""
+    at, member = number * _MINUTE, f"i-1-{number:08x}"
+    return (
+        _consumer(at, "Subscribed to topic(s): orders")
+        + _consumer(at + 10, "(Re-)joining group")
+        + _opened(at + 20, number, f"Adding new member {member} with group instance id Some(i-1)")
+        + _stabilized(at + 30, number + 1)
+        + _line(
+            at + 40 * _SECOND,
+            f"[GroupCoordinator 1]: Member {member} in group payments has failed, removing it from the group",
+        )
+    )
+
+
+_VERSION = _line(0, "Kafka version: 3.9.0", "org.apache.kafka.common.utils.AppInfoParser")
 _LATER = 4 * _MINUTE
 
 GROWING: Mapping[str, Callable[[int], str]] = {
@@ -155,6 +171,7 @@ GROWING: Mapping[str, Callable[[int], str]] = {
         + _stabilized(number * 3 * _SECOND + _SECOND, number + 1)
         for number in range(size)
     ),
+    "times that a client joins anew": lambda size: _VERSION + "".join(map(_joined_anew, range(size))),
 }
 """What grows, and the log in which it has a size."""
 

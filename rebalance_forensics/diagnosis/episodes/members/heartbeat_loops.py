@@ -18,8 +18,16 @@ _KAFKAJS, _AIOKAFKA, _GO = "node/", "group_coordinator", "go/"
 
 def loop_of(timeline: Timeline, participant: Participant) -> Event | None:
     """A line of its own that tells such a client."""
-    said = timeline.said_by(participant, Event)
-    return next((e for e in said if e.pattern.startswith(_KAFKAJS) or e.speaker.component == _AIOKAFKA), None)
+    return timeline.remembered(_loops).get(participant)
+
+
+def _loops(timeline: Timeline) -> dict[Participant | None, Event]:
+    """The first such line of each participant that has one."""
+    found: dict[Participant | None, Event] = {}
+    for event in timeline.own:
+        if event.pattern.startswith(_KAFKAJS) or event.speaker.component == _AIOKAFKA:
+            found.setdefault(timeline.participants.of_speaker(event), event)
+    return found
 
 
 def all_in_loops(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event, ...]:
@@ -30,4 +38,8 @@ def all_in_loops(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event
 
 def has_no_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
     """Whether its client is Sarama, franz-go or kafka-go: they send heartbeats however long a record takes."""
-    return any(e.pattern.startswith(_GO) for e in timeline.said_by(participant, Event))
+    return participant in timeline.remembered(_go_clients)
+
+
+def _go_clients(timeline: Timeline) -> set[Participant | None]:
+    return {timeline.participants.of_speaker(event) for event in timeline.own if event.pattern.startswith(_GO)}
