@@ -45,6 +45,9 @@ ONE_SHUTDOWN_MS = 20_000
 commits, closes and is waited for."""
 LONG_BEFORE_MS = 10_000
 """Whoever went this long before the others, and four times as long as lay between them, went for another reason."""
+RESTART_MS = 3_000
+"""A process that ended without a word did so about this long before the first line of its next life: its supervisor
+starts it at once, and a JVM takes seconds to get to its consumer. A guess: it may be a second or a minute."""
 RESTART_PAIR_MS = 90_000
 """A process that nobody can name is the next life of one that went this shortly before: a pod's grace period (30 s),
 and twice that for its start."""

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import rebalance_forensics as rf
 from tests.diagnosis.closings import closes, comes
+from tests.diagnosis.statics import said_by_static
 from tests.kafka_words import Release
-from tests.story import Side, Story
+from tests.story import Side, Story, clock, ms
 
 
 @pytest.mark.parametrize("release", [(2, 4), (2, 8), (3, 9), (4, 1)])
@@ -41,6 +43,32 @@ def test_a_newcomer_that_does_not_lead_came_to_others_whose_logs_are_missing() -
     story = comes(Story(seen="clients").formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
     story.events = [e for e in story.events if e.speaker.file == "c-3/app.log"]
     assert [i.root_causes[0].cause for i in story.case().incidents] == ["scale-out"]
+
+
+def static_generation(story: Story, at: int, generation: int, numbers: Sequence[int]) -> None:
+    """Static members join; the leader, c-1, lists them and gives each one partition."""
+    ids = {n: story.id_of(f"pod-{n}") for n in numbers}
+    shares = ", ".join(f"{member}=Assignment(partitions=[orders-{n}])" for n, member in ids.items())
+    own = [(n, story.of(f"c-{n}"), member) for n, member in ids.items()]
+    lines = [(n, 0 if n == 1 else 8, words.joined(generation, member)) for n, words, member in own]
+    lines += [(1, 5, own[0][1].said(f"Finished assignment for group at generation {generation}: {{{shares}}}"))]
+    lines += [(n, 10, words.synced(generation, member) or "") for n, words, member in own]
+    lines += [(n, 12, words.said(f"Adding newly assigned partitions: orders-{n}")) for n, words, member in own]
+    for n, later, line in lines:
+        said_by_static(story, f"c-{n}", f"pod-{n}", clock(at + later), line.split("] ", 1)[1])
+
+
+def test_a_static_member_is_new_where_its_own_log_begins_as_the_leader_lists_it() -> None:
+    story = Story(seen="clients", release=(4, 1))
+    for n in (1, 2):
+        story.started(f"c-{n}", "00:59:58.000", group_instance_id=f"pod-{n}")
+        said_by_static(story, f"c-{n}", f"pod-{n}", "00:59:59.000", "(Re-)joining group")
+    static_generation(story, ms("01:00:03.000"), 1, (1, 2))
+    story.started("c-3", "01:10:00.000", group_instance_id="pod-3")
+    said_by_static(story, "c-3", "pod-3", "01:10:00.200", "(Re-)joining group")
+    static_generation(story, ms("01:10:03.000"), 2, (1, 2, 3))
+    assert story.causes() == ["scale-out"]
+    assert story.the_incident().root_causes[0].confidence >= 0.75
 
 
 ADDED = (

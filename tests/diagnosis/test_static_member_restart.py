@@ -3,7 +3,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
 from tests.diagnosis.static_epochs import AGAIN, FORMED, OTHER, two_pods
 from tests.diagnosis.statics import replaced, said_by_static, static_group
-from tests.story import Story
+from tests.story import Story, ms
 
 
 def test_a_static_member_that_returns_in_time_costs_no_rebalance() -> None:
@@ -19,6 +19,40 @@ def test_all_of_them_one_after_another_are_still_no_rolling_restart() -> None:
     for minute, pod in ((10, "pod-1"), (11, "pod-2"), (12, "pod-3")):
         replaced(story, pod, f"01:{minute}:00.000")
     assert story.causes() == ["static-member-restart"]
+
+
+def restarted_without_a_word() -> Story:
+    """Log4j 2 ends before the consumer is closed: the log of the old process just stops."""
+    story = static_group("pod-1", "pod-2")
+    for number in (1, 2):
+        pod = f"pod-{number}"
+        story.started(f"c-{number}", "00:59:58.000", group_instance_id=pod, session_timeout_ms=45_000)
+    joins(story, "c-1", "pod-1", "01:00:03.020")
+    joins(story, "c-2", "pod-2", "01:00:03.020")
+    story.started("c-2", "01:10:00.000", group_instance_id="pod-2", session_timeout_ms=45_000)
+    replaced(story, "pod-2", "01:10:00.500")
+    joins(story, "c-2", "pod-2", "01:10:00.600")
+    return story.goes_on("01:15:00.000")
+
+
+def joins(story: Story, client: str, pod: str, time: str) -> None:
+    joined = story.of(client).joined(1, story.id_of(pod)).split("] ", 1)[1]
+    said_by_static(story, client, pod, time, joined)
+    said_by_static(story, client, pod, time, f"Adding newly assigned partitions: orders-{pod[-1]}")
+
+
+def test_a_log_that_stops_before_the_consumer_closes_makes_no_crash_of_a_return_in_time() -> None:
+    (restart,) = [
+        c for c in restarted_without_a_word().the_incident().root_causes if c.cause == "static-member-restart"
+    ]
+    assert restart.confidence >= 0.9
+
+
+def test_what_a_process_read_that_stopped_without_a_word_is_unread_for_about_a_restart() -> None:
+    (span,) = restarted_without_a_word().history().unread
+    assert (span.why, span.certain, span.partition) == ("dead", False, "orders-2")
+    assert ms("01:09:50.000") < span.started_at < ms("01:10:00.000"), "most are started again at once"
+    assert span.from_earliest == ms("01:09:15.000"), "its session had not expired"
 
 
 def test_dynamic_members_have_no_static_restart() -> None:

@@ -11,6 +11,7 @@ from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership import ownership_of
 from tests.diagnosis.expiries import evicted
+from tests.diagnosis.statics import said_by_static
 from tests.incidents.sample import Sample, all_samples, report_of
 from tests.story import Story, ms
 
@@ -70,6 +71,26 @@ def test_a_member_that_did_not_poll_had_stopped_reading_before_it_left() -> None
     stuck = [s for s in story.history().unread if s.why == "stuck"]
     assert {s.partition for s in stuck} == {"orders-2", "orders-3"}
     assert {s.started_at for s in stuck} == {ms("01:09:30.000")}
+
+
+def test_a_static_member_that_did_not_poll_is_evicted_a_poll_interval_and_a_session_after_it_stopped() -> None:
+    """Until 2.8 its own log only shows that it gave up its generation, and nothing that asked it to."""
+    story = Story(release=(2, 8)).formed("c-1", "c-2")
+    times = {"session.timeout.ms": 10_000, "max.poll.interval.ms": 30_000, "heartbeat.interval.ms": 3_000}
+    story.started("c-2", "00:59:00.000", **{"group.instance.id": "pod-2", **times})
+    said_by_static(story, "c-2", "pod-2", "01:00:03.100", "Adding newly assigned partitions: orders-2, orders-3")
+    old = story.id_of("c-2")
+    story.broker("01:10:00.000", story.words.failed(old))
+    story.rebalanced("01:10:00.001", f"removing member {old} on heartbeat expiration", ["c-1"])
+    lost = "Giving away all assigned partitions as lost since generation has been reset"
+    said_by_static(
+        story, "c-2", "pod-2", "01:10:20.000", f"{lost},indicating that consumer is no longer part of the group"
+    )
+    story.goes_on("01:12:00.000")
+    stuck = [s for s in story.history().unread if s.why == "stuck"]
+    assert {s.partition for s in stuck} == {"orders-2", "orders-3"}
+    assert {s.from_earliest for s in stuck} == {ms("01:09:20.000")}
+    assert {s.started_at for s in stuck} == {ms("01:09:21.500")}, "in the middle of its last heartbeat interval"
 
 
 def removed(*, says_so: bool) -> Story:

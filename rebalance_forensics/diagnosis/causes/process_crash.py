@@ -42,6 +42,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_against(connections.disconnects, STRONG),
         speaks_against(returns.returned_unexplained, STRONG),
+        speaks_against(returns.back_in_time, STRONG + WEAK),
         speaks_for(returns.not_back_yet, WEAK),
         speaks_against(returns.may_be_back_unnamed, STRONG),
         speaks_against(heartbeats.closes_without_leaving, WEAK),

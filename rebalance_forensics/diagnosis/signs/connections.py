@@ -20,21 +20,18 @@ from rebalance_forensics.diagnosis.signs.heartbeats import lines_of, log_continu
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
-from rebalance_forensics.events.membership import MemberFailed, PollTimeoutExpired
-from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
+from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalances import (
-    GenerationReset,
     HeartbeatFailed,
-    JoinFailed,
     JoinReported,
     JoinSucceeded,
-    SyncFailed,
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.replay.lost_membership import NOT_KNOWN, was_expelled
+from rebalance_forensics.timeline.replay.lost_membership import was_expelled
+from rebalance_forensics.timeline.unasked_resets import given_up_unasked
 from rebalance_forensics.timeline.windows import (
     BURST_MS,
     IN_VAIN_MS,
@@ -45,7 +42,6 @@ from rebalance_forensics.timeline.windows import (
     WAKING_MS,
 )
 
-_TELLS = (CoordinatorLost, GenerationReset, HeartbeatFailed, JoinFailed, SyncFailed, PollTimeoutExpired)
 COORDINATOR_NODES = 2**30
 """A client counts the connections to its coordinators down from Integer.MAX_VALUE (AbstractCoordinator): such a node
 is one of the brokers under another number."""
@@ -191,34 +187,20 @@ def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
 
 @sign(present="it gave up its generation unasked, as a static member does whose poll timeout expires", absent="")
 def gave_up_unasked(timeline: Timeline, subject: Subject) -> Answer:
-    """Until 2.8 a static member whose poll timeout expires says only later that its generation has been reset.
-
-    ConsumerCoordinator resets a generation when the coordinator's answer says so, which is logged, or when the member
-    leaves (AbstractCoordinator.maybeLeaveGroup), which of a static member is not.
-    """
+    """Whether its own log shows nothing that would have made it give up its generation."""
     lines = all_given_up_unasked(timeline, subject.absences)
     return Present(lines) if lines else Unobservable()
 
 
 def all_given_up_unasked(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event, ...]:
     """The line of each of the members; none unless all of them gave up their generation so."""
-    lines = [given_up_unasked(timeline, absence) for absence in absences]
+    lines = [_given_up_unasked(timeline, absence) for absence in absences]
     told = tuple(line for line in lines if line is not None)
     return told if len(told) == len(lines) else ()
 
 
-def given_up_unasked(timeline: Timeline, absence: Absence) -> Event | None:
-    """The line in which a static member gives up its generation though nothing in its log asked it to."""
-    participant, begin = absence.participant, absence.at - LOST_AT_THE_END_MS
-    if not participant.instance_ids or absence.start is not None or absence.stop is not None:
+def _given_up_unasked(timeline: Timeline, absence: Absence) -> Event | None:
+    if absence.start is not None or absence.stop is not None:
         return None
     until = absence.back_at if absence.back_at is not None else timeline.last
-    given_up = timeline.said_by(participant, OwnershipGivenUp).first(begin)
-    if given_up is None or time_of(given_up) > until or given_up.error is not None:
-        return None
-    if not covering(timeline.coverage.of(participant), begin, time_of(given_up)):
-        return None
-    asked = timeline.said_by(participant, *_TELLS).any_between(begin, time_of(given_up))
-    commits = timeline.said_by(participant, OffsetCommitFailed).between(begin, time_of(given_up))
-    refused = any(isinstance(e, OffsetCommitFailed) and e.error in NOT_KNOWN for e in commits)
-    return None if asked or refused else given_up
+    return given_up_unasked(timeline, absence.participant, absence.at, until)

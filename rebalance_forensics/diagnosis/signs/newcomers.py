@@ -20,6 +20,6 @@ ONLY_LISTED = stated("new-in-a-list", present="only the leader's list names them
 
 def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
     """How it shows that nobody who came was a member before; in an excerpt only the start of a process does."""
-    if all(only_listed(a) for a in arrivals):
+    if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
     return PICKED if timeline.coverage.is_excerpt and not any(a.start for a in arrivals) else NEWCOMERS

@@ -5,8 +5,9 @@ from __future__ import annotations
 from operator import attrgetter
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.static_returns import Return, static_returns
 from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
-from rebalance_forensics.diagnosis.group_settings import long_enough_ms, patience_ms
+from rebalance_forensics.diagnosis.group_settings import long_enough_ms, patience_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -84,6 +85,21 @@ def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
         if absence.back_at is not None and absence.back_at < absence.at - WAKING_MS:
             return Present(tuple(e for a in absence.arrivals for e in a.events[:1]))
     return Absent()
+
+
+@sign(present="it is a static member that was back within its session, as after any restart", absent="")
+def back_in_time(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether its group never missed it: a log that ends before the consumer closes shows no more than a death does."""
+    returns = timeline.remembered(_returns_in_time)
+    for absence in subject.absences:
+        near = returns.of(absence.participant).between(absence.at, absence.at + session_timeout_ms(timeline))
+        if absence.vanished and near:
+            return Present(near[0].events)
+    return Absent()
+
+
+def _returns_in_time(timeline: Timeline) -> InTime[Return]:
+    return InTime((r for walk in static_returns(timeline) for r in walk), attrgetter("at"))
 
 
 @sign(

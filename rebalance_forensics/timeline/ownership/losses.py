@@ -17,7 +17,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.readings import Loss, Owner
 from rebalance_forensics.timeline.ownership.timeouts import Timeouts
-from rebalance_forensics.timeline.windows import BURST_MS, CLOCK_SLACK_MS, ONE_LOSS_MS, WAKING_MS
+from rebalance_forensics.timeline.unasked_resets import given_up_unasked
+from rebalance_forensics.timeline.windows import BURST_MS, CLOCK_SLACK_MS, ONE_LOSS_MS, RESTART_MS, WAKING_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})
 _WHY: Mapping[DepartureWhy, WhyUnread] = {
@@ -42,8 +43,12 @@ class LossJudge(Struct, frozen=True):
         """A member that the group lost at `missed_at`; others may have been given its partitions even before."""
         if self._turned_away(departure, owner, missed_at):
             return Loss(at=missed_at, why="fenced", certain=False, missed_at=missed_at)
+        if departure.why == "vanished" and self.timeline.starts.of(owner[0]).any_between(missed_at, missed_at):
+            return self.restarted(owner, missed_at)
+        if departure.why == "session-expired" and self._was_not_polled(departure):
+            return self._stuck_in_session(owner, missed_at)
         if departure.why in _SILENT:
-            return self.silent(owner, missed_at, self._why_silent(departure, owner))
+            return self._silent(owner, missed_at, self._why_silent(departure, owner))
         if departure.why == "poll-timeout":
             return self._stuck(departure, owner, missed_at)
         # Removed while it ran, it learned of it with its next heartbeat, and nobody says when that was.
@@ -59,7 +64,7 @@ class LossJudge(Struct, frozen=True):
         own = self.timeline.said_by(departure.participant, PartitionsLost, OwnershipGivenUp)
         return own.any_between(departure.at, until)
 
-    def silent(self, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
+    def _silent(self, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
         """It read no longer than a session before it was missed: its last heartbeat arrived at the earliest then.
 
         The next heartbeat, an interval later, did not arrive: half an interval is the middle of what is possible.
@@ -74,6 +79,13 @@ class LossJudge(Struct, frozen=True):
         at = min(missed_at, max(estimate, last or 0))
         return Loss(at=at, why=why, certain=False, earliest=min(earliest, at), missed_at=missed_at)
 
+    def restarted(self, owner: Owner, start: int) -> Loss:
+        """It ended without a word, and started anew before the group missed it: most are started again at once."""
+        session, last = self.timeouts.session_ms(owner), self._last_sign(owner, start)
+        earliest = last if session is None else max(start - session, last or 0)
+        at = max(start - RESTART_MS, earliest or 0)
+        return Loss(at=at, why="dead", certain=False, earliest=earliest, missed_at=start, bounded=session is not None)
+
     def _stuck(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
         """A poll timer runs from the last poll(): since then nothing was fetched for the application."""
         poll = self.timeouts.poll_ms(owner)
@@ -85,6 +97,23 @@ class LossJudge(Struct, frozen=True):
         ]
         since = min([missed_at, *told]) - poll
         return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
+
+    def _was_not_polled(self, departure: Departure) -> bool:
+        """Whether its poll timeout had expired: a static member sends no LeaveGroup then, its heartbeats just end."""
+        back = departure.returned
+        if back is not None and back.start is not None:
+            return False
+        until = back.at if back is not None else self.timeline.last
+        return given_up_unasked(self.timeline, departure.participant, departure.at, until) is not None
+
+    def _stuck_in_session(self, owner: Owner, missed_at: int) -> Loss:
+        """Its heartbeats ended when its poll timeout expired, and it was missed a session after the last of them."""
+        poll, session = self.timeouts.poll_ms(owner), self.timeouts.session_ms(owner)
+        if poll is None or session is None:
+            return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
+        earliest = missed_at - session - poll
+        at = earliest + self.timeouts.heartbeat_ms(owner) // 2
+        return Loss(at=at, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
     def _turned_away(self, departure: Departure, owner: Owner, missed_at: int) -> bool:
         """Whether it read until it learned that it was no longer a member.

@@ -58,7 +58,7 @@ class OwnershipReplay:
                     self._departed(what, at)
                 case Start():
                     for owner in self.ledger.owners(what.participant):
-                        self._lost(owner, self.judge.silent(owner, at, "dead"))
+                        self._lost(owner, self.judge.restarted(owner, at))
                 case AssignmentComputed():
                     assigned_by_leader(self.ledger, self.timeline, self.consumers, what, at, self.began)
                 case MemberReconciled():

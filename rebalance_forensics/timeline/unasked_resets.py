@@ -1,0 +1,37 @@
+"""Generations that a static member gave up though nobody asked it to: its poll timeout had expired (KIP-345)."""
+
+from __future__ import annotations
+
+from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.membership import PollTimeoutExpired
+from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
+from rebalance_forensics.events.rebalances import GenerationReset, HeartbeatFailed, JoinFailed, SyncFailed
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.replay.lost_membership import NOT_KNOWN
+from rebalance_forensics.timeline.windows import LOST_AT_THE_END_MS
+
+_TELLS = (CoordinatorLost, GenerationReset, HeartbeatFailed, JoinFailed, SyncFailed, PollTimeoutExpired)
+
+
+def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, until: int) -> OwnershipGivenUp | None:
+    """The line of a static member that the group lost at `lost`; it joined again at `until`, or not by then.
+
+    Until 2.8 a static member whose poll timeout expires says only later that its generation has been reset:
+    ConsumerCoordinator resets a generation when the coordinator's answer says so, which is logged, or when the member
+    leaves (AbstractCoordinator.maybeLeaveGroup), which of a static member is not.
+    """
+    if not participant.instance_ids:
+        return None
+    begin = lost - LOST_AT_THE_END_MS
+    given_up = timeline.said_by(participant, OwnershipGivenUp).first(begin)
+    if not isinstance(given_up, OwnershipGivenUp) or time_of(given_up) > until or given_up.error is not None:
+        return None
+    if not covering(timeline.coverage.of(participant), begin, time_of(given_up)):
+        return None
+    asked = timeline.said_by(participant, *_TELLS).any_between(begin, time_of(given_up))
+    commits = timeline.said_by(participant, OffsetCommitFailed).between(begin, time_of(given_up))
+    refused = any(isinstance(e, OffsetCommitFailed) and e.error in NOT_KNOWN for e in commits)
+    return None if asked or refused else given_up
