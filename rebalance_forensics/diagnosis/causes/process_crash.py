@@ -25,10 +25,7 @@ CAUSE = Cause(
         "No LeaveGroup is sent. The coordinator waits session.timeout.ms, removes the member and rebalances; "
         "meanwhile its partitions are unread. A restarted process joins as a new member and causes another rebalance."
     ),
-    shows=(
-        "Heartbeat expiry on the coordinator and nothing more from the member, or a new process "
-        "under the same name; a log that stops abruptly."
-    ),
+    shows="Heartbeat expiry, and nothing more from the member or a new process of its name; a log that stops abruptly.",
     remedy="Find out why the process died. A static member that is back within its session causes no rebalance.",
     usual="fault",
     propose=propose,
