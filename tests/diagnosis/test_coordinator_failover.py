@@ -181,16 +181,21 @@ def test_a_frozen_coordinator_that_wakes_up_and_cannot_write_has_lost_the_group_
     assert story.causes() == ["coordinator-failover"]
 
 
-def lost_in_the_move(expired_at: str) -> Story:
-    """The group's broker stopped, another loaded the group, and c-2 sends that one no heartbeat: session 10 s."""
-    story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
+def loaded_by_another(story: Story, session_ms: int = 10_000) -> None:
+    """Another broker loads the group of c-1 and c-2 at 01:10:05."""
     for client in ("c-1", "c-2"):
         member = f"memberId={story.id_of(client)}, groupInstanceId=None, clientId={client}, clientHost=/10.0.0.7"
-        timeouts = "sessionTimeoutMs=10000, rebalanceTimeoutMs=20000, supportedProtocols=List(range)"
+        timeouts = f"sessionTimeoutMs={session_ms}, rebalanceTimeoutMs=60000, supportedProtocols=List(range)"
         loaded = f"Loaded member MemberMetadata({member}, {timeouts}) in group payments with generation 1"
         story.broker("01:10:05.000", f"{loaded}.", 3, "kafka.coordinator.group.GroupMetadata$")
     story.broker("01:10:05.020", "[GroupCoordinator 3]: Loading group metadata for payments with generation 1", 3, GC)
     story.coordinator = 3
+
+
+def lost_in_the_move(expired_at: str) -> Story:
+    """The group's broker stopped, another loaded the group, and c-2 sends that one no heartbeat: session 10 s."""
+    story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
+    loaded_by_another(story)
     gone = story.id_of("c-2")
     story.says(expired_at, f"Member {gone} in group payments has failed, removing it from the group")
     story.broker(expired_at, story.words.preparing(1, f"removing member {gone} on heartbeat expiration"))
@@ -203,6 +208,23 @@ def test_a_member_that_expires_one_session_after_the_group_was_loaded_was_lost_i
     story = lost_in_the_move("01:10:15.100")
     assert story.causes() == ["coordinator-failover"]
     assert 2 in story.the_incident().generations
+
+
+def test_members_that_come_back_under_new_ids_before_the_old_ones_expire_were_lost_in_the_move() -> None:
+    """KafkaJS makes its consumer anew while no broker answers; the join that this begins ends with the old ids."""
+    story = Story(release=(2, 8)).formed("c-1", "c-2")
+    old = [story.id_of(client) for client in ("c-1", "c-2")]
+    loaded_by_another(story, session_ms=45_000)
+    for client, second in (("c-1", 6), ("c-2", 8)):
+        new = story.reborn(client).id_of(client)
+        story.broker(f"01:10:{second:02}.000", story.words.introduced(new))
+        story.broker(f"01:10:{second:02}.010", story.words.preparing(1, story.words.adding(new)))
+    for member in old:
+        story.says("01:10:50.100", f"Member {member} in group payments has failed, removing it from the group")
+    story.generation = 2
+    story.assigned(ms("01:10:50.120"), ["c-1", "c-2"]).goes_on("01:12:00.000")
+    assert "coordinator-failover" in story.causes()
+    assert not {"slow-processing", "process-crash", "process-pause"} & set(story.causes())
 
 
 def test_a_member_that_expires_at_another_time_has_its_own_cause() -> None:

@@ -1,4 +1,4 @@
-"""Python's logging: `LEVEL:logger:msg`, `time - logger - LEVEL - msg`, `time LEVEL logger: msg`, loguru's bars."""
+"""Python's logging: `LEVEL:[time:]logger:msg`, `time - logger - LEVEL - msg`, `time LEVEL logger: msg`, loguru bars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAYOUT = TextLayout(
         rf"|[-|] ?(?P<level2>{LEVEL})\s*[-|] (?P<logger2>{LOGGER})(?::[\w<>]+:\d+)? [-|:] "
         rf"|\[?(?P<level3>{LEVEL})\]?:? +\[?(?P<logger3>{LOGGER})\]?(?::\d+)?(?: \(\w+\))?: "
         rf"|\[(?P<logger4>{LOGGER})\] \[?(?P<level4>{LEVEL})\]?:? "
-        rf")|(?P<level5>[A-Z]{{4,8}}):(?P<logger5>[a-z_]\w*(?:\.\w+)*):)(?P<message>.*)"
+        rf")|(?P<level5>[A-Z]{{4,8}}):(?:(?P<time2>{DATED}):)?(?P<logger5>[a-z_]\w*(?:\.\w+)*):)(?P<message>.*)"
     ),
     starts=(b"20", b"[20", b"INFO:", b"WARNING:", b"ERROR:", b"DEBUG:", b"CRITICAL:"),
     rank=30,

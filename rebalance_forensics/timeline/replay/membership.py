@@ -11,7 +11,6 @@ from rebalance_forensics.events.rebalances import (
     GenerationReset,
     GenerationStabilized,
     HeartbeatFailed,
-    JoinRequested,
 )
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
@@ -70,11 +69,6 @@ class Register:
         """Write in the newcomers that no line named up to now, or at the end of the logs."""
         for gone, event in self.nameless.back(now, self.departures):
             self._came_back_unseen(gone, event)
-
-    def _given_an_id(self, participant: Participant, event: JoinRequested) -> None:
-        """A client joins with the id that it was given, which a paste may have cut off."""
-        if event.member or self.nameless.is_one(event):
-            self._arrived(event.member or unnamed(participant, event.speaker.client_id), event)
 
     def _counted(self, event: Event) -> None:
         if self.nameless.waiting:

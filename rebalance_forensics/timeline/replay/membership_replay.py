@@ -222,7 +222,7 @@ class Lives(Register):
         match event:
             case JoinStarted():
                 self._joining[participant, event.speaker.client_id] = event
-            case JoinRequested(why="member-id-required" | "unknown"):
+            case JoinRequested(why="member-id-required" | "unknown") | JoinFailed(error="MEMBER_ID_REQUIRED"):
                 self._given_an_id(participant, event)
             case JoinSucceeded() | SyncSucceeded() | JoinReported():
                 self._in_generation(participant, event)
@@ -243,6 +243,14 @@ class Lives(Register):
                 self._participant_departed(participant, event.member, event, "fenced")
             case _ if session_is_over(event) or (was_refused(event) and not self._seen):
                 self._expelled(participant, event)
+
+    def _given_an_id(self, participant: Participant, event: JoinRequested | JoinFailed) -> None:
+        """A client joins with the id that it was given, which a paste may have cut off."""
+        if isinstance(event, JoinFailed):
+            if event.member:
+                self._arrived(event.member, event, asked=self._asked(participant, event.speaker.client_id))
+        elif event.member or self.nameless.is_one(event):
+            self._arrived(event.member or unnamed(participant, event.speaker.client_id), event)
 
     def _was_not_polled(self, participant: Participant, event: PollTimeoutExpired) -> None:
         """Of two consumers of one name only the LeaveGroup that follows tells which was not polled."""

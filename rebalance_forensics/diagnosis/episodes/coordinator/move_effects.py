@@ -62,7 +62,7 @@ def _lost_in_it(timeline: Timeline, departure: Departure, move: CoordinatorMove)
         return False
     if departure.returned is not None:
         return True
-    later = (g for g in timeline.generations if (g.started_at or g.completed_at or 0) >= departure.at)
+    later = (g for g in timeline.generations if (g.completed_at or g.started_at or 0) >= departure.at)
     return (ends is None or ends >= departure.at) and any(g.members for g in later)
 
 

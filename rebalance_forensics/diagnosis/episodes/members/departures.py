@@ -175,7 +175,8 @@ def _settled_after(timeline: Timeline, at: int) -> int:
 
 
 def _settled(timeline: Timeline) -> InTime[int]:
-    return InTime((r.stabilized_at for r in timeline.rebalances if r.stabilized_at is not None), at=int)
+    """When generations were created, or reached all their members where only these tell (kafka-python until 2.0)."""
+    return InTime((at for r in timeline.rebalances if (at := r.stabilized_at or r.completed_at)), at=int)
 
 
 def _of_the_start(arrival: Arrival, settled: int) -> bool:
