@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.pipeline.equal_parts import EqualParts
 from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.schemas import NO_ROWS, Kind, is_one_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
@@ -36,13 +37,14 @@ def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Result
     cases: list[GroupCase] = []
     failures: list[Failure] = []
     events: list[pa.Table] = []
+    parts = EqualParts()
     with seldom_collected():
         for batch in batches:
             table = pa.Table.from_batches([batch])
             payloads = batch.column("payload")
             for place, kind in enumerate(batch.column("kind").to_pylist()):
                 if kind == Kind.CASE:
-                    cases.append(object_of(GroupCase, payloads[place].as_py()))
+                    cases.append(parts.held_once(object_of(GroupCase, payloads[place].as_py())))
                 elif kind == Kind.COUNTS:
                     stats.append(object_of(SplitStats, payloads[place].as_py()))
                 elif kind == Kind.FAILURE:

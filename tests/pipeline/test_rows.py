@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics.pipeline.equal_parts import EqualParts
 from rebalance_forensics.pipeline.event_rows import event_of, row_of
+from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.payloads import object_of, payload_of
+from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.pipeline.schemas import ROWS, batch_of, rows_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.timeline.coverage import LogSpan
 
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
 SLOW_DATA = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 st.register_type_strategy(int, st.integers(-(10**14), 10**14))
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
@@ -45,6 +49,16 @@ def test_what_the_stages_tell_besides_events_comes_back_from_its_row(kind: type)
         assert object_of(kind, payload_of(told)) == told
 
     comes_back()
+
+
+def test_a_decoded_case_holds_a_line_once_in_however_many_places_it_is_told() -> None:
+    report = analyze([str(SAMPLES / "rolling-restart")], AnalyzeOptions(engine="local"))
+    case = GroupCase(history=report.groups[0], incidents=report.incidents, gaps=(), clocks=())
+    told = EqualParts().held_once(object_of(GroupCase, payload_of(case)))
+    lines = [line for one in told.incidents for cause in one.root_causes for line in cause.evidence]
+    lines += [line for one in told.incidents for row in (*one.signs, *one.ruled_out) for line in row.evidence]
+    assert told == case
+    assert len(lines) > len(set(lines)) == len({id(line) for line in lines})
 
 
 def test_what_a_report_is_made_of_is_not_looked_through_for_garbage() -> None:
