@@ -24,6 +24,7 @@ SPEAKERS = {
     "python": "Python clients",
     "erlang": "Erlang clients",
     "ruby": "Ruby clients",
+    "php": "PHP clients",
     "process": "Any process",
     "schema-registry": "Schema Registry",
 }

@@ -98,8 +98,14 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], stats: Sequence[SplitSt
     failed = "; ".join(sentence for _, sentence in plan.errors[:3])
     if not plan.files:
         raise InputError(f"no Kafka line found: {failed}.")
+    what = f"{_counted(len(plan.files), 'file')} with {_counted(lines, 'line')}"
+    if speakers := sorted({p.component for p in plan.profiles if p.component}):
+        raise InputError(
+            f"{looked_at}: no line about a consumer group found in {what} ({', '.join(speakers)}); name a longer part "
+            "of the log, other members' logs, or server.log of the group's coordinator."
+        )
     raise InputError(
-        f"{looked_at}: no Kafka line found in {_counted(len(plan.files), 'file')} with {_counted(lines, 'line')}; "
+        f"{looked_at}: no Kafka line found in {what}; "
         + (f"{failed}." if failed else "name the logs of brokers, consumers, Streams or Connect workers.")
     )
 

@@ -50,7 +50,11 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         ("franz-go", 4, r"beginning to manage the group lifecycle|\bjoined, balancing group;|franz-go|\bkgo\b"),
         ("sarama", 5, r"\[?[Ss]arama\]?|consumergroup/[\w.-]+"),
         ("kafkajs", 5, r"kafkajs|\[ConsumerGroup\] |\[Runner\] "),
-        ("kafka-go", 3, r"selected as leader for group, |joinGroup succeeded for response"),
+        (
+            "kafka-go",
+            3,
+            r"selected as leader for group, |joinGroup succeeded for response|\bthe kafka reader (?:for|got) ",
+        ),
         ("brod", 5, r"Group member \([^()]*coor=#PID|brod_group"),
         (
             "consumer",

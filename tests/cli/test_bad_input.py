@@ -33,6 +33,14 @@ def test_a_log_without_one_kafka_line(command: Command, tmp_path: Path) -> None:
     assert "no Kafka line found in 1 file with 20 lines" in done.stderr
 
 
+def test_a_clients_log_that_says_nothing_of_a_group_is_named_for_what_it_is(command: Command, tmp_path: Path) -> None:
+    timed_out = "the kafka reader got an unknown error reading partition 1 of orders at offset 60: i/o timeout"
+    (tmp_path / "app.log").write_text(f"2026/03/01 10:00:00 {timed_out}\n" * 3)
+    done = command("analyze", tmp_path / "app.log", "--engine", "local")
+    assert done.returncode == 2
+    assert "no line about a consumer group found in 1 file with 3 lines (kafka-go)" in done.stderr
+
+
 def test_a_binary_file_beside_a_log_is_named_and_the_log_is_read(command: Command, logs: Path) -> None:
     (logs / "core.dump").write_bytes(bytes(range(256)) * 40)
     done = command("analyze", logs, "--engine", "local", "--json", "-")

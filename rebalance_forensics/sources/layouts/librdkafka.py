@@ -1,4 +1,4 @@
-"""librdkafka's own lines on stderr, `%4|epoch|FAC|name| msg`, and as its wrappers log them."""
+"""librdkafka's own lines on stderr, `%4|epoch|FAC|name| msg`, and as its wrappers log them, `time|name|FAC| msg`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from msgspec.structs import replace
 
-from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.layouts.base import DATED, YEARS, Parsed, level_of
 from rebalance_forensics.sources.timestamps import read_stamp
 
 SAMPLE = (
@@ -19,6 +19,11 @@ _LINE = re.compile(
     r"%(?P<severity>[0-7])\|(?P<time>\d{10}(?:\.\d+)?)\|(?P<facility>[A-Z0-9_]+)\|(?P<name>[^|\n]*)\| ?(?P<message>.*)",
     re.DOTALL,
 )
+_DATED_LINE = re.compile(
+    rf"(?P<time>{DATED})\|(?P<name>[^|\n]*#(?:consumer|producer)-\d+)\|(?P<facility>[A-Z0-9_]+)\| ?(?P<message>.*)",
+    re.DOTALL,
+)
+"""Confluent.Kafka for .NET until 1.0, and applications that print its log messages so; it has no level."""
 SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _CLIENT = re.compile(r"#(?:consumer|producer)-\d+$")
 _PLACE = re.compile(r"^(?:\[thrd:[^\]\n]*\]: )?(?:\S{1,300}/(?:-?\d{1,10}|bootstrap): )?")
@@ -37,21 +42,21 @@ class _Librdkafka:
     """The raw form carries its own clock, so it needs no zone."""
 
     rank = 5
-    starts = tuple(b"%%%d|" % severity for severity in range(8))
+    starts = (*(b"%%%d|" % severity for severity in range(8)), *YEARS)
 
     def is_header(self, line: str) -> bool:
         """Whether a record starts with this line."""
-        return _LINE.match(line) is not None
+        return (_LINE.match(line) or _DATED_LINE.match(line)) is not None
 
     def parse(self, text: str) -> Parsed | None:
         """Take a whole record apart."""
-        match = _LINE.match(text)
+        match = _LINE.match(text) or _DATED_LINE.match(text)
         if match is None:
             return None
-        thread = _THREAD.match(match["message"])
+        thread, severity = _THREAD.match(match["message"]), match.groupdict().get("severity")
         return Parsed(
             stamp=read_stamp(match["time"]),
-            level=level_of(SEVERITY[int(match["severity"])]),
+            level=level_of(SEVERITY[int(severity)]) if severity else None,
             logger="rdkafka",
             thread=thread["thread"] if thread else None,
             message=canonical(match["facility"], match["name"], match["message"]),
