@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from rebalance_forensics.events.rebalances import AssignmentComputed
 from tests.diagnosis.expiries import evicted
 from tests.kafka_words import Release
 from tests.story import Side
@@ -23,6 +25,22 @@ def test_a_process_that_stood_still_and_comes_back_to_an_unknown_member_id_was_p
     story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     assert story.causes() == ["process-pause"]
     assert story.blamed() == ["c-3"]
+    assert story.the_incident().generations == (2, 3)
+
+
+def test_a_leader_whose_log_is_late_lists_the_group_for_the_generation_that_it_names() -> None:
+    story = evicted(seen="clients")
+    story.events = [
+        replace(e, at=e.at + 900) if isinstance(e, AssignmentComputed) and e.generation == 2 and e.at is not None else e
+        for e in story.events
+    ]
+    story.client(
+        "c-3",
+        "01:10:20.000",
+        UNKNOWN.format(f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"),
+    )
+    story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    assert story.causes() == ["process-pause"]
     assert story.the_incident().generations == (2, 3)
 
 

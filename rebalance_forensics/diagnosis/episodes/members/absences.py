@@ -233,10 +233,28 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
 
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = ITS_REBALANCE_MS) -> tuple[Rebalance, ...]:
     """The rebalances that these facts fall into or begin."""
+    facts = tuple(facts)
     times = {fact_at(f) for f in facts}
     known = timeline.rebalances
     places = {i for t in times for i in _places_around(timeline, t, slack_ms)}
+    places |= {i for fact in facts if isinstance(fact, Departure) for i in _place_listed(timeline, fact)}
     return tuple(known[i] for i in sorted(places))
+
+
+def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
+    """Where the rebalance stands whose leader was the first to list the group without it, whatever the clocks say."""
+    first = departure.events[0] if departure.events else None
+    if not isinstance(first, AssignmentComputed) or first.generation is None:
+        return []
+    known, places = timeline.rebalances, timeline.remembered(_places_of_generations).get(first.generation, [])
+    return sorted(places, key=lambda i: abs(known[i].started_at - departure.at))[:1]
+
+
+def _places_of_generations(timeline: Timeline) -> dict[int | None, list[int]]:
+    found: dict[int | None, list[int]] = defaultdict(list)
+    for place, rebalance in enumerate(timeline.rebalances):
+        found[rebalance.generation].append(place)
+    return found
 
 
 def _places_around(timeline: Timeline, at: int, slack_ms: int) -> list[int]:
