@@ -227,6 +227,19 @@ def test_members_that_come_back_under_new_ids_before_the_old_ones_expire_were_lo
     assert not {"slow-processing", "process-crash", "process-pause"} & set(story.causes())
 
 
+def test_clients_that_count_their_sessions_out_while_no_broker_coordinates_them_owe_that_to_the_outage() -> None:
+    """A client such as aiokafka says that its session expired until the restarted broker loads the group."""
+    story = Story(release=(2, 8)).formed("c-1", "c-2")
+    story.broker("01:10:00.000", "[KafkaServer id=2] shutting down", 2, "kafka.server.KafkaServer")
+    logger = "aiokafka.consumer.group_coordinator"
+    for second in (11, 12, 13):
+        for client in ("c-1", "c-2"):
+            expired = "Heartbeat session expired - marking coordinator dead"
+            story.line(f"{client}/app.log", f"01:10:{second}.000", expired, level="ERROR", logger=logger)
+    story.broker("01:10:20.000", "[GroupCoordinator 2]: Loading group metadata for payments with generation 1", 2, GC)
+    assert story.goes_on("01:12:00.000").causes() == ["coordinator-failover"]
+
+
 def test_a_member_that_expires_at_another_time_has_its_own_cause() -> None:
     assert "process-crash" in lost_in_the_move("01:10:50.100").causes()
 

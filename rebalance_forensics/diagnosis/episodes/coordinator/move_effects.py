@@ -30,7 +30,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
         asked = timeline.requests.between(begin, end)
         found += [r for r in asked if r.why in ("other", "member-rejoined", "leader-rejoined")]
         gone = timeline.departures.between(begin, end)
-        found += [d for d in gone if d.why in SILENT and d.returned is not None]
+        found += [d for d in gone if d.why in SILENT and (d.returned is not None or _counted_by_itself(d, move))]
         later = timeline.departures.since(begin)
         found += [d for d in later if _told_by_the_former(timeline, d, move) or _lost_in_it(timeline, d, move)]
         came = timeline.arrivals.between(begin, end)
@@ -38,6 +38,13 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
         following = timeline.rebalances.between(begin, end)
         found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
     return tuple(dict.fromkeys(found))
+
+
+def _counted_by_itself(departure: Departure, move: CoordinatorMove) -> bool:
+    """A client takes its session for over while there is no coordinator that could expire it (aiokafka, librdkafka)."""
+    lost = departure.why in ("session-expired", "expelled")
+    alone = all(e.speaker.role != "broker" for e in departure.events)
+    return lost and alone and move.at <= departure.at <= move.until
 
 
 def _told_by_the_former(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
