@@ -46,6 +46,7 @@ CAUSE = Cause(
         speaks_against(coordinator.lost_in_the_move, STRONG),
         speaks_for(heartbeats.closes_without_leaving, WEAK),
         speaks_for(heartbeats.closes_without_a_line, WEAK),
+        speaks_for(heartbeats.log_just_ends, WEAK),
         speaks_for(returns.logs_continue_long_enough, 0, absent=STRONG),
         speaks_for(others.others_stayed, 0, absent=DECISIVE),
         speaks_against(others.others_unheard, STRONG),

@@ -123,8 +123,8 @@ def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: boo
         who = counted_members(timeline, gone, one="1 ")  # how many members the picked lines leave out is unknown
     if silent and not any(one.kind == "instance" for one in gone):
         return (
-            f"{who} may have been shut down: a consumer before 2.1 logs nothing when it closes, so its log ends as if "
-            "it had died."
+            f"{who} may have been shut down: a consumer before 2.1 logs nothing when it closes, and Log4j 2 may stop "
+            "first, so the log ends as if the process had died."
         )
     if silent:
         return (

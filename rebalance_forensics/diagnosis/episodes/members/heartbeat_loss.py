@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentReceived
@@ -79,6 +79,19 @@ def may_close_unlogged(timeline: Timeline, absence: Absence) -> bool:
         return False
     detailed = any(log.detailed for log in timeline.coverage.of(absence.participant))
     return detailed and not logs_its_leaving(timeline, absence.participant)
+
+
+def only_its_log_ends(timeline: Timeline, absence: Absence) -> bool:
+    """Whether nothing but the end of its log, and a list without it, tells how it went, though the others' logs go on.
+
+    Log4j 2 shuts down in a hook of its own, while another closes the consumer: what that one logs is lost.
+    """
+    if not absence.vanished or absence.start is not None or absence.stop is not None or absence.back_at is not None:
+        return False
+    end = timeline.coverage.ends(absence.participant)
+    if end is None or timeline.coverage.end - absence.at < long_enough_ms(timeline):
+        return False
+    return end <= absence.at + WAKING_MS and logs_its_leaving(timeline, absence.participant)
 
 
 def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:

@@ -6,7 +6,12 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, shutdowns
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, may_close_unheard, may_close_unlogged
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
+    losses,
+    may_close_unheard,
+    may_close_unlogged,
+    only_its_log_ends,
+)
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.timeline.facts import Arrival
@@ -25,7 +30,11 @@ def removals_unheard(timeline: Timeline) -> list[Absence]:
     """Members that may have closed without a line: Streams instances whose log is missing, consumers before 2.1."""
     last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
     unheard = (
-        a for a in losses(timeline) if may_close_unheard(timeline, a.participant) or may_close_unlogged(timeline, a)
+        a
+        for a in losses(timeline)
+        if may_close_unheard(timeline, a.participant)
+        or may_close_unlogged(timeline, a)
+        or only_its_log_ends(timeline, a)
     )
     return [a for a in unheard if a.back_at is None and a.start is None and a.departures[0].id not in last]
 
