@@ -56,7 +56,8 @@ def test_a_decoded_case_holds_a_line_once_in_however_many_places_it_is_told() ->
     case = GroupCase(history=report.groups[0], incidents=report.incidents, gaps=(), clocks=())
     told = EqualParts().held_once(object_of(GroupCase, payload_of(case)))
     lines = [line for one in told.incidents for cause in one.root_causes for line in cause.evidence]
-    lines += [line for one in told.incidents for row in (*one.signs, *one.ruled_out) for line in row.evidence]
+    lines += [line for one in told.incidents for row in one.signs for line in row.evidence]
+    lines += [line for one in told.incidents for other in one.ruled_out for line in other.evidence]
     assert told == case
     assert len(lines) > len(set(lines)) == len({id(line) for line in lines})
 
