@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -38,7 +38,11 @@ OF_A_MEMBER = (
     GenerationReset, AssignmentComputed, LeaveSent, LeaveFailed, PollTimeoutExpired, Unsubscribed, PartitionsAssigned,
     PartitionsRevoked, PartitionsLost, OwnershipGivenUp,
 )  # fmt: skip
+_HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 _STREAM_CLIENT = re.compile(r"\bstream-client \[([^\]\s]+)\]")
+
+_Client = tuple[str, str | None]
+"""Where it runs, and its client id."""
 
 
 def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
@@ -83,14 +87,34 @@ def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[E
 
     librdkafka names the group when it asks and only itself when it is answered.
     """
-    known: set[tuple[str, str | None]] = {
-        (place_name(e), e.speaker.client_id) for e in own if e.speaker.client_id and e.speaker.role == "other"
-    }
-    return [replace(e, group=group) if _is_of(known, e) else e for e in shared] if known else list(shared)
+    known: dict[_Client, set[str | None]] = defaultdict(set)
+    for e in own:
+        if e.speaker.client_id and e.speaker.role == "other":
+            known[place_name(e), e.speaker.client_id].add(_handle(e))
+    if not known:
+        return list(shared)
+    mine = (e for e in shared if not _is_of_its_sibling(known, e))
+    return [replace(e, group=group) if _is_of(known, e) else e for e in mine]
 
 
-def _is_of(known: set[tuple[str, str | None]], event: Event) -> bool:
+def _is_of(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
     return isinstance(event, OF_A_MEMBER) and (place_name(event), event.speaker.client_id) in known
+
+
+def _is_of_its_sibling(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
+    """Whether another consumer of the same process says it: they share a client id, and their handles differ."""
+    handles, handle = known.get((place_name(event), event.speaker.client_id), set()), _handle(event)
+    return bool(handles) and handle is not None and not {handle, None} & handles
+
+
+def handle_of(event: Event) -> re.Match[str] | None:
+    """What librdkafka calls the client of a process that speaks: `rdkafka#consumer-1`."""
+    return _HANDLE.fullmatch(event.speaker.thread or "")
+
+
+def _handle(event: Event) -> str | None:
+    handle = handle_of(event)
+    return handle[0] if handle is not None else None
 
 
 def _is_named_after(group: str, client: str) -> bool:

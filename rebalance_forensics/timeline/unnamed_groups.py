@@ -26,7 +26,7 @@ from rebalance_forensics.events.streams import (
     ThreadFailed,
     ThreadFenced,
 )
-from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, streams_client_of
+from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, handle_of, streams_client_of
 from rebalance_forensics.timeline.identity.names import process_of_streams_client
 from rebalance_forensics.timeline.identity.processes_per_host import log_stem
 
@@ -49,8 +49,6 @@ _THROWN_AT_MEMBERS = (
 _DENIED_GROUP = re.compile(r"Not authorized to access group: (?P<group>\S+)")
 """GroupAuthorizationException.forGroupId, the one exception that names the group."""
 _NOT_NAMED = "group not named, "
-_HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
-"""What librdkafka calls each of a process's clients: `rdkafka#consumer-1`."""
 
 
 class UnnamedGroup(Struct, frozen=True):
@@ -132,7 +130,7 @@ def _client_of(event: Event) -> _Client | None:
     if (streams := streams_client_of(event)) is not None:
         application = _application_of(streams)
         return _Client(host or "", log, streams, application) if isinstance(event, _BY_STREAMS) else None
-    handle = _HANDLE.fullmatch(speaker.thread or "")
+    handle = handle_of(event)
     if handle is not None and handle["kind"] == "producer":
         return None
     java_without_a_group = client_id is not None and speaker.role != "other"

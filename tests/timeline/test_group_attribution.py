@@ -27,3 +27,12 @@ def test_the_answer_to_another_client_does_not() -> None:
     other = other.replace("py-worker-1", "reports-1") + "my MemberId reports-1-d1, member metadata count 1: (no error)"
     story.line("py-1/app.log", "01:00:04.000", other, level="DEBUG", logger="org.example.Rdkafka")
     assert [g.generation for g in story.history().generations] == [7]
+
+
+def test_what_another_consumer_of_the_process_says_does_not_though_they_share_a_client_id() -> None:
+    story = librdkafka()
+    slow = "Application maximum poll interval (300000ms) exceeded by 53ms (adjust max.poll.interval.ms for "
+    slow += "long-running message processing): leaving group"
+    slow = f"MAXPOLL {HANDLE.replace('#consumer-1', '#consumer-2')}{slow}"
+    story.line("py-1/app.log", "01:10:00.000", slow, level="WARN", logger="org.example.Rdkafka")
+    assert list(story.timeline().departures) == []
