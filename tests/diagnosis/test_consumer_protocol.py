@@ -72,6 +72,17 @@ def test_one_place_that_is_left_and_taken_again_and_again_flaps(seen: Side) -> N
     assert story.causes() == ["scaling-flap"]
 
 
+def test_members_that_are_replaced_after_others_left_for_good_were_restarted_and_not_removed() -> None:
+    """The coordinator names ids alone; a process that starts has another one, one that was not restarted keeps it."""
+    story = three_members("brokers").closes("c-3", "01:10:00.000", "c-1", "c-2")
+    story.closes("c-1", "01:11:00.000", "c-2").joins("c-1", "01:11:15.000")
+    for client, other, time in (("c-1", "c-2", "01:11:45"), ("c-2", "c-1", "01:11:57")):
+        story.closes(client, f"{time}.000", other)
+        story.reborn(client)
+        story.joins(client, f"{time}.000".replace("45.", "47.").replace("57.", "59."))
+    assert sorted(story.causes()) == ["rolling-restart", "scale-in", "slow-processing"]
+
+
 def come_and_go(story: EpochStory, minute: int, *members: str) -> EpochStory:
     """Members come together and close together five seconds later; the coordinator names their ids alone."""
     for member in members:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis.statics import replaced, said_by_static, static_group
 from tests.diagnosis.test_process_pause import UNKNOWN
 from tests.epochs import three_members
 from tests.kafka_words import Release, generation_of
@@ -216,3 +217,17 @@ def test_members_that_leave_and_return_under_the_ids_of_their_processes_were_not
         joined = f"Member {story.member(client)} joins the consumer group using the consumer protocol."
         story.group_says(f"01:10:{second}.000", joined).bumped(f"01:10:{second}.001")
     assert story.causes() == ["slow-processing"]
+
+
+def test_a_static_member_that_does_not_poll_costs_the_rebalance_that_evicts_it_a_session_later() -> None:
+    story = static_group("pod-1", "pod-2")
+    story.started("c-2", "00:59:58.000", group_instance_id="pod-2", session_timeout_ms=45_000)
+    replaced(story, "pod-1", "01:10:00.000")
+    said_by_static(story, "c-2", "pod-2", "02:10:00.000", EXPIRED)
+    old = story.id_of("pod-2")
+    story.broker("02:10:45.000", story.words.failed(old))
+    story.broker("02:10:45.001", story.words.preparing(1, f"removing member {old} on heartbeat expiration"))
+    story.broker("02:10:45.500", story.words.stabilized(2, 1))
+    restarted, slow = story.incidents()
+    assert (restarted.root_causes[0].cause, restarted.generations) == ("static-member-restart", ())
+    assert (slow.root_causes[0].cause, slow.generations) == ("slow-processing", (2,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_forensics.diagnosis.engine.drafts import Draft
+from rebalance_forensics.diagnosis.engine.drafts import Draft, quiet_ms
 from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -24,10 +24,10 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
     facts = InTime((fact for fact in unordered if fact.id in explained), fact_at)
     explains = {w: {fact.id for fact in w.hypothesis.explains} for w in set(explained.values())}
     found: Assigned = {}
-    since = 0
+    since, quiet = 0, quiet_ms(timeline)  # what happened before the group was quiet for so long began nothing later
     last: Draft | None = None
     for rebalance in timeline.rebalances:
-        mine = _facts_of(rebalance, facts, since)
+        mine = _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
         claimed = explained.get(rebalance.id)
         finding = claimed or next((explained[f.id] for f in mine), None)
         if claimed is not None and rebalance.id in explains[claimed]:

@@ -17,9 +17,11 @@ from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
     JoinSucceeded,
+    RebalanceStarted,
     SyncSucceeded,
 )
 from rebalance_forensics.events.streams import StreamThreadStateChanged
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
@@ -234,7 +236,9 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = ITS_REBALANCE_MS) -> tuple[Rebalance, ...]:
     """The rebalances that these facts fall into or begin."""
     facts = tuple(facts)
-    times = {fact_at(f) for f in facts}
+    gone = [e for fact in facts if isinstance(fact, Departure) for e in fact.events]
+    # A static member whose poll timeout expired is evicted, and its group rebalances, only a session later.
+    times = {fact_at(f) for f in facts} | {time_of(e) for e in gone if isinstance(e, RebalanceStarted)}
     known = timeline.rebalances
     places = {i for t in times for i in _places_around(timeline, t, slack_ms)}
     places |= {i for fact in facts if isinstance(fact, Departure) for i in _place_listed(timeline, fact)}
@@ -242,9 +246,12 @@ def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = ITS_REBAL
 
 
 def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
-    """Where the rebalance stands whose leader was the first to list the group without it, whatever the clocks say."""
+    """Where the rebalance stands whose leader lists the group without it, whatever the clocks say.
+
+    Where it is known to have gone before, by a start of its process, the list only confirms it.
+    """
     first = departure.events[0] if departure.events else None
-    if not isinstance(first, AssignmentComputed) or first.generation is None:
+    if not isinstance(first, AssignmentComputed) or first.generation is None or first.at != departure.at:
         return []
     known, places = timeline.rebalances, timeline.remembered(_places_of_generations).get(first.generation, [])
     return sorted(places, key=lambda i: abs(known[i].started_at - departure.at))[:1]

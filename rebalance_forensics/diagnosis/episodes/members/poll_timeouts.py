@@ -11,6 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, members_counted
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, has_no_poll_timeout
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
+from rebalance_forensics.diagnosis.episodes.members.restarts import same_process
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.events.base import Event
@@ -62,7 +63,7 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
     for group in runs(absences(timeline, ("poll-timeout",)), lambda a: a.at, STORM_GAP_MS):
         yield PollTimeouts(tuple(group), "poll-timeout")
     for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
-        if all(_same_process(a) for a in group):
+        if all(same_process(a) for a in group):
             yield PollTimeouts(tuple(group), "same-process")
         elif _like_poll_timeouts(timeline, group):
             yield PollTimeouts(tuple(group), "by-turns")
@@ -103,16 +104,10 @@ def _limit_told_ms(group: Sequence[Absence]) -> int | None:
     return next((limit for limit in (*own, *told) if limit), None)
 
 
-def _same_process(away: Absence) -> bool:
-    """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted."""
-    left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
-    return any(a.member in left for a in away.arrivals)
-
-
 def _another_process(away: Absence) -> bool:
     """Who comes back under another id of its own making was started anew."""
     ids = [*(d.member for d in away.departures), *(a.member for a in away.arrivals)]
-    return all(is_bare_member_id(m or "") for m in ids) and not _same_process(away)
+    return all(is_bare_member_id(m or "") for m in ids) and not same_process(away)
 
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:

@@ -85,8 +85,15 @@ def _covers_most(timeline: Timeline, group: list[Restart]) -> bool:
 def _settled(timeline: Timeline, group: list[Restart], before: int | None = None) -> int:
     """How many members the group had before."""
     replacing = {x.participant for r in group for x in r.arrivals} - set(_replaced(group))
-    counted = members_counted(timeline, group[0].away.at if before is None else before)
-    return max(sum(a not in replacing for a in timeline.members()), counted)
+    at = group[0].away.at - 1 if before is None else before
+    there = sum(a not in replacing and not _gone_by(timeline, a, at) for a in timeline.members())
+    return max(there, members_counted(timeline, at + 1))
+
+
+def _gone_by(timeline: Timeline, participant: Participant, at: int) -> bool:
+    """Whether it had left before, and was not back; of an instance that a thread left, others may be in."""
+    left, came = timeline.departures.of(participant).last(at), timeline.arrivals.of(participant).last(at)
+    return participant.kind != "instance" and left is not None and (came is None or came.at <= left.at)
 
 
 def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:

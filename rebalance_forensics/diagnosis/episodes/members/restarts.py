@@ -33,7 +33,7 @@ def restarts(timeline: Timeline) -> list[Restart]:
 
 def _restarts(timeline: Timeline) -> list[Restart]:
     crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
-    downs = sorted([*closings(timeline), *crashed], key=lambda a: a.at)
+    downs = sorted([*(a for a in closings(timeline) if not same_process(a)), *crashed], key=lambda a: a.at)
     found, used = [], set()
     for away in downs:
         if away.arrivals:
@@ -60,6 +60,12 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             used |= {a.id for a in mine}
             found.append(Restart(away, away.participant, taken.at, mine))
     return sorted(found, key=lambda r: r.away.at)
+
+
+def same_process(away: Absence) -> bool:
+    """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted."""
+    left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
+    return any(a.member in left for a in away.arrivals)
 
 
 def _ends_as_it_starts(timeline: Timeline, away: Absence) -> bool:

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     may_close_unlogged,
     only_its_log_ends,
 )
-from rebalance_forensics.diagnosis.episodes.members.restarts import successors
+from rebalance_forensics.diagnosis.episodes.members.restarts import restarts, successors
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -20,10 +20,16 @@ from rebalance_forensics.timeline.windows import NO_SWAP_MS, ONE_PROCESS_MS, ONE
 
 
 def removals(timeline: Timeline) -> list[list[Absence]]:
-    """Members that shut down cleanly and did not come back while others stayed, by steps of the scaling."""
+    """Members that shut down cleanly and did not come back while others stayed, by steps of the scaling.
+
+    Those whose places newcomers took are told apart from the others: they may have been restarted under another name.
+    """
     last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
-    left = (a for a in closings(timeline) if a.back_at is None and a.departures[0].id not in last)
-    return runs((a for a in left if not exception_before(timeline, a)), lambda a: a.at, ONE_SCALING_MS)
+    replaced = {id(r.away) for r in restarts(timeline)}
+    left = [a for a in closings(timeline) if a.back_at is None and a.departures[0].id not in last]
+    left = [a for a in left if not exception_before(timeline, a)]
+    steps = ((a for a in left if (id(a) in replaced) is taken) for taken in (False, True))
+    return [run for kind in steps for run in runs(kind, lambda a: a.at, ONE_SCALING_MS)]
 
 
 def removals_unheard(timeline: Timeline) -> list[Absence]:
