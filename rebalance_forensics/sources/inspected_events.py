@@ -16,7 +16,7 @@ _LONE = re.compile(r"^[ \t]*message:\s+['\"`]\[thrd:", re.MULTILINE)
 """The one line of an event that somebody picked."""
 _OPENS = re.compile(rb"\{\s*(?:severity: [0-7],|\Z)")
 _NAME = re.compile(r"\bname: '([^'\n]{1,300})'")
-_MESSAGE = re.compile(r"\bmessage:\s+(['\"`])(?P<text>(?:\\.|(?!\1)[^\\])*+)\1", re.DOTALL)
+_MESSAGE = re.compile(r"\bmessage:\s+(['\"`])(?P<text>(?:\\.|(?!\1)[^\\])*)\1", re.DOTALL)
 _BROKEN = re.compile(r"['\"`] \+\s+['\"`]")
 """Where older releases of Node.js break a long text."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)

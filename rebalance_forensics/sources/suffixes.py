@@ -9,7 +9,7 @@ _SUFFIX = re.compile(
     r"(?<![ \t])[ \t]++(?:\{(?:[\w.@-]+=[^{}\n]*)?\}"
     r"|\[(?:[\w.-]{0,80}?(?:trace|span|correlation|request|tenant)[\w.-]{0,80}?[=:][^\[\]\n]*)\]"
     r"|(?:[\w.-]{0,80}?(?:[tT]race|[sS]pan|correlation|request|tenant)[\w.-]{0,80}?="
-    r"\S*+[ \t]*+){1,8}+)[ \t]*+$",
+    r"\S*+[ \t]*+){1,8})[ \t]*+$",
     re.MULTILINE,
 )
 _FEWEST = 5

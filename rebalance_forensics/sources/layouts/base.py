@@ -23,7 +23,7 @@ LEVEL = (
     r"|trace|debug|info|notice|warning|warn|error|fatal|critical|Trace|Debug|Info|Warning|Warn|Error|Fatal)"
 )
 LOGGER = r"[A-Za-z_][\w$.\-/*]*"
-DOTTED = r"[A-Za-z_](?=(?:[\w$\-/*]|\.(?![A-Za-z_]))*+\.)[\w$.\-/*]*+"
+DOTTED = r"[A-Za-z_](?=[\w$\-/*.]*?\.[A-Za-z_])[\w$.\-/*]*+"
 """A logger with a dot and a name behind it."""
 NESTING = r"[^\[\]=\n]++(?:\[[^\[\]=\n]*+\][^\[\]=\n]*+)++"
 """A thread in brackets whose name has brackets of its own, as Camel calls its consumers' by their topics."""

@@ -24,7 +24,7 @@ _CLASS = re.compile(
     r"(?P<name>(?:[a-z_]\w*\.){2,}[A-Z][\w$]*)(?:\.[a-z_]\w*)?\Z|(?P<module>(?:aio)?kafka(?:\.[a-z_]\w*)+)\Z"
 )
 _SIMPLE = r"[A-Z][a-z0-9]+[A-Z][\w$]*"
-_NESTED = r"\((?:[^()\n]++|\([^()\n]*+\))*+\)"
+_NESTED = r"\((?:[^()\n]++|\([^()\n]*+\))*\)"
 _HEARTBEAT_THREAD = "kafka-coordinator-heartbeat-thread"
 """In the full name a bar and the group id follow, and the id may contain blanks (AbstractCoordinator)."""
 _TOKEN = re.compile(

@@ -13,7 +13,7 @@ REJECT = "2026-11-20 10:15:30,123 INFO  [main] o.a.k.c.c.i.ConsumerCoordinator -
 LAYOUT = TextLayout(
     header=pattern(
         rf"(?P<time>{DATED}|{CLOCK})\s+(?:\S+ )??(?P<level>{LEVEL})\s+\[(?P<logger>{LOGGER})\]\s+"
-        rf"\((?P<thread>(?:[^()\n]++|\([^()\n]*+\))*+|[^\n]*?)\) (?P<message>.*)"
+        rf"\((?P<thread>(?:[^()\n]++|\([^()\n]*+\))*|[^\n]*?)\) (?P<message>.*)"
     ),
     starts=(b"20", b"0", b"1", b"2"),
     rank=12,

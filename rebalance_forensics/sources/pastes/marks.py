@@ -22,7 +22,7 @@ _FILE = re.compile(
     r"(?P<file>[\w./\\@+~-]{1,200}\.[A-Za-z]\w{0,9}(?:\.\d{1,3})?)[:-](?:\d{1,7}[:-])?(?P<text>.*)", re.DOTALL
 )
 _BAR = r"[\u2502\u2503|\u2551]"
-_FRAME = re.compile(rf"\A[ \t]*+{_BAR} ?(?P<text>(?:(?!{_BAR}\Z).)*+){_BAR}\Z", re.DOTALL)
+_FRAME = re.compile(rf"\A[ \t]*+{_BAR} ?(?P<text>(?:(?!{_BAR}\Z).)*){_BAR}\Z", re.DOTALL)
 _MARKS = tuple(
     re.compile(shape, re.DOTALL)
     for shape in (
