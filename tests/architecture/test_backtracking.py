@@ -94,7 +94,7 @@ def _uses() -> dict[tuple[str, str], set[str]]:
     return found
 
 
-def _every_expression() -> Iterator[tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]]:
+def every_expression() -> Iterator[tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]]:
     """Each expression, where it stands and how it is asked."""
     met = set()
     for info in pkgutil.walk_packages(rebalance_forensics.__path__, "rebalance_forensics."):
@@ -112,7 +112,7 @@ def _every_expression() -> Iterator[tuple[str, str, re.Pattern[str] | re.Pattern
 
 def test_no_expression_backtracks_without_bound() -> None:
     looked_at, guilty = 0, []
-    for where, way, expression in _every_expression():
+    for where, way, expression in every_expression():
         looked_at += 1
         if where not in HARMLESS and (told := ambiguity(expression, way)):
             guilty.append(f"{where}, {way}: {told}: {expression.pattern!r}")
@@ -121,7 +121,7 @@ def test_no_expression_backtracks_without_bound() -> None:
 
 
 def test_what_is_called_harmless_still_has_to_be() -> None:
-    told = {where for where, way, expression in _every_expression() if where in HARMLESS and ambiguity(expression, way)}
+    told = {where for where, way, expression in every_expression() if where in HARMLESS and ambiguity(expression, way)}
     assert told == HARMLESS.keys()
 
 
