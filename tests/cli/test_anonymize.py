@@ -33,7 +33,7 @@ SAID = (
     rf"({UUID})",
     r"((?:\d{1,3}\.){3}\d{1,3})",
 )
-NOBODY = {"null", "consumer", "removed"}
+NOBODY = {"null", "consumer"}
 """Clients of that name are looked for in vain: our own sentences use the words."""
 
 
