@@ -16,8 +16,8 @@ GREP = "grep -c -F GroupCoordinator"
 GUNZIP = "gzip -dc"
 INFLATE = "our own decompressor alone"
 INFLATING = (
-    "import sys\nfrom rebalance_forensics.sources.decompression import chunks_of\n"
-    "from rebalance_forensics.sources.places import Place\n"
+    "import sys\nfrom rebalance_forensics.sources.files.decompression import chunks_of\n"
+    "from rebalance_forensics.sources.files.places import Place\n"
     "for file in sys.argv[1:]:\n    for chunk in chunks_of(Place(file)): pass"
 )
 Contender = Callable[[Sequence[Path]], Work]

@@ -18,7 +18,7 @@ class DefectError(Exception):
 
 
 def told(error: Exception) -> str:
-    """`ValueError: month must be in 1..12 (sources/dates.py:81, near_to)`: the error and the innermost frame of ours.
+    """`ValueError: month must be in 1..12 (sources/profiles/dates.py:81, near_to)`: the error, and our innermost frame.
 
     A MemoryError is no defect: it is raised again.
     """

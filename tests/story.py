@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import Origin
-from rebalance_forensics.sources.record_reader import parse_line
+from rebalance_forensics.sources.records.record_reader import parse_line
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import GroupHistory

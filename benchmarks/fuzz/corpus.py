@@ -19,9 +19,9 @@ from benchmarks.measuring import ROOT
 from rebalance_forensics.catalog.loader import load_all, pattern_files, shipped_patterns
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.sources import envelopes, layouts
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.neighbours import profile
-from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.neighbours import profile
+from rebalance_forensics.sources.profiles.profile import FileProfile
 from tests.sources.wrapping import WRAPPINGS
 
 SAMPLES = ROOT / "sample_logs"

@@ -21,9 +21,9 @@ from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.report.terminal import render
-from rebalance_forensics.sources.codecs import codec_of
 from rebalance_forensics.sources.envelopes.ansi import without_colours
-from rebalance_forensics.sources.text import text_of
+from rebalance_forensics.sources.files.codecs import codec_of
+from rebalance_forensics.sources.lines.text import text_of
 
 CALLS_AT_LEAST, CALLS_A_BYTE = 60_000, 300
 """Bounds of the work on one input. Typical is 7 000 calls for a kilobyte; a line of one letter, tried in every layout

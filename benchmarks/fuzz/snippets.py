@@ -20,8 +20,8 @@ from rebalance_forensics.pipeline.results import results_of
 from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.stats import SplitStats
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.records.splits import Split
 
 READING = Reading(cluster="fuzz")
 

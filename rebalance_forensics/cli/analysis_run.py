@@ -42,7 +42,7 @@ def options_of(
     """What the command line asks for, checked; only pages and exports draw `lanes`."""
     from rebalance_forensics.pipeline.instants import parse_instant  # noqa: PLC0415 - `--help` needs no pyarrow
     from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules  # noqa: PLC0415
-    from rebalance_forensics.sources.budgets import Limits  # noqa: PLC0415
+    from rebalance_forensics.sources.files.budgets import Limits  # noqa: PLC0415
 
     return AnalyzeOptions(
         engine=engine.value,

@@ -20,7 +20,7 @@ UNKNOWN = "no pattern knows this line; it is not evidence for anything"
 def line_explained(text: str, catalog: Catalog) -> str:
     """Lay out what the line says; quotes around it that came along with the copy are left out."""
     from rebalance_forensics.report.terminal.rich_blocks import labelled, printed  # noqa: PLC0415
-    from rebalance_forensics.sources.record_reader import parse_line  # noqa: PLC0415
+    from rebalance_forensics.sources.records.record_reader import parse_line  # noqa: PLC0415
 
     line = _unquoted(text.strip("\r\n"))
     record = parse_line(line)
@@ -73,7 +73,7 @@ def _speaker(match: Match) -> Iterator[tuple[str, str]]:
 def _time(line: str, record: LogRecord) -> str | None:
     """The time of a line, and what the line leaves open of it."""
     from rebalance_forensics.report.times import iso  # noqa: PLC0415
-    from rebalance_forensics.sources.record_reader import stamp_of  # noqa: PLC0415
+    from rebalance_forensics.sources.records.record_reader import stamp_of  # noqa: PLC0415
 
     if record.at is not None:
         written = str(iso(record.at))

@@ -72,7 +72,7 @@ def match(patterns: PatternsOption = []) -> None:  # noqa: B006
     Reads standard input. `null` for a line no pattern knows; `event` is null for one that is known
     and says nothing about groups.
     """
-    from rebalance_forensics.sources.record_reader import parse_line  # noqa: PLC0415
+    from rebalance_forensics.sources.records.record_reader import parse_line  # noqa: PLC0415
 
     catalog = catalog_with(patterns)
     for raw in sys.stdin.buffer:

@@ -18,7 +18,7 @@ from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
 from rebalance_forensics.pipeline.permissions import mode_of
 from rebalance_forensics.pipeline.refusals import InputError, address_of
-from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
+from rebalance_forensics.sources.files.budgets import USUAL_RATIO, Limits
 
 T = TypeVar("T")
 SHORTEST_LEASE_MS = 3000

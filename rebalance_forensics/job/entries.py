@@ -24,8 +24,8 @@ from rebalance_forensics.pipeline.summaries import summaries
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed, moment
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
 from rebalance_forensics.report.model import InputSummary
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.profile import FileProfile
 
 _SUMMED = ("host", "component", "kafka_version", "layout", "envelope", "zone")
 COUNTED = ("bytes", "lines", "records", "matched", "unmatched_kafka", "unparsed")

@@ -27,10 +27,10 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, spark_schema
 from rebalance_forensics.pipeline.stages import read_portion
-from rebalance_forensics.sources.archives import held_open
-from rebalance_forensics.sources.budgets import USUAL_RATIO, Limits
-from rebalance_forensics.sources.places import open_remote_with
-from rebalance_forensics.sources.splits import Split, plan
+from rebalance_forensics.sources.files.archives import held_open
+from rebalance_forensics.sources.files.budgets import USUAL_RATIO, Limits
+from rebalance_forensics.sources.files.places import open_remote_with
+from rebalance_forensics.sources.records.splits import Split, plan
 
 COLUMNS = ("ts", "cluster", "group", "event", "pattern", "path", "line", "byte_offset", "payload")
 EVENT_ROWS = pa.schema([ROWS.field(name) for name in COLUMNS])

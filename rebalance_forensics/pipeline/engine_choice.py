@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rebalance_forensics.sources.budgets import UNPACKED
+from rebalance_forensics.sources.files.budgets import UNPACKED
 
 UP_TO_BYTES = 512 << 20
 """Up to here one machine's processes are done sooner (benchmarks/RESULTS.md), and what they hold fits in memory."""

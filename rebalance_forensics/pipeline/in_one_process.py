@@ -22,7 +22,7 @@ from rebalance_forensics.pipeline.stages import Heard, Told, investigated
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.workload import weight
 from rebalance_forensics.process.garbage_collection import seldom_collected
-from rebalance_forensics.sources.archives import held_open
+from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.timeline.coverage import LogSpan
 
 Group = tuple[str, str | None]

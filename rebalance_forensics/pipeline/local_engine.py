@@ -18,7 +18,7 @@ from rebalance_forensics.pipeline.row_transfer import rows_in, run_directory, wr
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.pipeline.workload import weight
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.records.splits import Split
 
 
 def run_locally(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None], processes: int = 1) -> Results:

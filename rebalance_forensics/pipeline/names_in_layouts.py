@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from rebalance_forensics.sources.record_reader import parse_line
+from rebalance_forensics.sources.records.record_reader import parse_line
 
 Named = tuple[str, str]
 

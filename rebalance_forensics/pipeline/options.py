@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from rebalance_forensics.pipeline.instants import Instant
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.sources.budgets import Limits
-from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules
+from rebalance_forensics.sources.files.budgets import Limits
+from rebalance_forensics.sources.times.zones import UnknownZoneError, ZoneRules
 
 Engine = Literal["auto", "spark", "local"]
 DEFAULT_CLUSTER = "default"

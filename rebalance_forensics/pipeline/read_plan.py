@@ -16,11 +16,11 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.pipeline.workload import weight, workload
-from rebalance_forensics.sources.archives import held_open
-from rebalance_forensics.sources.files import InputFile, discover
-from rebalance_forensics.sources.neighbours import profiles
-from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.splits import Split, plan
+from rebalance_forensics.sources.files.archives import held_open
+from rebalance_forensics.sources.files.walk import InputFile, discover
+from rebalance_forensics.sources.profiles.neighbours import profiles
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.splits import Split, plan
 
 ALONE_HERE = 512_000_000
 """Up to this workload one process is done before another one has started and taken a share."""

@@ -22,10 +22,10 @@ from rebalance_forensics.pipeline.cut_names import clients_in, with_their_names
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources.documents import PASTE
-from rebalance_forensics.sources.line_counts import Times
-from rebalance_forensics.sources.record_reader import SplitCounts, read_records
-from rebalance_forensics.sources.splits import Split
-from rebalance_forensics.sources.torn_lines import marked_if_torn
+from rebalance_forensics.sources.lines.line_counts import Times
+from rebalance_forensics.sources.profiles.torn_lines import marked_if_torn
+from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
+from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 
 REMEMBERED = 4096

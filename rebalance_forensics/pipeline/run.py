@@ -21,7 +21,7 @@ from rebalance_forensics.pipeline.spark.jvm_launch import telling_of_lost_java
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.cores import cores
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.sources.archives import held_open
+from rebalance_forensics.sources.files.archives import held_open
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

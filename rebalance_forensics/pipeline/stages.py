@@ -28,8 +28,8 @@ from rebalance_forensics.pipeline.schemas import BATCH_ROWS, ORDER, ROWS, Kind, 
 from rebalance_forensics.pipeline.shards import shard_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.garbage_collection import seldom_collected
-from rebalance_forensics.sources.archives import held_open
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.files.archives import held_open
+from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.coverage import LogSpan, LogsRead, logs_read
 

@@ -10,8 +10,8 @@ from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.stats import HostStats, SplitStats
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import InputSummary
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 
 Clocks = Mapping[tuple[str, str | None], FileClock]

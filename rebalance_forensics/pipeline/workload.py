@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.catalog.matcher import Catalog
-from rebalance_forensics.sources.budgets import UNPACKED
-from rebalance_forensics.sources.containers import UNREADABLE
-from rebalance_forensics.sources.decompression import chunks_of
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.files.budgets import UNPACKED
+from rebalance_forensics.sources.files.containers import UNREADABLE
+from rebalance_forensics.sources.files.decompression import chunks_of
+from rebalance_forensics.sources.records.splits import Split
 
 LINE_BYTES = 50_000
 """A line about a group takes as long as so many bytes of other lines: 0.25 ms at 200 MB/s (benchmarks/RESULTS.md)."""

@@ -35,9 +35,9 @@ MATCHED = (
 """Those that are kept in lists and fields and asked for the beginning of a text."""
 HARMLESS = {
     "timeline.identity.processes_per_host._ENDING": "is asked of a file's name",
-    "sources.hosts._SUFFIX": "is asked of a file's name",
+    "sources.files.hosts._SUFFIX": "is asked of a file's name",
     "pipeline.instants._PART": "is asked of an option that somebody typed",
-    "sources.json_field_names._WORD": "cannot fail once it has begun: one character less always does",
+    "sources.layouts.json_field_names._WORD": "cannot fail once it has begun: one character less always does",
     "sources.layouts.structlog_console._TAIL": "cannot fail behind the logger: rest of the line, rest of the record",
     **dict.fromkeys(
         (
@@ -52,7 +52,7 @@ HARMLESS = {
         ),
         "takes the first `groupId=` or `transactionalId=` for good: an atomic group, a place that it may not pass",
     ),
-    "sources.own_outputs._BEGINNINGS": "is asked of a file's first bytes",
+    "sources.files.own_outputs._BEGINNINGS": "is asked of a file's first bytes",
 }
 
 

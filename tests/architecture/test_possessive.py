@@ -1,6 +1,7 @@
-"""Python 3.11.0 to 3.11.4, Debian 12's among them, read `(?:ab?c)++` in "aca" as three characters (CPython gh-106052):
-where a possessive repeat goes over something that can be read in more than one way, it forgets where it stood.
+"""No expression of ours is one that Python 3.11.0 to 3.11.4, Debian 12's among them, reads wrongly (CPython gh-106052).
 
+Where a possessive repeat goes over something that can be read in more than one way, they forget where they stood:
+`(?:ab?c)++` takes all of "aca".
 The `regex` package and Python from 3.11.5 on are right; CI may run on one of those and never see it.
 """
 

@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog
-from rebalance_forensics.sources.record_reader import parse_line
+from rebalance_forensics.sources.records.record_reader import parse_line
 
 TRACE = 'Traceback (most recent call last):\n  File "/app/worker.py", line 60, in loop\n    handle(m)\n'
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.report.near_names import near_names
-from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules
+from rebalance_forensics.sources.times.zones import UnknownZoneError, ZoneRules
 from tests.conftest import Command
 
 LOCAL = ("--engine", "local", "--quiet")

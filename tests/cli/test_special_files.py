@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.job import main
-from rebalance_forensics.sources.decompression import chunks_of
-from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.places import Place
+from rebalance_forensics.sources.files.decompression import chunks_of
+from rebalance_forensics.sources.files.places import Place
+from rebalance_forensics.sources.files.walk import discover
 from tests.conftest import ROOT, SHORT_LOG, Command
 
 NOBODY = 65534

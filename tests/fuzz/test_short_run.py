@@ -22,7 +22,7 @@ from rebalance_forensics.pipeline.read_split import read_split
 from rebalance_forensics.pipeline.schemas import rows_of
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.records.splits import Split
 from tests.conftest import SHORT_LOG
 
 SEED = 7

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.job import main
-from rebalance_forensics.sources import record_reader
-from rebalance_forensics.sources.decompression import chunks_of
-from rebalance_forensics.sources.places import Place
+from rebalance_forensics.sources.files.decompression import chunks_of
+from rebalance_forensics.sources.files.places import Place
+from rebalance_forensics.sources.records import record_reader
 from tests.job.conftest import Run, rows
 
 PARTIAL, REFUSED, FOUND, OK = 3, 2, 1, 0

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rebalance_forensics.job import main, publications
-from rebalance_forensics.sources import profile
-from rebalance_forensics.sources.sample import sample_of
+from rebalance_forensics.sources.profiles import profile
+from rebalance_forensics.sources.profiles.sample import sample_of
 from tests.broken_causes import causes_but_for
 from tests.job.conftest import rows
 from tests.job.days import week

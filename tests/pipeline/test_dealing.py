@@ -9,9 +9,9 @@ import pytest
 
 from rebalance_forensics.pipeline.read_plan import deal, portions_of
 from rebalance_forensics.pipeline.workload import weight
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.splits import Split
 
 
 def split(size: int, name: str = "a.log") -> Split:

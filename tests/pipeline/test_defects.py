@@ -16,7 +16,9 @@ from rebalance_forensics.pipeline import report_assembly, stages
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import Analysis, analyze, analyze_keeping
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.sources import contents, profile, record_builder, record_reader, rotation
+from rebalance_forensics.sources.files import contents, rotation
+from rebalance_forensics.sources.profiles import profile
+from rebalance_forensics.sources.records import record_builder, record_reader
 from tests.broken_causes import causes_but_for
 from tests.conftest import SHORT_LOG
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.pipeline.inputs.sights import Sight, shown, sight_of
-from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.profile import look
+from rebalance_forensics.sources.files.walk import discover
+from rebalance_forensics.sources.profiles.profile import look
 from tests.conftest import SAMPLES
 
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rebalance_forensics.records import LogRecord
-from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.neighbours import profile
-from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.record_reader import SplitCounts, read_records
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.files.walk import discover
+from rebalance_forensics.sources.profiles.neighbours import profile
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
+from rebalance_forensics.sources.records.splits import Split
 
 HEADER = "[2026-11-20 10:15:30,{ms:03d}] INFO {message} (kafka.coordinator.group.GroupCoordinator)"
 WORDS = st.sampled_from(["Stabilized group g", "[GroupCoordinator 1]: Preparing", "é 你好", "x" * 300, "", "a\tb"])
@@ -158,7 +158,7 @@ def lines_in(data: bytes) -> int:
 
 @pytest.mark.parametrize("size", [1, 7, 64, 4096])
 def test_chunks_of_any_size_give_the_same_blocks(size: int) -> None:
-    from rebalance_forensics.sources.blocks import whole_lines  # noqa: PLC0415
+    from rebalance_forensics.sources.lines.blocks import whole_lines  # noqa: PLC0415
 
     data = log_of([("Stabilized group g", ["\ta", "\tb"])] * 9, "\n", closed=False)
     chunks = (data[at : at + size] for at in range(0, len(data), size))

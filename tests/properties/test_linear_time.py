@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.sources import bulk_framer, line_framer, record_reader
-from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.line_starts import LineStarts
-from rebalance_forensics.sources.neighbours import profile
-from rebalance_forensics.sources.places import Place
-from rebalance_forensics.sources.record_reader import SplitCounts, read_records
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.files.places import Place
+from rebalance_forensics.sources.files.walk import discover
+from rebalance_forensics.sources.lines.line_starts import LineStarts
+from rebalance_forensics.sources.profiles.neighbours import profile
+from rebalance_forensics.sources.records import bulk_framer, line_framer, record_reader
+from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
+from rebalance_forensics.sources.records.splits import Split
 
 HEADER = b"[2026-11-20 10:15:30,123] INFO started (kafka.server.KafkaServer)\n"
 SMALL = 96 << 10

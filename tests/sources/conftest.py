@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_forensics.sources.budgets import Meter
+from rebalance_forensics.sources.files.budgets import Meter
 
 
 class Work:

@@ -7,10 +7,10 @@ import tarfile
 import zipfile
 from collections.abc import Mapping
 
-from rebalance_forensics.sources.files import Discovery
-from rebalance_forensics.sources.neighbours import profile
-from rebalance_forensics.sources.record_reader import SplitCounts, read_records
-from rebalance_forensics.sources.splits import plan
+from rebalance_forensics.sources.files.walk import Discovery
+from rebalance_forensics.sources.profiles.neighbours import profile
+from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
+from rebalance_forensics.sources.records.splits import plan
 
 LINE = (
     "[2026-11-20 10:15:30,{n:03d}] INFO [GroupCoordinator 1]: Stabilized group g{n} "

@@ -10,8 +10,8 @@ import pytest
 
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
-from rebalance_forensics.sources.archives import held_open
-from rebalance_forensics.sources.files import discover
+from rebalance_forensics.sources.files.archives import held_open
+from rebalance_forensics.sources.files.walk import discover
 from tests.conftest import SHORT_LOG
 from tests.sources.conftest import Work
 from tests.sources.packing import LOG, read_all, tarred, zipped

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.records import LogRecord
-from rebalance_forensics.sources.record_reader import Relevant
+from rebalance_forensics.sources.records.record_reader import Relevant
 from tests.sources.test_reading import TENTH, Read
 
 DEATH = "Terminating due to java.lang.OutOfMemoryError: Java heap space"

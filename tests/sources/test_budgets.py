@@ -15,9 +15,9 @@ from rebalance_forensics.job import main
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze, analyze_keeping
 from rebalance_forensics.report.json_report import to_json
-from rebalance_forensics.sources.archives import held_open
-from rebalance_forensics.sources.budgets import Limits
-from rebalance_forensics.sources.files import discover
+from rebalance_forensics.sources.files.archives import held_open
+from rebalance_forensics.sources.files.budgets import Limits
+from rebalance_forensics.sources.files.walk import discover
 from tests.conftest import SHORT_LOG
 from tests.sources.conftest import Work
 from tests.sources.packing import LOG, read_all, tarred, zipped

@@ -8,8 +8,8 @@ import pytest
 
 from rebalance_forensics.sources import envelopes
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.peeler import opened
-from rebalance_forensics.sources.record_reader import parse_line
+from rebalance_forensics.sources.profiles.peeler import opened
+from rebalance_forensics.sources.records.record_reader import parse_line
 
 MODULES = envelopes.modules()
 IDS = [module.__name__.rpartition(".")[2] for module in MODULES]

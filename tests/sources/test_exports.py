@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.records import LogRecord
-from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.neighbours import profile
-from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.record_reader import Relevant, SplitCounts, read_records
-from rebalance_forensics.sources.splits import plan
+from rebalance_forensics.sources.files.walk import discover
+from rebalance_forensics.sources.profiles.neighbours import profile
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.record_reader import Relevant, SplitCounts, read_records
+from rebalance_forensics.sources.records.splits import plan
 from tests.sources.wrapping import START, WRAPPINGS, entries, time_of
 
 

@@ -16,10 +16,10 @@ import lz4.frame
 import pytest
 import zstandard
 
-from rebalance_forensics.sources.budgets import Limits
-from rebalance_forensics.sources.codecs import Damage
-from rebalance_forensics.sources.decompression import chunks_of
-from rebalance_forensics.sources.files import Discovery, discover
+from rebalance_forensics.sources.files.budgets import Limits
+from rebalance_forensics.sources.files.codecs import Damage
+from rebalance_forensics.sources.files.decompression import chunks_of
+from rebalance_forensics.sources.files.walk import Discovery, discover
 from tests.sources.packing import LOG, read_all, tarred, zipped
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.sources.files import discover
+from rebalance_forensics.sources.files.walk import discover
 from tests.sources.packing import LOG, read_all, tarred, zipped
 
 NAMES = ["../../out.log", "/etc/cron.d/out.log", "C:\\out.log", "a/../../../out.log"]

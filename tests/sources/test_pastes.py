@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources import pastes
-from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.neighbours import profile
+from rebalance_forensics.sources.files.walk import discover
 from rebalance_forensics.sources.pastes import tables
 from rebalance_forensics.sources.pastes.piece import Piece
-from rebalance_forensics.sources.record_reader import SplitCounts, read_records
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.profiles.neighbours import profile
+from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
+from rebalance_forensics.sources.records.splits import Split
 from tests.pasting import SHAPES, Told, cut, wrapped
 
 _COORDINATOR = "(kafka.coordinator.group.GroupCoordinator)"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.records import LogRecord
-from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.neighbours import profiles
-from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.record_reader import Relevant, SplitCounts, parse_line, read_records
-from rebalance_forensics.sources.splits import plan
-from rebalance_forensics.sources.zones import UnknownZoneError, ZoneRules
+from rebalance_forensics.sources.files.walk import discover
+from rebalance_forensics.sources.profiles.neighbours import profiles
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.record_reader import Relevant, SplitCounts, parse_line, read_records
+from rebalance_forensics.sources.records.splits import plan
+from rebalance_forensics.sources.times.zones import UnknownZoneError, ZoneRules
 
 TENTH = 1795169730123
 """2026-11-20 10:15:30.123 UTC."""
@@ -278,7 +278,7 @@ def test_nul_bytes_and_bytes_that_are_not_utf8_harm_nothing(tmp_path: Path) -> N
     ],
 )
 def test_a_host_is_told_by_its_directory_or_file(path: str, host: str | None) -> None:
-    from rebalance_forensics.sources.hosts import host_of  # noqa: PLC0415
+    from rebalance_forensics.sources.files.hosts import host_of  # noqa: PLC0415
 
     assert host_of(path) == host
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.records import LEFT_OUT
-from rebalance_forensics.sources.files import discover
-from rebalance_forensics.sources.neighbours import profile
-from rebalance_forensics.sources.record_reader import Relevant, SplitCounts, read_records
-from rebalance_forensics.sources.splits import Split
-from rebalance_forensics.sources.torn_lines import marked_if_torn
+from rebalance_forensics.sources.files.walk import discover
+from rebalance_forensics.sources.profiles.neighbours import profile
+from rebalance_forensics.sources.profiles.torn_lines import marked_if_torn
+from rebalance_forensics.sources.records.record_reader import Relevant, SplitCounts, read_records
+from rebalance_forensics.sources.records.splits import Split
 from tests.sources.test_reading import LOGBACK, Read, every_line, kafka
 
 COORDINATOR = "kafka.coordinator.group.GroupCoordinator"

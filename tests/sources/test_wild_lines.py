@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rebalance_forensics.sources.record_reader import parse_line
+from rebalance_forensics.sources.records.record_reader import parse_line
 
 WILD: list[dict[str, str]] = yaml.safe_load(Path(__file__).with_name("wild_lines.yaml").read_text(encoding="utf-8"))
 

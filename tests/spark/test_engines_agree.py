@@ -16,10 +16,10 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze_keeping
 from rebalance_forensics.report.json_report import to_json
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.neighbours import profiles as told
-from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.zones import ZoneRules
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.neighbours import profiles as told
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.times.zones import ZoneRules
 from tests.conftest import SAMPLES, SHORT_LOG
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from rebalance_forensics.pipeline.inputs.sights import Sight, read_as, shown, si
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
-from rebalance_forensics.sources.budgets import Allowance, Limits
-from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.files.budgets import Allowance, Limits
+from rebalance_forensics.sources.profiles.profile import FileProfile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from rebalance_forensics.pipeline.inputs.sights import Sight
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan, deal, reading_of
 from rebalance_forensics.pipeline.read_split import Reading
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.profile import FileProfile
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.profile import FileProfile
 
 TASK_BYTES = 256 << 20
 """A task is worth starting for this much; small files are read many in one."""

@@ -20,7 +20,7 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, Kind
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.rows import hashed
-from rebalance_forensics.sources.places import open_remote_with
+from rebalance_forensics.sources.files.places import open_remote_with
 
 Spans = dict[str, dict[str, tuple[int, int]]]
 """By path and date, the first and last time of its events."""

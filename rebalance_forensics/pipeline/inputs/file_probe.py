@@ -18,12 +18,12 @@ from rebalance_forensics.pipeline.inputs.sights import Sight
 from rebalance_forensics.pipeline.inputs.stores import open_location
 from rebalance_forensics.pipeline.inputs.task_messages import told_batch
 from rebalance_forensics.pipeline.read_plan import printable
-from rebalance_forensics.sources import profile
-from rebalance_forensics.sources.archives import held_open
-from rebalance_forensics.sources.budgets import Limits
-from rebalance_forensics.sources.files import discover_stored
-from rebalance_forensics.sources.places import open_remote_with
-from rebalance_forensics.sources.sample import beginning
+from rebalance_forensics.sources.files.archives import held_open
+from rebalance_forensics.sources.files.budgets import Limits
+from rebalance_forensics.sources.files.places import open_remote_with
+from rebalance_forensics.sources.files.walk import discover_stored
+from rebalance_forensics.sources.profiles import profile
+from rebalance_forensics.sources.profiles.sample import beginning
 
 HEAD_BYTES = 4096
 """A log is known by this much of its beginning: it grows, is rolled and packed, but keeps it."""

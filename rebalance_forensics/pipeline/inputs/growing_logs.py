@@ -12,7 +12,7 @@ from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, r
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import reading_of
 from rebalance_forensics.pipeline.read_split import Reading
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.records.splits import Split
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from rebalance_forensics.pipeline.inputs.file_listing import Listed, Listing
 from rebalance_forensics.pipeline.inputs.resumption import UNSETTLED_BYTES, grows, splits_of
 from rebalance_forensics.pipeline.inputs.stores import open_location
 from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
-from rebalance_forensics.sources.decompression import chunks_of, is_packed
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.places import Place, open_remote_with
-from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.files.decompression import chunks_of, is_packed
+from rebalance_forensics.sources.files.places import Place, open_remote_with
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.splits import Split
 
 Offset = dict[str, Any]
 """How many bytes of each file are read, as JSON: what a checkpoint holds."""

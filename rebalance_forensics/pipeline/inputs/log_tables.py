@@ -28,7 +28,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import BATCH_ROWS, Kind, Row, batch_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.records import EpochMs, LogRecord, Origin
-from rebalance_forensics.sources.record_reader import SplitCounts, parse_line
+from rebalance_forensics.sources.records.record_reader import SplitCounts, parse_line
 from rebalance_forensics.timeline.coverage import LogSpan
 
 REQUIRED = ("time", "message")

@@ -17,9 +17,9 @@ from rebalance_forensics import __version__
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.tables.rows import millis, moment
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.profile import FileProfile
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
 
 UNSETTLED_BYTES = 1 << 20

@@ -16,13 +16,13 @@ from msgspec import Struct
 
 from rebalance_forensics import __version__
 from rebalance_forensics.pipeline.payloads import object_of, payload_of
-from rebalance_forensics.sources.budgets import Allowance
-from rebalance_forensics.sources.files import InputFile
-from rebalance_forensics.sources.neighbours import profiles_of
-from rebalance_forensics.sources.places import Stamp
-from rebalance_forensics.sources.profile import FileProfile, Look
-from rebalance_forensics.sources.record_clock import with_year
-from rebalance_forensics.sources.zones import ZoneRules
+from rebalance_forensics.sources.files.budgets import Allowance
+from rebalance_forensics.sources.files.places import Stamp
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.neighbours import profiles_of
+from rebalance_forensics.sources.profiles.profile import FileProfile, Look
+from rebalance_forensics.sources.records.record_clock import with_year
+from rebalance_forensics.sources.times.zones import ZoneRules
 
 _BESIDE = frozenset({"continues_in", "defects", "kafka_version", "late", "near_ms"})
 """What of a profile shows in no event: what continues in other files is in `followed_by`."""

@@ -18,8 +18,8 @@ import pyarrow.fs as pafs
 
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.report.output_files import PRIVATE
-from rebalance_forensics.sources.places import Stamp
-from rebalance_forensics.sources.random_access import RandomAccess
+from rebalance_forensics.sources.files.places import Stamp
+from rebalance_forensics.sources.files.random_access import RandomAccess
 
 ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's names for stores that pyarrow knows under another."""

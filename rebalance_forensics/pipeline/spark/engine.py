@@ -15,7 +15,7 @@ from rebalance_forensics.pipeline.results import Results, results_of
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, spark_schema
 from rebalance_forensics.pipeline.spark.progress import watching
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
-from rebalance_forensics.sources.splits import Split
+from rebalance_forensics.sources.records.splits import Split
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

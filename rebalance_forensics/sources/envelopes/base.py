@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
-from rebalance_forensics.sources.timestamps import Stamp, read_stamp
+from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp
 
 
 class Line(Struct, frozen=True, kw_only=True):

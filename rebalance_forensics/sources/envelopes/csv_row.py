@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from rebalance_forensics.sources.csv_rows import cells_of
 from rebalance_forensics.sources.envelopes.base import Line, instant
-from rebalance_forensics.sources.timestamps import read_stamp
+from rebalance_forensics.sources.envelopes.csv_rows import cells_of
+from rebalance_forensics.sources.times.timestamps import read_stamp
 
 INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"

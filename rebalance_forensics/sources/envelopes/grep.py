@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.hosts import host_of
+from rebalance_forensics.sources.files.hosts import host_of
 
 INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rebalance_forensics.sources.envelopes.base import TextEnvelope
-from rebalance_forensics.sources.zone_names import ZONE
+from rebalance_forensics.sources.times.zone_names import ZONE
 
 INSIDE = (
     "[2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.coordinator.group.GroupCoordinator)"

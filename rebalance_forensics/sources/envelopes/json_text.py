@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.envelopes.content import begins_record
-from rebalance_forensics.sources.json_field_names import host_in, instant_in, leaves_of, text_in
+from rebalance_forensics.sources.layouts.json_field_names import host_in, instant_in, leaves_of, text_in
 from rebalance_forensics.sources.layouts.json_fields import object_of
 
 INSIDE = (

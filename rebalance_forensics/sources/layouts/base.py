@@ -8,8 +8,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from rebalance_forensics.sources.timestamps import Stamp, read_stamp
-from rebalance_forensics.sources.zone_names import ZONE
+from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp
+from rebalance_forensics.sources.times.zone_names import ZONE
 
 DATED = (
     r"(?:(?:\d{4}[-\u2013/.]\d\d[-\u2013/.]\d\d(?:[T _]|, ?)|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d\d)(?:[ T]|, ?))"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_forensics.sources.layouts.base import CLOCK, DATED, DIGITS, MONTHS, TextLayout, pattern
 from rebalance_forensics.sources.layouts.either_end import logger_at_either_end
-from rebalance_forensics.sources.zone_names import ZONE
+from rebalance_forensics.sources.times.zone_names import ZONE
 
 SAMPLE = (
     "2026-11-20 10:15:30.123 [main-thread] {trace} INFO a.b.ConsumerCoordinator # [Consumer clientId=c, "

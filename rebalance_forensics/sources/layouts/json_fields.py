@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from rebalance_forensics.sources.json_field_names import trace_in
 from rebalance_forensics.sources.layouts.base import Parsed, level_of
-from rebalance_forensics.sources.text import whole_characters
-from rebalance_forensics.sources.timestamps import Stamp, read_stamp, stamp_at
+from rebalance_forensics.sources.layouts.json_field_names import trace_in
+from rebalance_forensics.sources.lines.text import whole_characters
+from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp, stamp_at
 
 Fields = Mapping[str, object]
 KAFKAJS_FACTS = ("groupId", "memberId", "leaderId", "isLeader", "groupProtocol", "duration", "error", "clientId")

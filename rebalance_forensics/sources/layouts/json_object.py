@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from rebalance_forensics.sources.json_field_names import (
+from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.layouts.json_field_names import (
     OWN_HOSTS,
     THREADS,
     leaves_of,
@@ -15,7 +16,6 @@ from rebalance_forensics.sources.json_field_names import (
     told,
     trace_in,
 )
-from rebalance_forensics.sources.layouts.base import Parsed, level_of
 from rebalance_forensics.sources.layouts.json_fields import Fields, object_of, with_facts
 
 SAMPLE = (

@@ -7,7 +7,7 @@ import re
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import DATED, YEARS, Parsed, level_of
-from rebalance_forensics.sources.timestamps import read_stamp
+from rebalance_forensics.sources.times.timestamps import read_stamp
 
 SAMPLE = (
     "%4|1795169730.678|SESSTMOUT|orders#consumer-1| [thrd:main]: Consumer group session timed out (in "

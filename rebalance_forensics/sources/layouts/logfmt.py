@@ -7,7 +7,7 @@ import re
 
 from rebalance_forensics.sources.layouts.base import DATED, Parsed, level_of
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
-from rebalance_forensics.sources.timestamps import read_stamp
+from rebalance_forensics.sources.times.timestamps import read_stamp
 
 SAMPLE = 'time="2026-11-20T10:15:30Z" level=info msg="joined" group=payments generation=4'
 REJECT = "timestamp of the last commit = 4"

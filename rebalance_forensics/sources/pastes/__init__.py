@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.sources.blocks import whole_lines
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.line_ends import line_feeds
+from rebalance_forensics.sources.lines.blocks import whole_lines
+from rebalance_forensics.sources.lines.line_ends import line_feeds
+from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.pastes import characters, cut_objects, dates, marks, markup, tables, wraps
 from rebalance_forensics.sources.pastes.joined_records import parted
 from rebalance_forensics.sources.pastes.piece import (
@@ -18,7 +19,6 @@ from rebalance_forensics.sources.pastes.piece import (
     is_setting,
     looks_like_record,
 )
-from rebalance_forensics.sources.text import text_of
 
 _PAGE_LINES = 5_000
 """So many lines are looked at together: what shows how they were wrapped or marked stands in all of them."""

@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources import layouts
-from rebalance_forensics.sources.last_words import LAST_WORDS
 from rebalance_forensics.sources.layouts.base import LEVEL
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
+from rebalance_forensics.sources.lines.last_words import LAST_WORDS
 
 _LOOKED_AT = 300
 _OBJECT = '{"'

@@ -8,11 +8,11 @@ from itertools import islice
 
 from msgspec import Struct
 
-from rebalance_forensics.sources.csv_rows import cells_of
 from rebalance_forensics.sources.envelopes.base import Line, instant
-from rebalance_forensics.sources.json_field_names import HOSTS, TEXTS, TIMES, is_called
+from rebalance_forensics.sources.envelopes.csv_rows import cells_of
+from rebalance_forensics.sources.layouts.json_field_names import HOSTS, TEXTS, TIMES, is_called
 from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
-from rebalance_forensics.sources.timestamps import read_stamp
+from rebalance_forensics.sources.times.timestamps import read_stamp
 
 _RULE = re.compile(r"[\s:|+=]*+-[\s:|+=-]*+\Z")
 _BAR = re.compile(r"(?<!\\)\|")

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from rebalance_forensics.sources.last_words import LAST_WORDS
 from rebalance_forensics.sources.layouts.json_fields import object_of
+from rebalance_forensics.sources.lines.last_words import LAST_WORDS
 from rebalance_forensics.sources.pastes.piece import (
     Piece,
     has_time,

@@ -1,0 +1,1 @@
+"""Which files there are, what they are packed in, and how far each may unpack."""

@@ -1,0 +1,223 @@
+"""Archives held open while one run reads their members: no longer, for who comes later may find other ones there."""
+
+from __future__ import annotations
+
+import errno
+import io
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+from msgspec.structs import replace
+
+from rebalance_forensics.sources.files.budgets import Meter, Spent
+from rebalance_forensics.sources.files.codecs import Damage
+from rebalance_forensics.sources.files.containers import Archive, archive_in
+from rebalance_forensics.sources.files.places import Place, raw, stamp_of
+from rebalance_forensics.sources.files.wrappings import pieces, reader, unwrapped
+
+_IN_MEMORY = 32 << 20
+KEPT = 4
+"""So many archives stay unpacked beside those on the way to what is being read; each may fill a part of the disk."""
+
+
+class Changed(Damage):
+    """An archive that is not the one in which its members were found."""
+
+    may_pass = True
+
+
+@dataclass(slots=True)
+class Held:
+    """An archive that is open; `users` read in it, and nobody closes it under them."""
+
+    stream: BinaryIO
+    inside: Archive
+    problem: str | None
+    lies_there: bool
+    """Whether it is read where it lies, and may be changed there."""
+    users: int = 0
+    dropped: bool = False
+
+    def drop(self) -> None:
+        """Close it, or let its last user do so."""
+        self.dropped = True
+        if not self.users:
+            self.stream.close()
+
+
+class OpenArchives:
+    """The archives of one run in one thread: unpacked once, each table of contents read once."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[Place, Held] = OrderedDict()
+        self.closed = False
+
+    @contextmanager
+    def opened(self, place: Place, meter: Meter, way: Meter) -> Iterator[BinaryIO]:
+        """A file, or a member of an archive, as it lies there, still in its own wrapping.
+
+        `meter` counts what is unpacked of it, `way` what of the archives around it.
+        """
+        if not place.members:
+            with raw(place.location) as stream:
+                yield stream
+            return
+        with self.archive(place.outside(), way) as archive, archive.inside.open(place.members[-1]) as member:
+            yield member if member.seekable() else reader(meter.guarded(pieces(member)))
+
+    @contextmanager
+    def archive(self, place: Place, meter: Meter) -> Iterator[Held]:
+        """The archive at a place; raises Damage where there is none that can be read."""
+        key = replace(place, allowance=None)
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = self._open(key, meter)
+        for outer in [*place.way(), key]:
+            if outer in self._held:
+                self._held.move_to_end(outer)
+        held.users += 1
+        try:
+            self._close_oldest(len(place.members))
+            if held.lies_there:
+                _refuse_changed(held.stream, place)
+            yield held
+            if held.lies_there:
+                _refuse_changed(held.stream, place)
+        finally:
+            held.users -= 1
+            if held.dropped:
+                held.drop()
+
+    def _open(self, place: Place, meter: Meter) -> Held:
+        stream, problem, lies_there = self._seekable(place, meter)
+        with _closed_on_failure(stream):
+            return Held(stream, archive_in(stream), problem, lies_there)
+
+    def _seekable(self, place: Place, meter: Meter) -> tuple[BinaryIO, str | None, bool]:
+        """The bytes of an archive to read from anywhere: a plain one where it lies, others unpacked beside it."""
+        if place.members:
+            with self.opened(place, meter, meter) as stream:
+                return *spooled(unwrapped(pieces(stream), meter)[1]), False
+        with _closed_on_failure(raw(place.location)) as stream:
+            _refuse_changed(stream, place)
+            codecs, chunks = unwrapped(pieces(stream), meter)
+            if not codecs:
+                return stream, None, True
+            spool, problem = spooled(chunks)
+            with stream, _closed_on_failure(spool):
+                _refuse_changed(stream, place)
+        return spool, problem, False
+
+    def _close_oldest(self, depth: int) -> None:
+        """Keep a few beside those on the way to the last one; who stands in the middle of one keeps it."""
+        for place in list(self._held)[: -(depth + 1 + KEPT)]:
+            if not self._held[place].users:
+                self._held.pop(place).drop()
+
+    def close(self) -> None:
+        """Let go of all of them."""
+        self.closed = True
+        while self._held:
+            self._held.popitem()[1].drop()
+
+
+@contextmanager
+def _closed_on_failure(stream: BinaryIO) -> Iterator[BinaryIO]:
+    try:
+        yield stream
+    except BaseException:
+        stream.close()
+        raise
+
+
+def _refuse_changed(stream: BinaryIO, place: Place) -> None:
+    """Never mix two archives of one name."""
+    if place.stamp is not None and (now := stamp_of(stream)) is not None and now != place.stamp:
+        raise Changed("its archive was changed while it was read; run again when nobody writes to it")
+
+
+def spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, str | None]:
+    """The chunks as a seekable stream, in memory while it is small, and what was wrong at its end."""
+    spool: BinaryIO = io.BytesIO()
+    problem = None
+    try:
+        for chunk in chunks:
+            if isinstance(spool, io.BytesIO) and spool.tell() + len(chunk) > _IN_MEMORY:
+                spool = _on_disk(spool)
+            _write(spool, chunk)
+    except Damage as damage:
+        if isinstance(damage, (Spent, Changed, _NoRoom)):
+            spool.close()
+            raise
+        problem = str(damage)
+    except BaseException:
+        spool.close()
+        raise
+    spool.seek(0)
+    return spool, problem
+
+
+class _NoRoom(Damage):
+    """The disk is full."""
+
+    may_pass = True
+
+
+def _on_disk(small: io.BytesIO) -> BinaryIO:
+    # A file without a name: nobody's logs stay behind, however the process ends.
+    spool = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - whoever asked closes it
+    _write(spool, small.getvalue())
+    return spool
+
+
+def _write(spool: BinaryIO, data: bytes) -> None:
+    try:
+        spool.write(data)
+        spool.flush()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        place = tempfile.gettempdir()
+        raise _NoRoom(f"there is no room in {place} to unpack it; free some, or set TMPDIR to a larger disk") from error
+
+
+class _Run(threading.local):
+    """The archives of the run that this thread works for."""
+
+    archives: OpenArchives | None = None
+
+
+_RUN = _Run()
+
+
+@contextmanager
+def held_open() -> Iterator[None]:
+    """Archives opened inside stay open until the end of the outermost of these blocks; none outlives it."""
+    if _of_this_run() is not None:
+        yield
+        return
+    _RUN.archives = archives = OpenArchives()
+    try:
+        yield
+    finally:
+        archives.close()
+
+
+@contextmanager
+def archives() -> Iterator[OpenArchives]:
+    """The archives of this run; outside of any, some that are closed at the end of this block."""
+    if (held := _of_this_run()) is not None:
+        yield held
+        return
+    with closing(OpenArchives()) as own:
+        yield own
+
+
+def _of_this_run() -> OpenArchives | None:
+    held = _RUN.archives
+    return None if held is None or held.closed else held

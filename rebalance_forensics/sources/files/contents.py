@@ -1,0 +1,201 @@
+"""What a file holds: a log, logs in archives, or neither; and how far each of them may unpack."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics import defects
+from rebalance_forensics.sources.files.archives import Held, OpenArchives, archives
+from rebalance_forensics.sources.files.budgets import Allowance, Limits, Meter, Spent
+from rebalance_forensics.sources.files.codecs import Damage
+from rebalance_forensics.sources.files.containers import UNREADABLE, Member, container_of
+from rebalance_forensics.sources.files.own_outputs import is_own_output
+from rebalance_forensics.sources.files.places import Place, Stamp, stamp_of
+from rebalance_forensics.sources.files.wrappings import MAX_DEPTH, pieces, unwrapped
+from rebalance_forensics.sources.lines.text import is_binary
+
+_SNIFFED = 64 << 10
+
+
+class InputFile(Struct, frozen=True, kw_only=True):
+    """One stream of log lines: a file, or a member of an archive.
+
+    `path` is its name in the report, `location` the outermost file; `members` leads through archives
+    inside it, as they were at `stamp`. `size` counts the bytes as they lie on disk, packed if they are.
+    Of a log that lies `in_packed`, all of an archive has to be unpacked to reach it.
+    """
+
+    path: str
+    location: str
+    members: tuple[str, ...] = ()
+    codec: str | None = None
+    size: int = 0
+    mtime_ms: int = 0
+    stamp: Stamp | None = None
+    allowance: Allowance | None = None
+    in_packed: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Where its bytes are."""
+        return Place(self.location, self.members, self.stamp, self.allowance)
+
+
+@dataclass(slots=True)
+class Findings:
+    """Logs, a sentence for each thing that cannot be read, by path, and outputs of earlier runs."""
+
+    files: list[InputFile] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
+
+
+def look_into(file: InputFile, limits: Limits, found: Findings) -> None:
+    """Take one file, or the members of the archive it is; raises OSError when it cannot be opened."""
+    try:
+        _look_into(file, limits, found)
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it was, the other files are read
+        found.errors.append((file.path, defects.sentence(f"{file.location} could not be opened", error)))
+
+
+def _look_into(file: InputFile, limits: Limits, found: Findings) -> None:
+    with archives() as held, held.opened(Place(file.location), Meter(), Meter()) as stream:
+        stamp = stamp_of(stream)
+        allowance = limits.allowance(stamp.size if stamp else file.size)
+        look = _Look(file.path, allowance, Meter(allowance), held, found)
+        try:
+            look.sort_out(replace(file, stamp=stamp), stream, depth=0)
+        except Spent as spent:
+            found.errors.append((file.path, f"{file.path}: {spent}"))
+        found.files.extend(look.shared_out())
+
+
+@dataclass(slots=True)
+class _Look:
+    """A look into one file: what was found, what it unpacks to as far as that is told, and what the looking costs."""
+
+    outermost: str
+    allowance: Allowance
+    meter: Meter
+    held: OpenArchives
+    found: Findings
+    logs: list[InputFile] = field(default_factory=list)
+    told: list[int | None] = field(default_factory=list)
+    """Of each log, the bytes that the archive tells will come out of it; None where nothing is unpacked."""
+
+    def sort_out(self, file: InputFile, stream: BinaryIO, depth: int, unpacked: int | None = None) -> None:
+        """Decide what a stream is: an archive, a log, or neither."""
+        codecs, chunks = unwrapped(pieces(stream), self.meter)
+        start, problem = _beginning(chunks)
+        if not start and problem:
+            self.found.errors.append((file.path, f"{file.path}: {problem}"))
+        elif kind := container_of(start):
+            self._descend(file, kind, depth)
+        elif is_own_output(file.path, start):
+            self.found.reports.append(file.path)
+        elif is_binary(start):
+            self.found.errors.append(
+                (file.path, f"{file.path} is a binary file, not a log; leave it out, or export it as text")
+            )
+        else:
+            self._add(replace(file, codec="+".join(filter(None, (file.codec, *codecs))) or None), unpacked)
+
+    def _add(self, log: InputFile, unpacked: int | None) -> None:
+        if sum(filter(None, (*self.told, unpacked))) > self.allowance.unpacked:
+            raise Spent(self.allowance.too_large())
+        self.logs.append(log)
+        self.told.append(unpacked)
+
+    def _descend(self, file: InputFile, kind: str, depth: int) -> None:
+        """Take the members of an archive; what cannot be read is named and the rest is taken."""
+        if depth >= MAX_DEPTH:
+            limit = f"archives are nested more than {MAX_DEPTH} deep here"
+            self.found.errors.append((file.path, f"{file.path}: {limit}; unpack the outer ones and give the directory"))
+            return
+        try:
+            with self.held.archive(file.place, self.meter) as archive:
+                if archive.problem:
+                    self.found.errors.append((file.path, f"{file.path}: {archive.problem}"))
+                self._take_members(file, archive, depth)
+        except Spent:
+            raise
+        except Damage as damage:
+            self.found.errors.append((file.path, f"{file.path}: {damage}"))
+        except UNREADABLE as error:
+            sentence = f"the {kind} archive is damaged ({error}); the members before that were read"
+            self.found.errors.append((file.path, f"{file.path}: {sentence}"))
+        except Exception as error:  # noqa: BLE001 - whatever it was, what was found by then is read
+            told = defects.sentence(f"{file.path}: not all members could be listed", error)
+            self.found.errors.append((file.path, told))
+
+    def _take_members(self, file: InputFile, archive: Held, depth: int) -> None:
+        named: Counter[str] = Counter()
+        for member in archive.inside.members():
+            named[member.name] += 1
+            # Whatever is counted and proven is told by its path: two members of one name must not share it.
+            again = f" ({named[member.name]})" if named[member.name] > 1 else ""
+            inner = InputFile(
+                path=f"{file.path}!/{member.name}{again}",
+                location=file.location,
+                members=(*file.members, member.key),
+                codec="zip" if archive.inside.kind == "zip" else None,
+                size=member.size,
+                mtime_ms=member.mtime_ms,
+                stamp=file.stamp,
+                in_packed=not archive.lies_there,
+            )
+            self._take_member(inner, member, depth)
+
+    def _take_member(self, inner: InputFile, member: Member, depth: int) -> None:
+        if member.problem:
+            self.found.errors.append((inner.path, f"{inner.path} {member.problem}"))
+            return
+        try:
+            with self.held.opened(inner.place, self.meter, self.meter) as stream:
+                self.sort_out(inner, stream, depth + 1, member.unpacked)
+        except Spent:
+            raise
+        except UNREADABLE as error:
+            self.found.errors.append((inner.path, f"{inner.path} cannot be read ({error}); the other members were"))
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other members are read
+            self.found.errors.append((inner.path, defects.sentence(f"{inner.path} could not be opened", error)))
+
+    def shared_out(self) -> Iterator[InputFile]:
+        """The logs, each with how far it may unpack.
+
+        Nobody who reads one of them knows what the others unpack to, and they may be read on different machines: what
+        the archive does not tell is shared out beforehand, by packed size.
+        """
+        left = self.allowance.unpacked - sum(filter(None, self.told))
+        packed = sum(log.size for log in self.logs if log.codec not in (None, "zip"))
+        for log, told in zip(self.logs, self.told, strict=True):
+            if not log.members:
+                yield replace(log, allowance=self.allowance if log.codec else None, stamp=None)
+            elif log.codec in (None, "zip"):
+                yield replace(log, allowance=None if told is None else replace(self.allowance, share=told))
+            else:
+                share = left * log.size // max(packed, 1) + (told or 0)
+                yield replace(log, allowance=replace(self.allowance, share=share))
+
+
+def _beginning(chunks: Iterator[bytes]) -> tuple[bytes, str | None]:
+    """The first bytes inside the wrappings, and why there are no more."""
+    start = b""
+    try:
+        for chunk in chunks:
+            start += chunk[: _SNIFFED - len(start)]
+            if len(start) >= _SNIFFED:
+                break
+    except Spent:
+        raise
+    except Damage as damage:
+        return start, str(damage)
+    return start, None

@@ -1,0 +1,64 @@
+"""The uncompressed bytes of a file, whatever it is packed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from typing import BinaryIO
+
+from rebalance_forensics.sources.files.archives import archives
+from rebalance_forensics.sources.files.budgets import Meter
+from rebalance_forensics.sources.files.codecs import Damage, codec_of
+from rebalance_forensics.sources.files.containers import HEAD
+from rebalance_forensics.sources.files.places import Place
+from rebalance_forensics.sources.files.wrappings import pieces, unwrapped
+
+CHUNK = 1 << 20
+
+
+@contextmanager
+def opened(place: Place, meter: Meter | None = None) -> Iterator[BinaryIO]:
+    """A file, or a member of an archive, as it lies there, still in its own wrapping."""
+    with archives() as held, held.opened(place, meter or Meter(), Meter()) as stream:
+        yield stream
+
+
+def chunks_of(place: Place, start: int = 0) -> Iterator[bytes]:
+    """The uncompressed bytes from an offset on; raises Damage or OSError when the rest cannot be read."""
+    meter = Meter(place.allowance)
+    with opened(place, meter) as stream:
+        head = stream.read(HEAD)
+        if stream.seekable() and codec_of(head) is None:
+            stream.seek(start)
+            yield from iter(lambda: stream.read(CHUNK), b"")
+            return
+        skip = start
+        for chunk in _gathered(unwrapped(chain([head], pieces(stream)), meter)[1]):
+            if skip < len(chunk):
+                yield chunk[skip:] if skip else chunk
+            skip = max(0, skip - len(chunk))
+
+
+def is_packed(place: Place) -> bool:
+    """Whether a file is packed, as a whole or as an archive is."""
+    with opened(place) as stream:
+        return not stream.seekable() or codec_of(stream.read(HEAD)) is not None
+
+
+def _gathered(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The small pieces that decompressors give, put together: each block that is searched costs something by itself."""
+    held: list[bytes] = []
+    size = 0
+    try:
+        for chunk in chunks:
+            held.append(chunk)
+            size += len(chunk)
+            if size >= CHUNK // 2:
+                yield b"".join(held)
+                held, size = [], 0
+    except (Damage, OSError):
+        # What came before the damage is as good as any.
+        yield b"".join(held)
+        raise
+    yield b"".join(held)

@@ -1,0 +1,84 @@
+"""Where bytes lie: a file, or a member of archives in it, and what tells whether it is still the same file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Protocol, cast, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics.sources.files.budgets import Allowance
+from rebalance_forensics.sources.files.file_kinds import special
+
+_REMOTE: dict[str, Callable[[str], BinaryIO]] = {}
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
+"""Whoever opens a pipe would wait for a writer."""
+
+
+class Stamp(Struct, frozen=True):
+    """What changes when a file does: how many bytes it has and when it was changed."""
+
+    size: int
+    changed_ns: int
+
+
+class Place(Struct, frozen=True):
+    """A file by its `location`, or what `members` lead to through archives in it.
+
+    With a `stamp` an archive at that place is refused when it is no longer the one that was found there; `allowance`
+    is how far what lies there may unpack.
+    """
+
+    location: str
+    members: tuple[str, ...] = ()
+    stamp: Stamp | None = None
+    allowance: Allowance | None = None
+
+    def outside(self) -> Place:
+        """The archive it is in."""
+        return replace(self, members=self.members[:-1], allowance=None)
+
+    def way(self) -> Iterator[Place]:
+        """The archives it is in, the outermost first."""
+        return (replace(self, members=self.members[:depth], allowance=None) for depth in range(len(self.members)))
+
+
+@runtime_checkable
+class Stamped(Protocol):
+    """A stream of a store that knows its own stamp."""
+
+    def stamp(self) -> Stamp:
+        """Size and time of change."""
+
+
+def open_remote_with(opener: Callable[[str], BinaryIO]) -> None:
+    """How this process opens locations that are URIs; the stage that knows the stores says so."""
+    _REMOTE["opener"] = opener
+
+
+def raw(location: str) -> BinaryIO:
+    """The outermost file, by byte ranges; raises OSError for what is none, and never waits for it."""
+    if "://" in location and "opener" in _REMOTE:
+        return _REMOTE["opener"](location)
+    stream = open(location, "rb", buffering=0, opener=_opened_at_once)  # noqa: SIM115 - Path.open has no opener
+    if kind := special(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(f"it is {kind}, not a file")
+    return cast("BinaryIO", stream)
+
+
+def _opened_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | _AT_ONCE)
+
+
+def stamp_of(stream: BinaryIO) -> Stamp | None:
+    """The stamp of an outermost file; None of what is unpacked and cannot change."""
+    if isinstance(stream, Stamped):
+        return stream.stamp()
+    try:
+        status = os.fstat(stream.fileno())
+    except OSError:
+        return None
+    return Stamp(status.st_size, status.st_mtime_ns)

@@ -1,0 +1,124 @@
+"""Files that a logger rolled over: one log in several files, in the order in which they were written."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from operator import itemgetter
+
+from rebalance_forensics.sources.files.walk import InputFile
+
+_PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)\Z")
+_DATE = re.compile(
+    r"[._-]?(?P<date>\d{4}-\d\d-\d\d(?:[-T._]\d\d(?:[-:]?\d\d)?)?|20\d{6}(?:[-T._]?(?:\d\d){1,3})?"
+    r"|(?P<american>\d\d-\d\d-(?P<year>20\d\d)))(?!\d)"
+)
+_MSK = re.compile(
+    r"(?P<before>.*?)(?P<date>\d{4}-\d\d-\d\d-\d\d)/(?P<name>Broker-\d+)_(?P<minute>\d\d-\d\d)_[0-9a-f]+\.log(?:\.gz)?\Z"
+)
+_NUMBER = re.compile(r"[._-](?P<number>\d{1,4})(?=\.|\Z)")
+
+ROLLING_MS = 2_000
+"""Threads that log while a file is rolled over may write a little into both."""
+
+Place = tuple[str, int, str]
+"""Where a file stands in its chain: date, number and name."""
+
+
+def _taken_apart(path: str) -> tuple[str, str, int | None]:
+    """The name that all files of a log share, and the date and number in this one's."""
+    if msk := _MSK.match(path):
+        return f"{msk['before']}{msk['name']}", f"{msk['date']}-{msk['minute']}", None
+    directory, slash, name = path.rpartition("/")
+    name = _PACKED.sub("", name)
+    date = _DATE.search(name)
+    if date:
+        name = name[: date.start()] + name[date.end() :]
+    # The last number is the logger's: one before it belongs to the process (`node-1.2.log`).
+    numbers = [*_NUMBER.finditer(name)]
+    number = numbers[-1] if numbers else None
+    if number:
+        name = name[: number.start()] + name[number.end() :]
+    return f"{directory}{slash}{name}", _sortable(date), int(number["number"]) if number else None
+
+
+def _sortable(date: re.Match[str] | None) -> str:
+    """A date with its year first."""
+    if date is None:
+        return ""
+    return f"{date['year']}-{date['american'][:5]}" if date["american"] else date["date"]
+
+
+def chains(
+    files: Sequence[InputFile], first_times: Sequence[int | None], ranges: Sequence[tuple[int, int] | None]
+) -> list[list[int]]:
+    """The indexes of the files of each log, oldest first; files that stand alone are left out.
+
+    `ranges` tell when each file was written, where it does: files written side by side (`node-1.log`, `node-2.log`)
+    are of several processes, whatever the numbers in their names.
+    """
+    groups: dict[str, list[tuple[str, int | None, int]]] = {}
+    apart = [_taken_apart(file.path) for file in files]
+    rolled = {name for name, date, number in apart if date or number is not None}
+    for index, (file, taken) in enumerate(zip(files, apart, strict=True)):
+        # Where others were rolled over from a file, the number in its name is its process's.
+        name, date, number = (file.path, "", None) if file.path in rolled else taken
+        groups.setdefault(name, []).append((date, number, index))
+    logs = [group for group in groups.values() if len(group) > 1 and not _side_by_side(group, ranges)]
+    return [_ordered(group, first_times) for group in logs]
+
+
+def are_cut_by_size(chain: Sequence[InputFile]) -> bool:
+    """Whether the files of a log, oldest first, were cut by their size wherever that was: to the byte, that is.
+
+    Whoever waits for the end of a line, or copies and truncates, leaves files of different sizes.
+    """
+    sizes = [file.size for file in chain[:-1]]
+    packed = any(file.codec for file in chain)
+    return len(sizes) > 1 and not packed and sizes[0] > 0 and len(set(sizes)) == 1
+
+
+def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tuple[int, int] | None]) -> bool:
+    """Whether any two of these files were written at the same time for most of the shorter one."""
+    told = sorted(known for _, _, index in group if (known := ranges[index]) is not None)
+    return any(
+        min(one[1], other[1]) - max(one[0], other[0]) > max(ROLLING_MS, min(one[1] - one[0], other[1] - other[0]) / 2)
+        for one, other in pairwise(told)
+    )
+
+
+def _ordered(group: list[tuple[str, int | None, int]], first_times: Sequence[int | None]) -> list[int]:
+    """Dates go up; numbers go down to the file without one, unless the times in the files say that they go up."""
+    timed: dict[str, list[tuple[int, int]]] = {}
+    for date, number, index in group:
+        if number is not None and (time := first_times[index]) is not None:
+            timed.setdefault(date, []).append((number, time))
+    rising = sum(map(_rising, timed.values())) > 0
+
+    def place(entry: tuple[str, int | None, int]) -> tuple[bool, str, int, int]:
+        date, number, index = entry
+        current = not date and number is None
+        order = 0 if number is None else (number if rising else -number)
+        return (
+            current,
+            date or "9999",
+            1 if number is None and not rising else 0,
+            order if number is not None else index * 0,
+        )
+
+    return [index for _, _, index in sorted(group, key=place)]
+
+
+def _rising(timed: Sequence[tuple[int, int]]) -> int:
+    """How many more pairs of files go up in number and time alike than against each other."""
+    times: list[int] = []
+    balance = 0
+    for _, same in groupby(sorted(timed), key=itemgetter(0)):
+        added = [time for _, time in same]
+        for time in added:
+            balance += bisect_left(times, time) - (len(times) - bisect_right(times, time))
+        for time in added:
+            insort(times, time)
+    return balance

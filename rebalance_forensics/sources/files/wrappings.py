@@ -1,0 +1,70 @@
+"""The codecs around a stream, taken off one after another: gzip in gzip is real."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from itertools import chain
+from typing import BinaryIO
+
+from rebalance_forensics.sources.files.budgets import Meter
+from rebalance_forensics.sources.files.codecs import Damage, codec_of, decompressed
+from rebalance_forensics.sources.files.containers import HEAD
+
+MAX_DEPTH = 6
+PIECE = 64 << 10
+"""So much of a packed stream is read at once: what only looks at a beginning need not unpack more."""
+
+
+def pieces(stream: BinaryIO) -> Iterator[bytes]:
+    """A stream from where it stands to its end."""
+    return iter(lambda: stream.read(PIECE), b"")
+
+
+def unwrapped(packed: Iterator[bytes], meter: Meter) -> tuple[list[str], Iterator[bytes]]:
+    """The codecs around a stream, and what is inside them all."""
+    codecs: list[str] = []
+    head, chunks = peeked(packed)
+    while (codec := codec_of(head)) and len(codecs) < MAX_DEPTH:
+        codecs.append(codec)
+        head, chunks = peeked(meter.guarded(decompressed(chunks, codec)))
+    return codecs, chunks
+
+
+def peeked(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The first bytes of an iterator, and the iterator as if they had not been read."""
+    held: list[bytes] = []
+    damage: Damage | None = None
+    try:
+        while sum(map(len, held)) < HEAD:
+            held.append(next(chunks))
+    except StopIteration:
+        pass
+    except Damage as error:
+        damage = error
+
+    def rest() -> Iterator[bytes]:
+        if damage:
+            raise damage
+        yield from chunks
+
+    return b"".join(held)[:HEAD], chain(held, rest())
+
+
+class _Reader(io.RawIOBase, BinaryIO):
+    """An iterator of chunks as a stream that can be read once."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, b""
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes."""
+        if not self._rest:
+            self._rest = next(self._chunks, b"")
+        data, self._rest = (self._rest, b"") if size < 0 else (self._rest[:size], self._rest[size:])
+        return data
+
+
+def reader(chunks: Iterator[bytes]) -> BinaryIO:
+    """Chunks as a stream that can be read once."""
+    return _Reader(chunks)

@@ -1,0 +1,1 @@
+"""What a file is: layout, envelope, component, release, host and zone, from a sample of it and from its neighbours."""

@@ -1,0 +1,264 @@
+"""Dates for logs that print none: from epoch values in the text, neighbours, the file's name, its age."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from msgspec import Struct
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.profiles.peeler import opened
+from rebalance_forensics.sources.profiles.sample import Sample, Sampled
+from rebalance_forensics.sources.times.timestamps import DAY_MS, DateOrder, Stamp, days_on
+from rebalance_forensics.sources.times.zones import QUARTER_MS
+
+_STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
+_EPOCH = re.compile(r"(?<![\d.])(1[4-9]\d{11})(?![\d.])")
+_NAME_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)")
+_WESTERNMOST_MS = -12 * 3_600_000
+_EASTERNMOST_MS = 14 * 3_600_000
+_NEAR_MS = 60_000
+_AGREEING = 3
+
+Range = tuple[EpochMs, EpochMs]
+
+
+def _stamps(sample: Sample) -> Iterator[tuple[Sampled, Stamp]]:
+    for line in sample.lines:
+        if line.parsed and line.parsed.stamp:
+            yield line, line.parsed.stamp
+
+
+class Dates(Struct, frozen=True, kw_only=True):
+    """What a file shows of its dates by itself, and so of those of its neighbours. All in epoch ms, zones left out."""
+
+    own: Range | None = None
+    """The first and last time of a log with dates."""
+    tied: Range | None = None
+    """The same of one without, where an epoch value shows its day."""
+    begin: int | None = None
+    """The first time that it prints, be it a mere time of day."""
+    started: EpochMs | None = None
+    order: DateOrder | None = None
+    """That of dates of three numbers, as an unmistakable one shows."""
+    readings: tuple[tuple[DateOrder, int], ...] = ()
+    """How the first of them can be read otherwise."""
+    clocks: tuple[int, int, int] | None = None
+    """The first and last time of day of a log without dates, and how many midnights pass between them."""
+    midnight: tuple[int, int] | None = None
+    """The local midnight before the first of them and the minutes east of UTC, where an epoch value shows both."""
+    at: EpochMs | None = None
+    """The first time that somebody else printed around its lines."""
+    yearless: tuple[int, int] | None = None
+    """The first and last date without a year."""
+
+    @classmethod
+    def of(cls, sample: Sample) -> Dates:
+        """All of it."""
+        stamps = [stamp for _, stamp in _stamps(sample)]
+        times = [EpochMs(stamp.utc_ms) for stamp in stamps if stamp.form == "full" and len(stamp.readings) < 2]
+        own = (min(times), max(times)) if times else None
+        clocks = [stamp.local_ms for stamp in stamps if stamp.form == "time-only"]
+        midnight = _tied_midnight(sample, clocks) if clocks else None
+        started = _STARTED.search(sample.text)
+        order, readings = _orders(stamps)
+        yearless = [stamp.local_ms for stamp in stamps if stamp.form == "no-year"]
+        return cls(
+            own=own,
+            tied=None if own or midnight is None else _tied_range(clocks, midnight),
+            begin=stamps[0].local_ms if stamps else None,
+            started=EpochMs(int(started[1])) if started else None,
+            order=order,
+            readings=readings,
+            clocks=(clocks[0], clocks[-1], _rollovers(clocks)) if clocks else None,
+            midnight=midnight,
+            at=next((line.line.at for line, _ in _stamps(sample) if line.line.at is not None), None),
+            yearless=(yearless[0], yearless[-1]) if yearless else None,
+        )
+
+    @property
+    def first(self) -> int | None:
+        """What tells its place among the files of its log."""
+        return self.own[0] if self.own else self.begin
+
+
+class Neighbours(Struct, frozen=True):
+    """When the logs beside a file were written: `begin` is that of the first.
+
+    Each of them lies within one of the `ranges`; the `instants` are on all days on which one begins, ends, or is half
+    over.
+    """
+
+    begin: EpochMs | None
+    ranges: tuple[Range, ...]
+    instants: tuple[int, ...]
+
+    @classmethod
+    def of(cls, known: Sequence[Range]) -> Neighbours:
+        """No more of them than make a difference: a hundred thousand files tell of as many files without dates."""
+        by_day: dict[int, tuple[int, int]] = {}
+        for start, end in known:
+            for instant in (start, (start + end) // 2, end):
+                low, high = by_day.get(instant // DAY_MS, (instant, instant))
+                by_day[instant // DAY_MS] = min(low, instant), max(high, instant)
+        outer: list[Range] = []
+        for one in sorted(set(known), key=lambda each: (each[0], -each[1])):
+            if not outer or one[1] > outer[-1][1]:
+                outer.append(one)
+        instants = tuple(sorted({instant for pair in by_day.values() for instant in pair}))
+        return cls(known[0][0] if known else None, tuple(outer), instants)
+
+
+def _orders(stamps: Sequence[Stamp]) -> tuple[DateOrder | None, tuple[tuple[DateOrder, int], ...]]:
+    readings = [stamp.readings for stamp in stamps if stamp.readings]
+    sure = Counter(each[0][0] for each in readings if len(each) == 1)
+    if sure:
+        return sure.most_common(1)[0][0], ()
+    return None, tuple(readings[0]) if readings else ()
+
+
+def order_of(dates: Dates, near: EpochMs) -> DateOrder | None:
+    """The order of the parts in dates of three numbers: as an unmistakable one shows, else what brings them near."""
+    if dates.order or not dates.readings:
+        return dates.order
+    return min(dates.readings, key=lambda reading: abs(reading[1] - near) // DAY_MS)[0]
+
+
+def near_to(file: InputFile, dates: Dates, neighbours: Neighbours) -> EpochMs:
+    """An instant not far from what a file tells of: from its text, its neighbours, its name, its age."""
+    if dates.started is not None:
+        return dates.started
+    if neighbours.begin is not None:
+        return neighbours.begin
+    midnight = _midnight_in(file.path)
+    return EpochMs(file.mtime_ms if midnight is None else midnight)
+
+
+def _midnight_in(path: str) -> int | None:
+    """The midnight of the date in a file's name; None where there is none, as in `app-20260231.log`."""
+    if match := _NAME_DATE.search(path):
+        year, month, day = (int(part) for part in match.groups())
+        with suppress(ValueError):
+            return int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000)
+    return None
+
+
+Tie = tuple[str | None, int, int, bool]
+"""A host, its local time, an epoch value it printed then, and whether the value is surely of that moment."""
+
+
+def _ties(sample: Sample) -> Iterator[Tie]:
+    """Local times beside the epoch values printed with them."""
+    for started in _STARTED.finditer(sample.text):
+        line_start = sample.text.rfind("\n", 0, started.start()) + 1
+        for line in opened(Line(text=sample.text[line_start : started.end()])):
+            found = layouts.parse(line.text)
+            if found and (stamp := found[1].stamp) and _naive(stamp):
+                yield line.host, stamp.local_ms, int(started[1]), True
+    for sampled, stamp in _stamps(sample):
+        if _naive(stamp) and sampled.parsed and (value := _EPOCH.search(sampled.parsed.message)):
+            yield sampled.line.host, stamp.local_ms, int(value[1]), False
+
+
+def _naive(stamp: Stamp) -> bool:
+    return stamp.offset_minutes is None and stamp.form != "no-year"
+
+
+def _offset(local_ms: int, utc_ms: int) -> int | None:
+    """Minutes that a local time is east of an instant; None when it is not of that moment."""
+    east = local_ms - utc_ms
+    if local_ms < DAY_MS:
+        east = (east - _WESTERNMOST_MS) % DAY_MS + _WESTERNMOST_MS
+    rounded = round(east / QUARTER_MS) * QUARTER_MS
+    if abs(east - rounded) > _NEAR_MS or not _WESTERNMOST_MS <= rounded <= _EASTERNMOST_MS:
+        return None
+    return rounded // 60_000
+
+
+def _agreed(sample: Sample, host: str | None = None) -> tuple[int, int, int] | None:
+    """The offset on which a host's ties agree, with the first pair of times that shows it."""
+    found = [
+        (offset, local, utc, sure)
+        for name, local, utc, sure in _ties(sample)
+        if name == host and (offset := _offset(local, utc)) is not None
+    ]
+    found = [tie for tie in found if tie[3]] or found
+    votes = Counter(offset for offset, *_ in found)
+    if not votes or not (found[0][3] or len(found) >= _AGREEING):
+        return None
+    best, count = votes.most_common(1)[0]
+    if count * 10 < votes.total() * 8:
+        return None
+    return next((offset, local, utc) for offset, local, utc, _ in found if offset == best)
+
+
+def tied_offsets(sample: Sample) -> dict[str | None, int]:
+    """By host, minutes east of UTC of its local times, from the epoch values it prints."""
+    hosts = {host for host, *_ in _ties(sample)}
+    return {host: agreed[0] for host in hosts if (agreed := _agreed(sample, host))}
+
+
+def _tied_midnight(sample: Sample, times: Sequence[int]) -> tuple[int, int] | None:
+    """The local midnight before the first of some times of day, where an epoch value printed with one shows it."""
+    agreed = _agreed(sample, sample.lines[0].line.host)
+    if agreed is None:
+        return None
+    offset, local, utc = agreed
+    days_before = _rollovers(times[: times.index(local) + 1] if local in times else [times[0], local])
+    at_local = utc + offset * 60_000
+    return at_local - at_local % DAY_MS - days_before * DAY_MS, offset
+
+
+def _tied_range(clocks: Sequence[int], tied: tuple[int, int]) -> Range:
+    """The first and last time of a sample without dates, where an epoch value shows its day."""
+    midnight = tied[0] - tied[1] * 60_000
+    return EpochMs(midnight + clocks[0]), EpochMs(midnight + clocks[-1] + _rollovers(clocks) * DAY_MS)
+
+
+def midnight_of(file: InputFile, dates: Dates, neighbours: Neighbours) -> tuple[int | None, int | None]:
+    """The local midnight before the first record of a file without dates, and its zone's offset where that is tied."""
+    if dates.clocks is None:
+        return None, None
+    first, last, midnights = dates.clocks
+    if dates.midnight:
+        return dates.midnight
+    if dates.at is not None:
+        return _nearest_midnight(first, dates.at), None
+    if neighbours.instants:
+        return _best(first, last, neighbours), None
+    if (midnight := _midnight_in(file.path)) is not None:
+        return midnight, None
+    return _nearest_midnight(last, file.mtime_ms) - midnights * DAY_MS, None
+
+
+def _best(first: int, last: int, neighbours: Neighbours) -> int:
+    """The midnight under which the times fall into, or nearest to, what the neighbours cover."""
+
+    def distance(midnight: int) -> int:
+        return min(
+            sum(max(start - (midnight + time), midnight + time - end, 0) for time in (first, last))
+            for start, end in neighbours.ranges
+        )
+
+    return min(sorted({_nearest_midnight(first, instant) for instant in neighbours.instants}), key=distance)
+
+
+def _rollovers(times: Sequence[int]) -> int:
+    """How many midnights pass in a sequence of times of day."""
+    days = 0
+    for before, after in pairwise(times):
+        days = days_on(before, after, days)
+    return days
+
+
+def _nearest_midnight(time_of_day: int, instant: int) -> int:
+    """The midnight that brings a time of day nearest to an instant."""
+    return round((instant - time_of_day) / DAY_MS) * DAY_MS

@@ -1,0 +1,373 @@
+"""What a file is, told from its beginning and a sample of its middle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics import defects
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.files.hosts import host_of
+from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.layouts.base import Layout
+from rebalance_forensics.sources.lines import suffixes
+from rebalance_forensics.sources.lines.text import text_of
+from rebalance_forensics.sources.profiles import dates
+from rebalance_forensics.sources.profiles.components import component_of, release_of, shows_members
+from rebalance_forensics.sources.profiles.dates import Dates
+from rebalance_forensics.sources.profiles.record_markers import marks_of
+from rebalance_forensics.sources.profiles.sample import Sample, Sampled, has_line_end, sample_of
+from rebalance_forensics.sources.profiles.torn_lines import ends_with_logger
+from rebalance_forensics.sources.times import zones
+from rebalance_forensics.sources.times.timestamps import DateOrder
+
+_UNTIMED = range(80, 90)
+"""The ranks of layouts without a time."""
+
+
+_WITHOUT_HOST = 0.1
+"""So many of a shipper's records are lines that it could not take apart."""
+
+
+class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How to read a file, and what it says about itself.
+
+    `layouts` are all those seen, `starts` the bytes their headers begin with. `header_marks` are bytes that tell a
+    header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
+    local times in this file, None when nothing tells it; `zones` and `components` say the same for each host
+    that the lines name, as far as the sample shows.
+    Of a file that `shows_members`, clients of a group wrote some lines, whatever its component: logs were merged.
+    The times around the lines of a `late` file are so far from those in them that they tell no zone.
+    In a file of JSON objects that name several hosts, `hosts_in_records`, each record is of the host that it names.
+    A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
+    `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
+    any record, for dates without a year; `date_order` is that of 11/12/2026.
+    `newest_first` exports have each record's continuation lines before it, unless `whole_entries` were reversed.
+    `document` names a format that is
+    not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
+    record with its logger in parentheses. A rolled file may begin in the middle of a record (`continued`), and its last
+    record continue in the files that were written after it, with what `followed_by` knows by hashes; of a log that is
+    `cut_by_size` it continues in mid-line.
+    """
+
+    layout: str = layouts.UNKNOWN
+    layouts: tuple[str, ...] = ()
+    envelopes: tuple[str, ...] = ()
+    component: str | None = None
+    shows_members: bool = False
+    components: tuple[tuple[str, str], ...] = ()
+    kafka_version: str | None = None
+    host: str | None = None
+    zone: str | None = None
+    zones: tuple[tuple[str, str], ...] = ()
+    midnight_ms: int | None = None
+    near_ms: int | None = None
+    date_order: DateOrder | None = None
+    newest_first: bool = False
+    whole_entries: bool = False
+    document: str | None = None
+    starts: tuple[bytes, ...] = ()
+    header_marks: tuple[bytes, ...] | None = None
+    dated: bool = True
+    partly_dated: bool = False
+    suffixed: bool = False
+    late: bool = False
+    hosts_in_records: bool = False
+    readable: bool = True
+    defects: tuple[str, ...] = ()
+    closed: bool = False
+    continued: bool = False
+    cut_by_size: bool = False
+    continues_in: tuple[InputFile, ...] = ()
+    followed_by: tuple[str, ...] = ()
+
+    def component_of(self, host: str | None) -> str | None:
+        """What a host runs; in a stream that names its hosts, one that the sample does not show may run anything."""
+        if not self.components or (host is None and len(self.components) == 1):
+            return self.component
+        return dict(self.components).get(host or "")
+
+    @property
+    def plain(self) -> bool:
+        """Whether the file is simply text with a date in each header: nothing around it, oldest first."""
+        return (
+            bool(self.starts)
+            and not self.envelopes
+            and self.document is None
+            and not self.newest_first
+            and self.dated
+            and self.layout != layouts.UNKNOWN
+        )
+
+    @property
+    def upwards(self) -> bool:
+        """Whether a record's lines stand before it, the last one first."""
+        return self.newest_first and not self.whole_entries
+
+    @property
+    def unlike_a_log(self) -> bool:
+        """Whether neither the beginning of the file nor its samples show a record, or something around one."""
+        return self.layout == layouts.UNKNOWN and not self.envelopes and self.document is None
+
+    @property
+    def one_to_one(self) -> bool:
+        """Whether each line wraps one line, so that those between a prefilter's hits need not be peeled."""
+        return self.document is None and self.dated and self.header_marks is not None
+
+    @property
+    def splittable(self) -> bool:
+        """Whether a part can be read without what stands before it."""
+        return self.document is None and not self.newest_first and self.dated and not self.partly_dated
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """What one file shows by itself, whatever lies beside it and whatever zones the user gives.
+
+    `line` is what its first line is known by, `head` its first lines; `lead` is what its bytes before the first header
+    are, which belong to a record of the file before it: None where it begins with a header. All are empty where the
+    file is. Its own last line has an end (`ended`), or may not; of a packed file nobody knows. Of a hundred
+    thousand files not all samples fit into memory; this does.
+    """
+
+    found: FileProfile
+    dates: Dates
+    line: str = ""
+    lead: str | None = ""
+    head: str = ""
+    ended: bool | None = False
+
+
+def look(file: InputFile) -> Look:
+    """Open one file, and tell what it shows by itself; one that cannot be told must not take the others with it."""
+    try:
+        return _look(file)
+    except Exception as error:  # noqa: BLE001
+        return unreadable("its layout could not be told", error)
+
+
+def _look(file: InputFile) -> Look:
+    sample = sample_of(file)
+    return Look(
+        found=_profile(file, sample),
+        dates=Dates.of(sample),
+        line=_hash(b"".join(sample.head.partition(b"\n")[:2])),
+        lead=_lead(sample),
+        head=_hash(sample.head),
+        ended=has_line_end(file),
+    )
+
+
+def unreadable(what: str, error: Exception, found: FileProfile | None = None) -> Look:
+    """All that is left of a file that a defect of ours keeps from being read."""
+    return Look(found=replace(with_defect(found or FileProfile(), what, error), readable=False), dates=Dates())
+
+
+def with_defect(found: FileProfile, what: str, error: Exception) -> FileProfile:
+    """The same file, of which a defect of ours hides something."""
+    return replace(found, defects=(*found.defects, defects.sentence(what, error)))
+
+
+def _lead(sample: Sample) -> str | None:
+    """What tells the part of a file that belongs to the record before it; its whole beginning where no header shows."""
+    first = next((line.raw for line in sample.lines if line.parsed and not line.late), None)
+    at = 0
+    for line in sample.head.split(b"\n") if first is not None else ():
+        if text_of(line[: 64 << 10]) == first:
+            break
+        at += len(line) + 1
+    lead = sample.head[:at] if first is not None else sample.head
+    return _hash(lead) if lead or not sample.head else None
+
+
+def _hash(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16] if data else ""
+
+
+def _profile(file: InputFile, sample: Sample) -> FileProfile:
+    hosts_in_records = _tell_their_hosts(sample)
+    headers = [line for line in sample.lines if line.parsed is not None]
+    seen = Counter(line.layout for line in headers)
+    chain = Counter(line.line.envelopes for line in headers).most_common(1)
+    envelopes = chain[0][0] if chain else ()
+    by_host = _zones(headers, sample)
+    known = layouts.by_name()
+    return FileProfile(
+        layout=seen.most_common(1)[0][0] if seen else layouts.UNKNOWN,
+        layouts=tuple(name for name, _ in seen.most_common()),
+        envelopes=envelopes,
+        component=component_of("\n".join(line.raw for line in sample.lines)),
+        shows_members=shows_members(sample.text),
+        components=_components(sample),
+        kafka_version=release_of(sample.text),
+        host=_host(file, headers, enveloped=bool(envelopes)),
+        hosts_in_records=hosts_in_records,
+        zone=_zone(headers, by_host),
+        zones=tuple(sorted((name, zone) for name, zone in by_host.items() if name)),
+        newest_first=_newest_first(sample, headers),
+        whole_entries=bool(envelopes) and _in_entries(sample),
+        document=sample.document,
+        header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
+        late=_is_late(headers),
+        starts=_starts(headers, [known[name] for name in seen]),
+        dated=_is_dated(headers),
+        partly_dated=_is_partly_dated(headers),
+        closed=_is_closed(sample),
+        suffixed=suffixes.are_appended([line.parsed.message for line in headers if line.parsed]),
+    )
+
+
+def _tell_their_hosts(sample: Sample) -> bool:
+    """Whether the records themselves name several hosts; then their lines in the sample do so too.
+
+    Where all name one, the file does: its plain lines, and those of a process that names no host, are of that one.
+    A shipper adds the host to every record; where only some have such a field, they speak of somebody else's.
+    """
+    named = [line.parsed.host for line in sample.lines if line.parsed is not None and line.line.host is None]
+    if len({*named} - {None}) < 2 or named.count(None) > len(named) * _WITHOUT_HOST:
+        return False
+    sample.lines = [
+        replace(line, line=replace(line.line, host=line.line.host or line.parsed.host)) if line.parsed else line
+        for line in sample.lines
+    ]
+    return True
+
+
+def _host(file: InputFile, headers: Sequence[Sampled], *, enveloped: bool) -> str | None:
+    """The host of a file of one; of several, only the path may name one that has all of it."""
+    named = {line.line.host for line in headers}
+    if named == {None}:
+        named = {line.parsed.host for line in headers if line.parsed is not None}
+    only = next(iter(named)) if len(named) == 1 else None
+    by_path = host_of(file.path)
+    return only or by_path if enveloped else by_path or only
+
+
+def _components(sample: Sample) -> tuple[tuple[str, str], ...]:
+    """What each host runs that the sample shows; exports sorted by time may name further ones below."""
+    lines: dict[str, list[str]] = {}
+    for line in sample.lines:
+        if line.line.host is not None:
+            lines.setdefault(line.line.host, []).append(line.line.text or line.raw)
+    said = {host: component_of("\n".join(texts)) for host, texts in lines.items()}
+    return tuple(sorted((host, component or "") for host, component in said.items()))
+
+
+def _in_json(seen: Counter[str]) -> bool:
+    """Whether the commonest layout writes JSON objects."""
+    return bool(seen) and seen.most_common(1)[0][0].startswith("json-")
+
+
+def _starts(headers: Sequence[Sampled], seen: Sequence[Layout]) -> tuple[bytes, ...]:
+    """Of the ways in which headers may begin, those that do here: counting each costs a pass. None if some do not.
+
+    Of layouts that begin with a level any level may come.
+    """
+    raw = [line.raw.encode() for line in headers]
+    used = dict.fromkeys(
+        start
+        for layout in seen
+        for start in layout.starts
+        if layout.rank in _UNTIMED or any(line.startswith(start) for line in raw)
+    )
+    if sum(line.startswith(tuple(used)) for line in raw) < len(raw):
+        return ()
+    return tuple(start for start in used if not any(other != start and start.startswith(other) for other in used))
+
+
+def _is_dated(headers: Sequence[Sampled]) -> bool:
+    stamps = [line.parsed.stamp for line in headers if line.parsed and line.parsed.stamp]
+    undated = sum(stamp.form == "time-only" for stamp in stamps)
+    return undated * 2 <= len(stamps) or not stamps
+
+
+def _is_closed(sample: Sample) -> bool:
+    """Whether records end with their loggers; some continue in further lines, and the last one may be torn."""
+    first = sample.lines[: sample.head_lines]
+    whole = first if sample.head.endswith(b"\n") else first[:-1]
+    ends = [ends_with_logger(line.line.text, line.parsed) for line in whole if line.parsed]
+    return sum(ends) * 4 > len(ends) * 3
+
+
+def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
+    """Whether some records show no date of their own and no time around them, as one service of a stream may."""
+    return any(
+        line.line.at is None and line.parsed and line.parsed.stamp and line.parsed.stamp.form == "time-only"
+        for line in headers
+    )
+
+
+def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
+    """By host, the zone that envelope times, or epoch values in the text, give to naive local times."""
+    tied = dates.tied_offsets(sample)
+    for host, counter in _votes(headers).items():
+        offset, count = counter.most_common(1)[0]
+        if offset is None:
+            continue
+        seasons = max(counter[offset + 60], counter[offset - 60])
+        if (count + seasons) * 10 >= counter.total() * 9:
+            tied[host] = offset
+    return {host: zones.named(offset) for host, offset in tied.items()}
+
+
+def _votes(headers: Sequence[Sampled]) -> dict[str | None, Counter[int | None]]:
+    """By host, how often the time around a local one puts it so many minutes east; None for what no zone explains."""
+    votes: dict[str | None, Counter[int | None]] = {}
+    for line in headers:
+        stamp = line.parsed.stamp if line.parsed else None
+        if stamp and line.line.at is not None and stamp.form == "full" and stamp.offset_minutes is None:
+            offset = zones.offset_between(stamp.local_ms, line.line.at)
+            votes.setdefault(line.line.host, Counter())[offset] += 1
+    return votes
+
+
+def _is_late(headers: Sequence[Sampled]) -> bool:
+    """Whether the lines of a host came so much later or earlier than they were written that it hides the zone."""
+    return any(counter[None] * 2 > counter.total() for counter in _votes(headers).values())
+
+
+def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | None:
+    """The one zone of a file: written in its lines, or tied for all its hosts alike."""
+    offsets = Counter(line.parsed.stamp.offset_minutes for line in headers if line.parsed and line.parsed.stamp)
+    written = [offset for offset, _ in offsets.most_common() if offset is not None]
+    if written and None not in offsets:
+        return zones.named(written[0])
+    main = Counter(line.layout for line in headers).most_common(1)
+    hosts = {line.line.host for line in headers if line.layout == main[0][0] or _is_local(line)}
+    if len(set(by_host.values())) == 1 and hosts <= set(by_host):
+        return next(iter(by_host.values()))
+    return None
+
+
+def _is_local(line: Sampled) -> bool:
+    """Whether a host of a stream prints a whole date and no zone."""
+    stamp = line.parsed.stamp if line.parsed else None
+    return line.line.host is not None and stamp is not None and (stamp.form, stamp.offset_minutes) == ("full", None)
+
+
+def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:
+    """Whether times go down through the file."""
+    times = [time for line in headers[: sample.head_lines] if (time := _time(line)) is not None]
+    steps = Counter((after > before) - (after < before) for before, after in pairwise(times))
+    late = [time for line in headers if line.late and (time := _time(line)) is not None]
+    if times and late and abs(late[-1] - times[0]) > 1000:
+        return late[-1] < times[0] and steps[-1] > steps[1]
+    return steps[-1] > 2 * steps[1] and steps[-1] > 1
+
+
+def _in_entries(sample: Sample) -> bool:
+    """Whether an envelope stands around whole records: the lines that continue one have none of their own."""
+    going_on = [line for line in sample.lines if line.parsed is None]
+    return bool(going_on) and not any(line.line.envelopes for line in going_on)
+
+
+def _time(line: Sampled) -> EpochMs | None:
+    if line.line.at is not None:
+        return line.line.at
+    stamp = line.parsed.stamp if line.parsed else None
+    return EpochMs(stamp.utc_ms) if stamp and stamp.form == "full" else None

@@ -1,0 +1,54 @@
+"""How the start of a record looks in the raw lines of a wrapped log, so that records can be counted without peeling."""
+
+from __future__ import annotations
+
+from rebalance_forensics.sources.profiles.sample import Sample, Sampled
+
+_INSIDE = 3
+_RECOGNISED = 11
+_BEFORE = (9, 5, 3, 2)
+_MOST = 3
+
+
+def marks_of(sample: Sample) -> tuple[bytes, ...] | None:
+    """The byte strings one of which is in each raw line that starts a record, and in no other.
+
+    None of them when every line is a record; None when there are no such strings, or lines that hold several.
+    """
+    if sample.document or any(line.among != 1 for line in sample.lines):
+        return None
+    if all(_is_record(line) for line in sample.lines):
+        return ()
+    headers = [line for line in sample.lines if line.parsed is not None]
+    return next((marks for before in _BEFORE if (marks := _marks(headers, before)) and _tell(marks, sample)), None)
+
+
+def _is_record(line: Sampled) -> bool:
+    """Whether a line is a JSON object that is a record by itself."""
+    return line.line.fields is not None or (line.raw.startswith("{") and line.raw == line.line.text)
+
+
+def _marks(headers: list[Sampled], before: int) -> tuple[bytes, ...] | None:
+    """What is around the place where the content of each of these lines begins."""
+    found: set[bytes] = set()
+    for line in headers:
+        mark = mark_in(line.raw.encode(), line.line.text.encode(), before + _INSIDE)
+        if not mark or line.line.fields is not None:
+            return None
+        found.add(mark)
+        if len(found) > _MOST:
+            return None
+    return tuple(sorted(found)) or None
+
+
+def mark_in(raw: bytes, inside: bytes, length: int) -> bytes:
+    """The bytes of a raw line around where what it wraps begins; nothing when it is written in another way."""
+    at = raw.rfind(inside[:_RECOGNISED])
+    return raw[max(0, at - length + _INSIDE) : at + _INSIDE] if at >= 0 else b""
+
+
+def _tell(marks: tuple[bytes, ...], sample: Sample) -> bool:
+    """Whether the marks are once in each header and never elsewhere."""
+    return all(
+        sum(line.raw.encode().count(mark) for mark in marks) == (line.parsed is not None) for line in sample.lines
+    )

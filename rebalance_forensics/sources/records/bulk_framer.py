@@ -1,0 +1,249 @@
+"""Reading plain logs fast: only records that a prefilter hits are framed, all other lines are only counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.content import begins_record
+from rebalance_forensics.sources.lines.blocks import Block
+from rebalance_forensics.sources.lines.line_counts import SplitCounts
+from rebalance_forensics.sources.lines.line_starts import LineStarts
+from rebalance_forensics.sources.lines.text import text_of
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.line_framer import long_line
+from rebalance_forensics.sources.records.record_builder import MAX_BYTES, MAX_LINES, Framed
+
+Relevant = Callable[[bytes], Sequence[int]]
+
+_NEWLINE = 0x0A
+_SEPARATOR = 0x1E
+# No line that continues another begins with a date and a time: such a line need not be parsed to be told.
+_DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_PROBES = 16
+_HEADER_BYTES = 4096
+"""No header is longer; a JSON object is one only as a whole, and one that holds a client's settings has 5 kB."""
+_BRACE = 0x7B
+_BLANK = b" \t\r\n\x0b\x0c\x00"
+_SUSPICIOUS = 20
+"""Fewer headers than one in so many lines: the layout may have changed, look closer."""
+
+
+@dataclass(slots=True)
+class BulkFramer:
+    """Frames the records of one split of a plain file that a prefilter hits.
+
+    `edge` is told the first and the last record of each block, for the times that a file covers.
+    """
+
+    profile: FileProfile
+    counts: SplitCounts
+    relevant: Relevant
+    edge: Callable[[Framed], None]
+    start: int = 0
+    end: int | None = None
+    _starts: tuple[bytes, ...] = ()
+    _line_starts: LineStarts = field(init=False)
+    _lines: int = 0
+    _headed: bool = False
+
+    def __post_init__(self) -> None:  # noqa: D105
+        self._starts = self.profile.starts
+
+    def frame(self, blocks: Iterator[Block]) -> Iterator[Framed]:
+        """The hit records that start in this split; each block is completed by the lines that lead the next."""
+        held: Block | None = None
+        tail: list[bytes] = []
+        for block in blocks:
+            lead = self._lead(block.data) if held is not None else 0
+            whole = lead == len(block.data)
+            if whole and not block.dropped and sum(map(len, tail)) < MAX_BYTES:
+                tail.append(block.data)
+                continue
+            if held is not None:
+                end = held.end + sum(map(len, tail)) + lead
+                yield from self._block(held, b"".join((*tail, block.data[:lead])))
+                if whole:
+                    self._drop(block)
+                if self.end is not None and end > self.end:
+                    return
+            tail = []
+            held = block._replace(offset=block.offset + lead, data=block.data[lead:]) if lead else block
+            held = None if whole else held
+        if held is not None:
+            yield from self._block(held, b"".join(tail))
+
+    def _lead(self, data: bytes, at: int = 0) -> int:
+        """Where the first record from a line on starts, or how far the lines of one record may reach."""
+        start = at
+        for _ in range(MAX_LINES):
+            stop = data.find(b"\n", at) + 1 or len(data)
+            if at == stop or self._is_header(data, at, stop):
+                return at
+            at = stop
+            if at - start > MAX_BYTES:
+                break
+        return at
+
+    def _is_header(self, data: bytes, at: int, stop: int) -> bool:
+        """Whether a record starts with this line, in the file's layout or in any other."""
+        if _DATED.match(data, at):
+            return True
+        if at == stop or data[at] not in _may_begin():
+            return False
+        text = text_of(data[at : min(stop, at + (MAX_BYTES if data[at] == _BRACE else _HEADER_BYTES))])
+        if data.startswith(self._starts, at):
+            names = (self.profile.layout, *self.profile.layouts)
+            known = layouts.by_name()
+            if any(name in known and known[name].is_header(text) for name in names):
+                return True
+        return begins_record(text)
+
+    def _last_header(self, data: bytes, stop: int) -> int:
+        """Where the last record before a place starts; that place when there is none in reach."""
+        end, lines = stop, 0
+        while stop > 0 and lines < MAX_LINES and end - stop < MAX_BYTES:
+            at = data.rfind(b"\n", 0, stop - 1) + 1
+            if self._is_header(data, at, stop):
+                return at
+            stop, lines = at, lines + 1
+        return end
+
+    def _block(self, block: Block, tail: bytes) -> Iterator[Framed]:
+        """Count the lines of a block, and of those that continue it, that are this split's; frame the hit records."""
+        offset, data = block.offset, block.data + tail if tail else block.data
+        owned, stop = len(data), len(data)
+        # Where the block ends in a line that was not kept whole, the tail stands further on in the file.
+        end = None if self.end is None else self.end - offset
+        if end is not None and end > len(block.data):
+            end = max(len(block.data), end - block.dropped)
+        if end is not None and len(data) > end:
+            owned = 0 if end <= 0 else data.find(b"\n", end - 1) + 1 or len(data)
+            stop = self._lead(data, owned)
+        if not owned:
+            return
+        self._line_starts = LineStarts(data)
+        lines = self._line_starts.newlines_before(owned) + (data[owned - 1] != _NEWLINE)
+        self.counts.lines += lines
+        self.counts.bytes += owned
+        first = self._first_header(data, owned)
+        last = self._last_header(data, owned) if first < owned else owned
+        self.counts.records += self._headers(data, owned, lines)
+        if first < owned:
+            self.edge(self._framed(offset, data, first, 0))
+            self._headed = True
+            yield from self._hit_records(offset, data, first, owned, stop)
+        if last < owned:
+            self.edge(self._framed(offset, data, last, 0))
+        self._lines += lines
+        if owned >= len(block.data):
+            self._drop(block, tail.count(b"\n"))
+
+    def _drop(self, block: Block, following: int = 0) -> None:
+        """Count what was not kept of a block's last line; so many lines after it are counted already."""
+        if self.end is None or block.offset < self.end:
+            self.counts.bytes += block.dropped
+        if block.lost:
+            length = len(block.data) - block.data.rfind(b"\n", 0, -1) - 1 + block.dropped
+            self.counts.complain(long_line(self._lines - following, length))
+
+    def _headers(self, data: bytes, owned: int, lines: int) -> int:
+        """How many records start in a block, by how headers begin; other layouts are looked for on the way."""
+        found = self._count(owned)
+        probes = _PROBES if found * _SUSPICIOUS >= lines else 16 * _PROBES
+        before = self._starts
+        for probe in range(probes):
+            at = self._line_starts.line_around(owned * probe // probes)
+            if not data.startswith(self._starts, at) and self._is_header(
+                data, at, data.find(b"\n", at) + 1 or len(data)
+            ):
+                self._learn(data, at)
+        return found if before == self._starts else self._count(owned)
+
+    def _learn(self, data: bytes, at: int) -> None:
+        """Count headers of another layout too from now on."""
+        name = layouts.header_layout(text_of(data[at : at + 4096].split(b"\n", 1)[0]))
+        if name:
+            starts = layouts.by_name()[name].starts
+            used = tuple(start for start in starts if data.startswith(start, at))
+            self._starts = (*self._starts, *(start for start in used if start not in self._starts))
+
+    def _count(self, owned: int) -> int:
+        """Count lines by their first bytes."""
+        return self._line_starts.beginning_with(self._starts, owned)
+
+    def _first_header(self, data: bytes, owned: int) -> int:
+        """Where the first record starts; lines before all others, and after one without end, are unparsed."""
+        at = tested = 0
+        while at < owned:
+            stop = data.find(b"\n", at) + 1 or len(data)
+            if self._is_header(data, at, stop):
+                break
+            tested += 1
+            # Tens of thousands of lines are not tested one by one.
+            at = stop if tested <= MAX_LINES else self._line_starts.next_beginning_with(self._starts, stop, owned)
+        first_of_all = self.start == 0 and not self.profile.continued
+        if self._headed or first_of_all or tested > MAX_LINES:
+            self.counts.unparsed += sum(bool(line.strip(_BLANK)) for line in data[:at].split(b"\n"))
+        return at
+
+    def _framed(self, offset: int, data: bytes, start: int, number: int) -> Framed:
+        stop = data.find(b"\n", start) + 1 or len(data)
+        return Framed(offset + start, number, Line(text=text_of(data[start:stop])))
+
+    def _hit_records(self, offset: int, data: bytes, first: int, owned: int, stop: int) -> Iterator[Framed]:
+        """The records of a block that hold a hit, whole."""
+        done, number = first, self._lines + 1
+        for hit in self.relevant(data):
+            if hit < done:
+                continue
+            if hit >= stop:
+                return
+            start = self._record_start(data, hit, done)
+            if start >= owned:
+                return
+            framed = self._framed(offset, data, start, number + self._line_starts.newlines_before(start))
+            done = self._complete(framed, data, start, stop)
+            yield framed
+
+    def _record_start(self, data: bytes, hit: int, lowest: int) -> int:
+        """The header of the record around a hit."""
+        at = data.rfind(b"\n", lowest, hit) + 1 or lowest
+        stop = data.find(b"\n", hit) + 1 or len(data)
+        while at > lowest and not self._is_header(data, at, stop):
+            at, stop = max(data.rfind(b"\n", 0, at - 1) + 1, lowest), at
+        return at
+
+    def _complete(self, framed: Framed, data: bytes, start: int, end: int) -> int:
+        """Add the lines that continue a record; where the next one starts."""
+        at = data.find(b"\n", start) + 1 or len(data)
+        while at < end:
+            stop = data.find(b"\n", at) + 1 or len(data)
+            if self._is_header(data, at, stop):
+                break
+            place = framed.offset + at - start, framed.number + 1 + len(framed.more)
+            if not framed.takes(text_of(data[at:stop]), place):
+                self.counts.complain(
+                    f"the record at byte {framed.offset:,} has no end; it was cut after {len(framed.more):,} lines"
+                )
+                return self._behind(data, at, end)
+            at = stop
+        return at
+
+    def _behind(self, data: bytes, at: int, end: int) -> int:
+        """The next record behind one that was cut; the lines between belong to none."""
+        start = at
+        while at < end and not self._is_header(data, at, data.find(b"\n", at) + 1 or len(data)):
+            at = self._line_starts.next_beginning_with(self._starts, data.find(b"\n", at) + 1 or len(data), end)
+        self.counts.unparsed += sum(bool(line.strip(_BLANK)) for line in data[start:at].split(b"\n"))
+        return at
+
+
+@cache
+def _may_begin() -> frozenset[int]:
+    """The bytes with which a record may begin in any layout."""
+    return frozenset(start[0] for layout in layouts.by_name().values() for start in layout.starts) | {_SEPARATOR}

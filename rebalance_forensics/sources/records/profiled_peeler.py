@@ -1,0 +1,59 @@
+"""Peeling the lines of a file of which it is known how they are wrapped and laid out."""
+
+from __future__ import annotations
+
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.content import begins_record
+from rebalance_forensics.sources.layouts.base import Layout
+from rebalance_forensics.sources.profiles.peeler import opened
+from rebalance_forensics.sources.profiles.profile import FileProfile
+
+_BLANK = ("", " ", "\t")
+_TRUSTED = 60
+"""A header of a layout below this rank cannot be an envelope's."""
+
+
+class Peeler:
+    """Peels lines as the file's profile expects them, and any way that works where it is wrong."""
+
+    def __init__(self, profile: FileProfile) -> None:
+        known = layouts.by_name()
+        self._chain, self._layout = profile.envelopes, profile.layout
+        self._expected: tuple[Layout, ...] = tuple(known[name] for name in profile.layouts if name in known)
+        self._trusted = tuple(layout for layout in self._expected if layout.rank < _TRUSTED)
+        self._seen: dict[str, set[str]] = {}
+
+    def opened(self, raw: Line) -> list[Line]:
+        """The lines in a raw line; one that is plainly the file's own, or continues another, is left as it is."""
+        plain = not self._chain and raw.fields is None
+        if plain and (raw.text[:1] in _BLANK or any(layout.is_header(raw.text) for layout in self._trusted)):
+            return [raw]
+        return opened(raw, self._chain, self._layout)
+
+    def single(self, raw: Line) -> Line | None:
+        """The line in a raw line of a file whose envelopes hold one each."""
+        inside = self.opened(raw)
+        return inside[0] if inside else None
+
+    def starts(self, line: Line) -> bool:
+        """Whether a record starts with a peeled line."""
+        return line.begins or self.knows(line)
+
+    def knows(self, line: Line) -> bool:
+        """Whether a record starts with a peeled line in a layout that we know."""
+        if line.fields is not None:
+            return True
+        if line.text[:1] in _BLANK:
+            return False
+        return any(layout.is_header(line.text) for layout in self._expected) or self._begins(line)
+
+    def _begins(self, line: Line) -> bool:
+        """Whether a record starts in a layout that the sample did not show: surely, or as others of its host did."""
+        if line.host is None:
+            return begins_record(line.text)
+        seen = self._seen.setdefault(line.host, set())
+        if begins_record(line.text):
+            seen.add(layouts.header_layout(line.text) or layouts.UNKNOWN)
+            return True
+        return bool(seen) and layouts.header_layout(line.text) in seen

@@ -1,0 +1,152 @@
+"""From the lines of one record to a LogRecord."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from rebalance_forensics.records import LogRecord, Origin
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.lines.last_words import LAST_WORDS
+from rebalance_forensics.sources.lines.line_counts import SplitCounts
+from rebalance_forensics.sources.lines.suffixes import without_suffix
+from rebalance_forensics.sources.profiles.peeler import parse_fields
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.profiled_peeler import Peeler
+from rebalance_forensics.sources.records.record_clock import Clock
+
+MAX_LINES = 5_000
+MAX_BYTES = 1 << 20
+
+
+Place = tuple[int, int]
+"""Byte offset and line number of a line."""
+
+
+@dataclass(slots=True)
+class Framed:
+    """The lines of one record, its first peeled; `more` are the lines that continue it, in reading order."""
+
+    offset: int
+    number: int
+    line: Line
+    more: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    size: int = 0
+
+    def text(self) -> str:
+        """The whole record."""
+        return "\n".join((self.line.text, *self.more)) if self.more else self.line.text
+
+    def parted(self) -> Iterator[Framed]:
+        """The record, and behind it what the Java virtual machine itself wrote into the same stream, without a header.
+
+        (ThreadGroup.uncaughtException; HotSpot's report_java_out_of_memory and VMError.)
+        """
+        own = [index for index, text in enumerate(self.more) if text.startswith(LAST_WORDS)]
+        if not own:
+            yield self
+            return
+        yield Framed(self.offset, self.number, self.line, self.more[: own[0]])
+        for index, following in pairwise([*own, len(self.more)]):
+            line = replace(self.line, text=self.more[index], fields=None, begins=False)
+            yield Framed(*self.places[index], line, self.more[index + 1 : following])
+
+    def append(self, rest: str) -> None:
+        """Add the rest of a line that was cut into parts."""
+        if self.more:
+            self.more[-1] += rest
+        else:
+            self.line = replace(self.line, text=self.line.text + rest, partial=False)
+
+    def takes(self, text: str, place: Place) -> bool:
+        """Add a line; False when the record is as long as one may get."""
+        if len(self.more) >= MAX_LINES or self.size > MAX_BYTES:
+            return False
+        self.more.append(text)
+        self.places.append(place)
+        self.size += len(text)
+        return True
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Makes the records of one split, in file order."""
+
+    path: str
+    profile: FileProfile
+    counts: SplitCounts
+    _clock: Clock = field(init=False)
+    _peeler: Peeler = field(init=False)
+
+    def __post_init__(self) -> None:  # noqa: D105
+        self._clock = Clock(self.profile)
+        self._peeler = Peeler(self.profile)
+
+    def records(self, framed: Iterable[Framed]) -> Iterator[LogRecord]:
+        """Take framed records apart; one that a defect of ours spoils is noted, and the others are read."""
+        before: LogRecord | None = None
+        for each in framed:
+            self.counts.reached = each.offset
+            before = before if self.profile.document else None
+            for part in each.parted():
+                try:
+                    record = self.record(part)
+                except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
+                    self.counts.spoil(part.offset, error)
+                    continue
+                if before is not None and record.at is None and record.message.startswith(LAST_WORDS):
+                    record = replace(record, at=before.at, zoned=before.zoned)
+                before = record
+                yield record
+
+    def record(self, framed: Framed) -> LogRecord:
+        """Take a framed record apart."""
+        line = framed.line
+        text = framed.text()
+        parsed = self._parsed(line, text)
+        host = self._host(line, parsed)
+        at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
+        self.counts.saw(at, framed.offset)
+        return LogRecord(
+            origin=Origin(path=self.path, byte_offset=framed.offset, line=framed.number),
+            at=at,
+            zoned=zoned,
+            level=parsed.level,
+            logger=parsed.logger,
+            thread=parsed.thread,
+            message=without_suffix(parsed.message) if self.profile.suffixed else parsed.message,
+            text=line.text.partition("\n")[0],
+            host=host,
+            bare=line.begins and not self._peeler.knows(line),
+        )
+
+    def see(self, framed: Framed) -> None:
+        """Note the time of a record that nobody needs."""
+        self.counts.reached = framed.offset
+        try:
+            parsed = self._parsed(framed.line, framed.line.text)
+            host = self._host(framed.line, parsed)
+            at, _ = self._clock.time_of(parsed.stamp, framed.line.at, host, framed.line.local)
+            self.counts.saw(at, framed.offset)
+        except Exception as error:  # noqa: BLE001
+            self.counts.spoil(framed.offset, error)
+
+    def _host(self, line: Line, parsed: Parsed) -> str | None:
+        host = line.host if self.profile.document or self.profile.envelopes or line.envelopes else None
+        return host or (parsed.host if self.profile.hosts_in_records else None)
+
+    def _parsed(self, line: Line, text: str) -> Parsed:
+        if line.fields is not None:
+            found = parse_fields(line.fields, self.profile.layout)
+        else:
+            found = layouts.parse(text, self.profile.layout)
+        if found is None and line.text[:1] == "{" and text != line.text:
+            # An object ends with its line: what follows is printed beside the logger, and no part of the message.
+            found = layouts.parse(line.text, self.profile.layout)
+        return found[1] if found else Parsed(stamp=None, level=None, logger=None, thread=None, message=text)

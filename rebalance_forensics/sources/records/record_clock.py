@@ -1,0 +1,122 @@
+"""When a record was written: its stamp, completed by what is known of its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.times import zones
+from rebalance_forensics.sources.times.timestamps import DAY_MS, Stamp, days_on
+
+_HALF_DAY_MS = DAY_MS // 2
+_HOUR_MS = 3_600_000
+_SEASON_SLACK_MS = 60_000
+
+
+@dataclass(slots=True)
+class Clock:
+    """Reads the stamps of one split in file order; without dates it counts the midnights that pass, host by host.
+
+    Where only some of the records have dates, the others are near to them.
+    """
+
+    profile: FileProfile
+    _zones: dict[str, str] = field(init=False)
+    _last: dict[str | None, tuple[int, int]] = field(default_factory=dict)
+    _dated: EpochMs | None = None
+
+    def __post_init__(self) -> None:  # noqa: D105
+        self._zones = dict(self.profile.zones)
+
+    def time_of(
+        self, stamp: Stamp | None, envelope_at: EpochMs | None, host: str | None, beside: Stamp | None = None
+    ) -> tuple[EpochMs | None, bool]:
+        """The time of a record, and whether its zone is known; `beside` is its envelope's time of no known zone."""
+        if stamp is None:
+            stamp, beside = beside, None
+        if stamp is None:
+            return envelope_at, envelope_at is not None
+        near = envelope_at
+        if near is None and beside is not None and beside.form != "time-only":
+            near = self._local(beside, None, host)
+        local = self._local(stamp, near, host)
+        if local is None:
+            return envelope_at, envelope_at is not None
+        at, zoned = self._instant(stamp, local, envelope_at, host)
+        if stamp.form == "full":
+            self._dated = at
+        return at, zoned
+
+    def _instant(self, stamp: Stamp, local: int, envelope_at: EpochMs | None, host: str | None) -> tuple[EpochMs, bool]:
+        if stamp.offset_minutes is not None:
+            return EpochMs(local - stamp.offset_minutes * 60_000), True
+        zone = self._zone_of(host)
+        if zone is None:
+            return EpochMs(local), False
+        return _in_season(zones.to_utc(local, zone), envelope_at), True
+
+    def _zone_of(self, host: str | None) -> str | None:
+        return self._zones.get(host or "") or (
+            self.profile.zone if host in (None, self.profile.host) or not self._zones else None
+        )
+
+    def _local(self, stamp: Stamp, near: int | None, host: str | None) -> int | None:
+        """The stamp with its date, as near to another time as may be."""
+        if stamp.form == "full":
+            return stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
+        if stamp.form == "no-year":
+            return self._with_year(stamp.local_ms, near)
+        if near is None and self.profile.midnight_ms is None:
+            near = self._beside_dated(host)
+        if near is not None:
+            return round((near - stamp.local_ms) / DAY_MS) * DAY_MS + stamp.local_ms
+        return self._with_date(stamp.local_ms, host)
+
+    def _beside_dated(self, host: str | None) -> int | None:
+        """About the local time of a host that prints no dates, from what was read just before it."""
+        if self._dated is None:
+            return self.profile.near_ms
+        zone = self._zone_of(host)
+        return self._dated if zone is None else 2 * self._dated - zones.to_utc(self._dated, zone)
+
+    def _with_date(self, time_of_day: int, host: str | None) -> int | None:
+        if self.profile.midnight_ms is None:
+            return None
+        before, days = self._last.get(host, (time_of_day, 0))
+        if self.profile.newest_first:
+            days -= time_of_day - before > _HALF_DAY_MS
+        else:
+            days = days_on(before, time_of_day, days)
+        self._last[host] = (time_of_day, days)
+        return self.profile.midnight_ms + days * DAY_MS + time_of_day
+
+    def _with_year(self, local_ms: int, beside: int | None) -> int | None:
+        """The year that brings a date nearest to its envelope's time, or to what else is known of the file."""
+        return with_year(local_ms, beside if beside is not None else self.profile.near_ms)
+
+
+def with_year(local_ms: int, near: int | None) -> int | None:
+    """A time of 1972 in the year that brings it nearest to another time."""
+    if near is None:
+        return None
+    year = datetime.fromtimestamp(near / 1000, UTC).year
+    found = (_in_year(local_ms, each) for each in (year - 1, year, year + 1))
+    return min((each for each in found if each is not None), key=lambda each: abs(each - near), default=None)
+
+
+def _in_season(at: EpochMs, envelope_at: EpochMs | None) -> EpochMs:
+    """An instant an hour from its envelope's is of another season: the file's zone was told before clocks changed."""
+    if envelope_at is not None and abs(abs(at - envelope_at) - _HOUR_MS) < _SEASON_SLACK_MS:
+        return EpochMs(at + (_HOUR_MS if envelope_at > at else -_HOUR_MS))
+    return at
+
+
+def _in_year(local_ms: int, year: int) -> int | None:
+    """A time of 1972 in another year; None for the 29th of February in most."""
+    moment = datetime.fromtimestamp(local_ms / 1000, UTC)
+    try:
+        return local_ms + round((moment.replace(year=year) - moment).total_seconds()) * 1000
+    except ValueError:
+        return None

@@ -1,0 +1,172 @@
+"""Records out of a split: whole, in file order, with their places; all that is not a record is counted."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+
+from msgspec.structs import replace
+
+from rebalance_forensics.records import LogRecord, Origin
+from rebalance_forensics.sources import documents, layouts
+from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.files.codecs import Damage
+from rebalance_forensics.sources.files.containers import UNREADABLE
+from rebalance_forensics.sources.files.decompression import chunks_of
+from rebalance_forensics.sources.lines.blocks import Block, from_first_line, whole_lines
+from rebalance_forensics.sources.lines.line_counts import SplitCounts
+from rebalance_forensics.sources.lines.line_ends import LOOK_BEHIND, after_padding, line_feeds
+from rebalance_forensics.sources.profiles.peeler import opened, parse_fields
+from rebalance_forensics.sources.profiles.profile import FileProfile
+from rebalance_forensics.sources.records.bulk_framer import BulkFramer
+from rebalance_forensics.sources.records.empty_splits import counted_without_hits
+from rebalance_forensics.sources.records.envelope_framer import EnvelopeFramer
+from rebalance_forensics.sources.records.file_ends import FileEnd
+from rebalance_forensics.sources.records.line_framer import Framer, Placed, placed_lines
+from rebalance_forensics.sources.records.record_builder import Framed, Recorder
+from rebalance_forensics.sources.records.seams import Seam
+from rebalance_forensics.sources.records.splits import Split
+from rebalance_forensics.sources.times.timestamps import Stamp
+
+Relevant = Callable[[bytes], Sequence[int]]
+
+_BATCH_BYTES = 1 << 20
+
+__all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
+
+
+def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -> Iterator[LogRecord]:
+    """The records that start in a split, those that `relevant` hits or all; `counts` says what was read and lost."""
+    if relevant is not None and split.profile.unlike_a_log:
+        found = SplitCounts()
+        if counted_without_hits(_blocks(split, found), split.end, relevant, found):
+            counts.add(found)
+            return
+    recorder = Recorder(split.file.path, split.profile, counts)
+    framed = _framed(split, relevant, counts, recorder)
+    in_bulk = split.profile.plain or split.profile.one_to_one
+    yield from recorder.records(framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
+
+
+def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Framed]:
+    """The lines of a split joined to records: only the hit ones where that can be told from the bytes."""
+    if split.profile.document:
+        return _frame_document(split, _readable(split, counts, 0), counts)
+    to_the_end = FileEnd(split, counts, relevant)
+    if relevant is not None and (split.profile.one_to_one or split.profile.plain):
+        kind = EnvelopeFramer if split.profile.one_to_one else BulkFramer
+        bulk = kind(split.profile, counts, relevant, recorder.see, split.start, split.end)
+        return bulk.frame(to_the_end.blocks(_blocks(split, counts), bulk))
+    framer = Framer(split.profile, counts, split.start, split.end)
+    return framer.frame(placed_lines(to_the_end.blocks(_blocks(split, counts), framer), counts, framer))
+
+
+def _blocks(split: Split, counts: SplitCounts) -> Iterator[Block]:
+    """The lines that start in a split, and those after it; padding before the first of a file is no line."""
+    at = max(0, split.start - 1 - LOOK_BEHIND)
+    chunks = _readable(split, counts, at)
+    if at == 0:
+        at, chunks = after_padding(chunks)
+        counts.bytes += at if split.start == 0 else 0
+    chunks = line_feeds(chunks)
+    if split.start == 0 and not split.profile.newest_first:
+        chunks = _whole_header(split.profile, chunks)
+    at, chunks = from_first_line(chunks, at, split.start, split.end)
+    yield from whole_lines(chunks, at)
+
+
+def _whole_header(profile: FileProfile, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """A first line that lacks the beginning of its header continues a line of no file or of the one before."""
+    first = next(chunks, b"")
+    yield b"\t" + first[1:] if first and Seam(profile).is_severed(first) else first
+    yield from chunks
+
+
+def _readable(split: Split, counts: SplitCounts, start: int) -> Iterator[bytes]:
+    """The bytes from a place on; when the rest cannot be read, that is noted and what came before stays."""
+    try:
+        yield from chunks_of(split.file.place, start)
+    except Damage as damage:
+        counts.stop(str(damage), may_pass=damage.may_pass)
+    except UNREADABLE as error:
+        counts.stop(f"cannot be read further ({error}); what came before was", may_pass=isinstance(error, OSError))
+
+
+def _frame_document(split: Split, chunks: Iterator[bytes], counts: SplitCounts) -> Iterator[Framed]:
+    """The records of a document that is not one record a line."""
+    counted = _counted(chunks, counts)
+
+    def placed() -> Iterator[Placed]:
+        try:
+            for row in documents.rows(counted, split.profile.document or ""):
+                yield row.offset, row.number, row.line
+        except Damage as damage:
+            counts.complain(str(damage))
+
+    return Framer(split.profile, counts).frame(placed())
+
+
+def _counted(chunks: Iterator[bytes], counts: SplitCounts) -> Iterator[bytes]:
+    last = b"\n"
+    for chunk in chunks:
+        counts.bytes += len(chunk)
+        counts.lines += chunk.count(b"\n")
+        last = chunk[-1:] or last
+        yield chunk
+    counts.lines += last != b"\n"
+
+
+def _hit(framed: Iterable[Framed], relevant: Relevant, recorder: Recorder) -> Iterator[LogRecord]:
+    """The records that a prefilter hits, asked for many at once; the others only tell their times."""
+    for batch in _batches(framed):
+        texts = [_searched(each) for each in batch]
+        ends = list(accumulate(len(text) + 1 for text in texts))
+        hit = {bisect_right(ends, at) for at in relevant(b"\n".join(texts))}
+        for index, each in enumerate(batch):
+            if index in hit:
+                yield from recorder.records([each])
+            else:
+                recorder.see(each)
+
+
+def _searched(framed: Framed) -> bytes:
+    """What a prefilter looks at: the record's text; of a JSON record its message."""
+    text = framed.text()
+    if framed.line.fields is not None and (found := parse_fields(framed.line.fields)):
+        text = f"{found[1].message} ({found[1].logger})"
+    return text.encode("utf-8", "replace")
+
+
+def _batches(framed: Iterable[Framed]) -> Iterator[list[Framed]]:
+    batch: list[Framed] = []
+    size = 0
+    for each in framed:
+        batch.append(each)
+        size += len(each.line.text) + each.size
+        if size > _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def stamp_of(line: str) -> Stamp | None:
+    """The time that a line of unknown origin prints, its date and zone perhaps left out."""
+    peeled = opened(Line(text=line.partition("\n")[0].rstrip("\r")))
+    if not peeled:
+        return None
+    found = layouts.parse(peeled[0].text) if peeled[0].fields is None else parse_fields(peeled[0].fields)
+    return (found[1].stamp if found else None) or peeled[0].local
+
+
+def parse_line(line: str) -> LogRecord:
+    """One raw record of unknown origin: whatever is around it is peeled, whatever its layout is read."""
+    first, newline, rest = line.rstrip("\r\n").partition("\n")
+    peeled = opened(Line(text=first))
+    inside = peeled[0] if peeled else Line(text=first)
+    if newline:
+        inside = replace(inside, text=f"{inside.text}\n{rest}")
+    recorder = Recorder("-", FileProfile(envelopes=inside.envelopes), SplitCounts())
+    record = recorder.record(Framed(0, 1, inside))
+    return replace(record, origin=Origin(path="-", byte_offset=0, line=1))

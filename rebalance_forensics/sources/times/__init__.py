@@ -1,0 +1,1 @@
+"""Times and time zones as logs write them."""

@@ -1,0 +1,207 @@
+"""Times as logs write them: with or without date, year, fraction and zone."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange, timegm
+from functools import lru_cache
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics.sources.times.zone_names import ZONE, offset_of
+
+Form = Literal["full", "no-year", "time-only"]
+DateOrder = Literal["ymd", "mdy", "dmy"]
+
+DAY_MS = 86_400_000
+_MONTHS_A_YEAR = 12
+_KAFKAS_FIRST_YEAR = 2011
+_YEARS = range(2, 9999)
+"""Of the calendar, so that no zone moves a time out of it."""
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
+    )
+}
+_ZONE = rf"(?: ?(?P<zone>{ZONE}))?"
+_CLOCK = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,:](?P<fraction>\d{1,9}))?"
+    r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?"
+)
+_MONTH_NAME = r"(?P<name>[A-Z][a-z]{2})[a-z]*\.?"
+_NTH = r"(?:st|nd|rd|th)?"  # as Kibana wrote days before 7.0
+_WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?"
+
+_SHAPES = tuple(
+    re.compile(shape)
+    for shape in (
+        rf"(?P<year>\d{{4}})[-\u2013/.](?P<month>\d\d)[-\u2013/.](?P<day>\d\d)(?:[T _]|, ?){_CLOCK}{_ZONE}",
+        (
+            r"(?P<first>\d{1,2})(?P<mark>[-./])(?P<second_part>\d{1,2})(?P=mark)(?P<third>\d{4}|\d\d)"
+            rf"(?:[ T]|, ?){_CLOCK}{_ZONE}"
+        ),
+        rf"(?P<clock>){_CLOCK}{_ZONE}(?![\d/-])",
+        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}){_NTH},? (?P<year>\d{{4}}),?(?: at| @)? {_CLOCK}{_ZONE}",
+        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<year>\d{{4}})(?![\d-])",
+        rf"{_WEEKDAY}{_MONTH_NAME} +(?P<day>\d{{1,2}}) {_CLOCK}",
+        rf"{_WEEKDAY}(?P<day>\d{{1,2}})[ /-]{_MONTH_NAME}[ /-](?P<year>\d{{4}})(?:[ :]{{1,2}}|, ){_CLOCK}{_ZONE}",
+        (
+            r"(?P<year>20\d\d)(?P<month>[01]\d)(?P<day>[0-3]\d)[T -]?(?P<hour>[0-2]\d):?(?P<minute>[0-5]\d):?"
+            rf"(?P<second>[0-5]\d)(?:[.,](?P<fraction>\d{{1,9}}))?{_ZONE}"
+        ),
+        r"(?P<seconds>1\d{9})(?:[.,](?P<fraction>\d{1,9}))?(?!\d)",
+        r"(?P<millis>1\d{12})(?:\.\d+)?(?!\d)",
+        r"(?P<micros>1\d{15})(?!\d)",
+        r"(?P<nanos>1\d{18})(?!\d)",
+    )
+)
+_WEEKDAY_FIRST = re.compile(rf"{_WEEKDAY[:-1]}(?=\d{{4}}-)")
+_LOG4J = len("2026-11-20 10:15:30,123")
+_LOG4J_SHAPE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}\Z")
+_ISO_SHAPE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z\Z")
+
+
+class Stamp(Struct, frozen=True):
+    """A time as written: milliseconds since the epoch as if the text were UTC, and the zone it names.
+
+    `form` says what the text leaves out: of a "time-only" stamp `local_ms` counts from midnight,
+    of a "no-year" one from the first of January 1972, a leap year. `readings` are all that a date of three numbers
+    can mean, by the order of its parts; `local_ms` is then the usual one.
+    """
+
+    local_ms: int
+    offset_minutes: int | None
+    form: Form = "full"
+    readings: tuple[tuple[DateOrder, int], ...] = ()
+
+    @property
+    def utc_ms(self) -> int:
+        """The instant, where no zone is known read as UTC."""
+        return self.local_ms - 60_000 * (self.offset_minutes or 0)
+
+    def in_order(self, order: DateOrder | None) -> Stamp:
+        """The stamp with its date read in this order, where it can be."""
+        local_ms = next((found for name, found in self.readings if name == order), self.local_ms)
+        return self if local_ms == self.local_ms else replace(self, local_ms=local_ms)
+
+
+_EARLIEST_MS, _LATEST_MS = (timegm((year, 1, 1, 0, 0, 0)) * 1000 for year in (_YEARS.start, _YEARS.stop))
+
+
+@lru_cache(maxsize=4096)
+def _midnight_ms(year: int, month: int, day: int) -> int | None:
+    """Midnight of a date; None for the 31st of February and at both ends of the calendar."""
+    if year not in _YEARS or not (1 <= month <= _MONTHS_A_YEAR and 1 <= day <= monthrange(year, month)[1]):
+        return None
+    return timegm((year, month, day, 0, 0, 0)) * 1000
+
+
+def stamp_at(seconds: int, nanos: int) -> Stamp | None:
+    """The time of an epoch value in two parts; None beyond the calendar."""
+    at_ms = seconds * 1000 + nanos // 1_000_000
+    return Stamp(at_ms, 0) if _EARLIEST_MS <= at_ms < _LATEST_MS else None
+
+
+def _milliseconds(fraction: str | None) -> int:
+    return int((fraction + "00")[:3]) if fraction else 0
+
+
+def _epoch(parts: dict[str, str | None]) -> Stamp | None:
+    """An epoch number, by its length."""
+    if seconds := parts.get("seconds"):
+        return Stamp(int(seconds) * 1000 + _milliseconds(parts["fraction"]), 0)
+    for unit, divisor in (("millis", 1), ("micros", 1000), ("nanos", 1_000_000)):
+        if digits := parts.get(unit):
+            return Stamp(int(digits) // divisor, 0)
+    return None
+
+
+def _time_of_day_ms(parts: dict[str, str | None]) -> int:
+    hour = int(parts["hour"] or 0)
+    if half := parts.get("half"):
+        hour = hour % 12 + (12 if half in "pP" else 0)
+    return ((hour * 60 + int(parts["minute"] or 0)) * 60 + int(parts["second"] or 0)) * 1000 + _milliseconds(
+        parts["fraction"]
+    )
+
+
+def _readings(parts: dict[str, str | None]) -> tuple[tuple[DateOrder, int], ...]:
+    """What a date of three numbers can mean, the usual first: 11/20/2026, 20.11.2026, 26/11/20 (Spark's)."""
+    one, two, three = (parts[name] or "" for name in ("first", "second_part", "third"))
+    orders: dict[DateOrder, tuple[str, str, str]] = {"mdy": (three, one, two), "dmy": (three, two, one)}
+    if parts["mark"] != "/":
+        orders = dict(reversed(orders.items()))
+    if len(one) == len(two) == len(three) == 2 and parts["mark"] != ".":
+        orders = {"ymd": (one, two, three), **orders}
+    found: list[tuple[DateOrder, int]] = []
+    for order, (year, month, day) in orders.items():
+        full_year = int(year) if len(year) == 4 else 2000 + int(year)
+        midnight = _midnight_ms(full_year, int(month), int(day))
+        if midnight is not None and (len(year) == 4 or full_year >= _KAFKAS_FIRST_YEAR):
+            found.append((order, midnight))
+    return tuple(found)
+
+
+def _dated(parts: dict[str, str | None], time_ms: int, offset: int | None) -> Stamp | None:
+    """A stamp whose date is three numbers."""
+    found = _readings(parts)
+    if not found:
+        return None
+    return Stamp(found[0][1] + time_ms, offset, readings=tuple((order, day + time_ms) for order, day in found))
+
+
+def _read(match: re.Match[str]) -> Stamp | None:
+    parts = match.groupdict()
+    if "hour" not in parts:
+        return _epoch(parts)
+    time_ms, offset = _time_of_day_ms(parts), offset_of(parts.get("zone"))
+    if "clock" in parts:
+        return Stamp(time_ms, offset, "time-only")
+    if "mark" in parts:
+        return _dated(parts, time_ms, offset)
+    month = _MONTHS.get((parts.get("name") or "").lower()) or int(parts.get("month") or 0)
+    midnight = _midnight_ms(int(parts.get("year") or 1972), month, int(parts["day"] or 0))
+    if midnight is None:
+        return None
+    return Stamp(midnight + time_ms, offset, "full" if "year" in parts else "no-year")
+
+
+@lru_cache(maxsize=512)
+def _day_ms(day: str) -> int | None:
+    """Midnight of `2026-11-20`."""
+    return _midnight_ms(int(day[:4]), int(day[5:7]), int(day[8:]))
+
+
+@lru_cache(maxsize=4096)
+def _clock_ms(clock: str) -> int:
+    """Milliseconds from midnight to `10:15:30`."""
+    return ((int(clock[:2]) * 60 + int(clock[3:5])) * 60 + int(clock[6:])) * 1000
+
+
+def read_stamp(text: str) -> Stamp | None:
+    """Read the time at the start of a text; None where there is none."""
+    # By far the commonest, and worth a shortcut: Log4j's own, and what stores write.
+    if len(text) == _LOG4J and _LOG4J_SHAPE.match(text):
+        day = _day_ms(text[:10])
+        return None if day is None else Stamp(day + _clock_ms(text[11:19]) + int(text[20:]), None)
+    if _ISO_SHAPE.match(text):
+        day = _day_ms(text[:10])
+        return None if day is None else Stamp(day + _clock_ms(text[11:19]) + _milliseconds(text[20:-1]), 0)
+    if weekday := _WEEKDAY_FIRST.match(text):
+        text = text[weekday.end() :]
+    for shape in _SHAPES:
+        if match := shape.match(text):
+            return _read(match)
+    return None
+
+
+def days_on(before: int, time_of_day: int, days: int) -> int:
+    """How many midnights have passed with this time of day, after `days` of them at the time before it."""
+    if before - time_of_day > DAY_MS // 2:
+        return days + 1
+    if time_of_day - before > DAY_MS // 2 and days > 0:
+        return days - 1  # a line of before midnight that was written late
+    return days
