@@ -3,6 +3,13 @@ from __future__ import annotations
 from tests.diagnosis.threads import Application
 from tests.kafka_words import member_id
 
+POLL_TIMEOUT = (
+    "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the "
+    "configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time processing "
+    "messages. You can address this either by increasing max.poll.interval.ms or by reducing the maximum size of "
+    "batches returned in poll() with max.poll.records."
+)
+
 
 def two_threads_each() -> Application:
     """Two instances with two threads each, as brokers alone tell."""
@@ -34,3 +41,17 @@ def test_threads_that_miss_their_sessions_together_stood_still_with_their_proces
     story = silent(two_threads_each(), 1, 2)
     assert "process-pause" in story.causes()
     assert "slow-processing" not in story.causes()
+
+
+def test_a_thread_that_is_not_polled_stays_until_its_session_ends_and_is_lost_once() -> None:
+    """Streams consumers send no LeaveGroup on a poll timeout; these logs begin after the thread joined."""
+    story = Application(group="shop")
+    story.by_consumer(1, 1, "01:10:00.000", POLL_TIMEOUT)
+    old = member_id(story.consumer(1, 1))
+    story.broker("01:10:09.000", story.words.failed(old))
+    story.round("01:10:09.001", f"removing member {old} on heartbeat expiration")
+    new = member_id(story.consumer(1, 1), 2)
+    story.broker("01:10:15.000", story.words.introduced(new))
+    story.by_consumer(1, 1, "01:10:15.001", "(Re-)joining group")
+    story.round("01:10:15.002", story.words.adding(new))
+    assert story.causes() == ["slow-processing"]

@@ -36,3 +36,13 @@ def test_a_coordinator_that_names_nobody_is_not_taken_at_its_silence() -> None:
 def test_without_the_coordinators_log_nobody_knows_who_joined_or_left() -> None:
     story = Story(seen="clients").formed("c-1", "c-2").rebalanced("01:30:00.000", "", ["c-1", "c-2"])
     assert "it is not known who joined or left" in story.the_incident().summary
+
+
+def test_a_followup_of_a_rebalance_that_nothing_explains_does_not_make_the_startup_before_it_longer() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2")
+    story.client("c-1", "01:02:00.000", "Request joining group due to: group is already rebalancing")
+    story.rebalanced("01:02:00.001", "", ["c-1", "c-2"])
+    why = "need to revoke partitions [orders-1] as indicated by the current assignment and re-join"
+    story.client("c-1", "01:02:00.600", f"Request joining group due to: {why}")
+    story.rebalanced("01:02:00.601", "", ["c-1", "c-2"])
+    assert story.the_incident().generations == (2, 3)

@@ -49,3 +49,13 @@ def test_the_round_trip_for_a_member_id_is_benign() -> None:
     story = Story().formed("c-1", "c-2")
     assert [g.followup for g in story.history().generations] == [None]
     assert story.causes() == []
+
+
+def test_what_a_member_asks_for_once_it_is_in_a_generation_makes_the_next_one_the_followup() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2")
+    story.client("c-1", "01:10:00.000", "Request joining group due to: group is already rebalancing")
+    story.rebalanced("01:10:00.001", "", ["c-1", "c-2"], takes_ms=120)
+    why = "need to revoke partitions [orders-1] as indicated by the current assignment and re-join"
+    story.client("c-1", "01:10:00.140", f"Request joining group due to: {why}")
+    story.rebalanced("01:10:00.141", "", ["c-1", "c-2"])
+    assert [g.followup for g in story.history().generations] == [None, None, "cooperative"]

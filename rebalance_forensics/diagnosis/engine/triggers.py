@@ -38,6 +38,8 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
         elif finding is not None:
             last = of_finding[finding]
             found[rebalance.id] = (last, finding.cause)
+        elif rebalance.events and not rebalance.followup:
+            last = None  # nothing explains it, nor what follows up on it
         since = max(since, rebalance.stabilized_at or rebalance.ended_at())
     return found
 

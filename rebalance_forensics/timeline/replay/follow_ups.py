@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import DelayedRebalance, WorkerAssigned
-from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.rebalances import JoinRequested, JoinSucceeded, RebalanceStarted, SyncSucceeded
 from rebalance_forensics.events.streams import FollowUpRequested, FollowUpScheduled, FollowUpTriggered, VersionProbed
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import merged, time_of
@@ -32,10 +33,12 @@ def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: Re
     said = merged(lines.own.telling(*TELLING), lines.around.telling(*TELLING))
     told: InTime[Event] = InTime((e for e in said if e.at is not None), time_of)
     assigned = InTime((e for e in told if isinstance(e, WorkerAssigned)), time_of)
+    joined = _joined_by_generation(lines)
     found = []
     previous: Rebalance | None = None
     for rebalance in rebalances:
-        found.append(replace(rebalance, followup=_followup(told, assigned, previous, rebalance, mode)))
+        kind = _followup(told, assigned, joined.get(rebalance.generation, ()), previous, rebalance, mode)
+        found.append(replace(rebalance, followup=kind))
         previous = rebalance
     return tuple(found)
 
@@ -43,6 +46,7 @@ def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: Re
 def _followup(
     told: InTime[Event],
     assigned: InTime[WorkerAssigned],
+    joined: Sequence[Event],
     previous: Rebalance | None,
     rebalance: Rebalance,
     mode: RebalanceMode,
@@ -50,12 +54,32 @@ def _followup(
     if rebalance.followup is not None or (previous is None and _opened_before(told, rebalance)):
         return rebalance.followup
     since = previous.ended_at() if previous else rebalance.started_at - DELAY_ENDS_MS
-    kind = _kind(
-        told, assigned, min(since, rebalance.started_at - SAME_MOMENT_MS), rebalance.started_at + FOLLOW_UP_TOLD_MS
-    )
+    since, until = min(since, rebalance.started_at - SAME_MOMENT_MS), rebalance.started_at + FOLLOW_UP_TOLD_MS
+    kind = _kind(told, assigned, since, until, _first_in(joined, rebalance))
     if kind is None and previous is not None and mode != "eager":
         return _hand_over(assigned, previous, rebalance)
     return kind
+
+
+def _joined_by_generation(lines: TimedLines) -> Mapping[int | None, Sequence[Event]]:
+    joined: dict[int | None, list[Event]] = defaultdict(list)
+    for event in lines.own.telling(JoinSucceeded, SyncSucceeded):
+        if isinstance(event, JoinSucceeded | SyncSucceeded) and event.at is not None:
+            joined[event.generation].append(event)
+    return joined
+
+
+def _first_in(joined: Sequence[Event], rebalance: Rebalance) -> Mapping[str, tuple[int, int]]:
+    """Where each log tells first that its member is in: what it asks for from there on is the next rebalance."""
+    places: dict[str, tuple[int, int]] = {}
+    for event in joined:
+        if time_of(event) >= rebalance.started_at:
+            places[event.origin.path] = min(_place(event), places.get(event.origin.path, _place(event)))
+    return places
+
+
+def _place(event: Event) -> tuple[int, int]:
+    return time_of(event), event.origin.byte_offset
 
 
 def _opened_before(told: InTime[Event], rebalance: Rebalance) -> bool:
@@ -108,9 +132,16 @@ TELLING = (
 )
 
 
-def _kind(told: InTime[Event], assigned: InTime[WorkerAssigned], since: int, until: int) -> str | None:
-    """The follow-up that began between `since` and `until`."""
+def _kind(
+    told: InTime[Event],
+    assigned: InTime[WorkerAssigned],
+    since: int,
+    until: int,
+    joined: Mapping[str, tuple[int, int]],
+) -> str | None:
+    """The follow-up that began between `since` and `until`, and that nobody asked for once they had `joined`."""
     now = told.between(since - SAME_MOMENT_MS, until + SAME_MOMENT_MS)
+    now = [e for e in now if e.origin.path not in joined or _place(e) < joined[e.origin.path]]
     before = told.between(since - FOLLOW_UP_MS, until)
     for event in now:
         match event:

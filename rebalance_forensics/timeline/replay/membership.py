@@ -23,7 +23,13 @@ from rebalance_forensics.timeline.replay.lost_membership import was_a_member
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import A_SECOND_MS, LEAVE_LOGGED_MS, TAKEN_BACK_MS, TOLD_BY_BOTH_MS
+from rebalance_forensics.timeline.windows import (
+    A_SECOND_MS,
+    LEAVE_LOGGED_MS,
+    SESSION_MS,
+    TAKEN_BACK_MS,
+    TOLD_BY_BOTH_MS,
+)
 
 LEFT = ("closed", "left", "unsubscribed", "poll-timeout")
 _RANK: tuple[DepartureWhy, ...] = (
@@ -186,6 +192,10 @@ class Register:
         if gone is None and self._is_former(participant, member):
             self._add(self._last_departure[participant], event, why)
             return
+        unnamed_leave = self._left_unnamed(participant, member, event.at) if why == "session-expired" else None
+        if unnamed_leave is not None:
+            self._add(unnamed_leave, event, why)
+            return
         if member not in self.live and late:
             return
         if self.live.drop(member) is None:
@@ -242,6 +252,18 @@ class Register:
         if last is None or last.returned is not None or member in self.live:
             return False
         return last.why == "vanished" and last.member == unnamed(participant, self.participants.client_of(member))
+
+    def _left_unnamed(self, participant: Participant, member: str, at: int) -> DepartureDraft | None:
+        """The poll timeout, told by its client alone, after which a member stayed in the group until its session ended.
+
+        A static member sends no LeaveGroup (KIP-345), nor does a stream thread (internal.leave.group.on.close).
+        """
+        if member in self.live:
+            return None
+        left = self._gone.get(unnamed(participant, self.participants.client_of(member)))
+        if left is None or left.why != "poll-timeout" or left.returned is not None:
+            return None
+        return left if left.member is None and at - left.at <= SESSION_MS else None
 
     def _write_off(self, member: str, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
         """A member is gone, though no line names it."""
