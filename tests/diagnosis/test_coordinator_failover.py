@@ -385,3 +385,16 @@ def test_a_member_that_was_not_polled_and_comes_back_owes_that_to_no_move(seen: 
         story.client(client, "01:10:11.700", FOUND)
     found = {i.root_causes[0].cause: i.root_causes[0].confidence for i in story.incidents()}
     assert found["slow-processing"] >= 0.9
+
+
+def test_members_that_were_expired_before_any_of_them_found_the_coordinator_again_were_not_cut_off_from_it() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2")
+    for client in ("c-1", "c-2"):
+        story.client(client, "01:10:00.000", LOST)
+    for client in ("c-1", "c-2"):
+        story.client(client, "01:10:40.000", FOUND)
+        expired = "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
+        story.client(client, "01:10:40.010", expired)
+        story.reborn(client)
+    story.rebalanced("01:10:41.000", "", ["c-1", "c-2"])
+    assert story.causes() == ["coordinator-failover"]

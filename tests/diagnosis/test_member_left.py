@@ -82,3 +82,26 @@ def test_a_streams_instance_whose_threads_end_in_different_ways_went_once() -> N
     (went,) = closings(story.timeline())
     assert [d.member for d in went.departures] == [ids[1, 1], ids[1, 2]]
     assert story.causes() == ["member-left"]
+
+
+def test_a_sink_task_that_throws_is_why_its_consumer_left() -> None:
+    sink, other = "connector-consumer-orders-1", "connector-consumer-orders-0"
+    story = Story(group="connect-orders").formed(other, sink)
+    failed = (
+        "WorkerSinkTask{id=orders-1} Task threw an uncaught and unrecoverable exception. "
+        "Task is being killed and will not recover until manually restarted"
+    )
+    story.line(f"{sink}/app.log", "01:09:59.990", failed, level="ERROR", logger="o.a.k.connect.runtime.WorkerTask")
+    closes(story, sink, "01:10:00.000", [other])
+    assert story.causes() == ["member-left"]
+    assert story.blamed() == [sink]
+    assert "its task orders-1 failed" in story.the_incident().summary
+
+
+def test_a_sink_task_that_throws_is_not_why_the_consumer_of_another_task_left() -> None:
+    sink, other = "connector-consumer-orders-1", "connector-consumer-orders-0"
+    story = Story(group="connect-orders").formed(sink, other)
+    failed = "WorkerSinkTask{id=orders-1} Task threw an uncaught and unrecoverable exception."
+    story.line(f"{sink}/app.log", "01:09:59.990", failed, level="ERROR", logger="o.a.k.connect.runtime.WorkerTask")
+    closes(story, other, "01:10:00.000", [sink])
+    assert "member-left" not in story.causes()

@@ -4,9 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.events.rebalances import AssignmentComputed
+from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
 from tests.kafka_words import Release
-from tests.story import Side
+from tests.story import Side, Story
 
 UNKNOWN = (
     "Attempt to heartbeat with {} and group instance id Optional.empty failed due to UNKNOWN_MEMBER_ID, "
@@ -76,3 +77,16 @@ def test_a_client_that_logged_disconnects_all_along_did_not_stand_still() -> Non
         )
     story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     assert "process-pause" not in story.causes()
+
+
+def test_a_member_that_was_back_before_its_process_was_restarted_had_been_paused_and_not_restarted() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
+    expired = "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
+    story.client("c-3", "01:10:20.000", expired)
+    story.reborn("c-3").rebalanced("01:10:21.000", "", ["c-1", "c-2", "c-3"])
+    story.started("c-3", "01:11:08.000")
+    closes(story, "c-3", "01:11:09.000", ["c-1", "c-2"])
+    story.rebalanced("01:11:12.000", "", ["c-1", "c-2", "c-3"])
+    first = story.incidents()[0].root_causes[0]
+    assert first.cause == "process-pause"
+    assert "process of it started" not in first.narrative

@@ -10,6 +10,19 @@ from rebalance_forensics.diagnosis.wording.durations import counted, lasting, sp
 from rebalance_forensics.records import elapsed
 
 
+def restart_task(failed: str) -> tuple[Advice, ...]:
+    """A sink task of Connect that threw, and stays failed."""
+    restart = Advice(
+        action=(
+            "Fix what the task threw, then restart it: POST /connectors/NAME/tasks/N/restart. If a record causes it, "
+            "let the connector skip it: errors.tolerance=all with a dead letter queue (KIP-298)."
+        ),
+        why=f"The consumer closed after {failed}; Connect does not restart a failed task by itself.",
+        cost="With errors.tolerance=all records are skipped; what put() throws fails the task all the same.",
+    )
+    return (restart,)
+
+
 def handle_exception(away: Absence, exception: str) -> tuple[Advice, ...]:
     """A member that closed after an exception."""
     instance = away.participant.kind == "instance"

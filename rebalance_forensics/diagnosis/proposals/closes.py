@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.advice.applications import handle_exception
+from rebalance_forensics.diagnosis.advice.applications import handle_exception, restart_task
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.departures import left_nobody
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import name_of_exception
@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.narratives import what_ended
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 ERROR_UNHEARD = stated("error-unheard", present="no log of its own shows whether an error made it close")
@@ -28,7 +29,7 @@ def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) ->
         severity="critical" if left_nobody(timeline, away) else "warning",
         struck_at=away.stop.at if away.stop is not None else None,
         narrative=f"{what_ended(away)} after {exception}.",
-        advice=handle_exception(away, exception),
+        advice=restart_task(exception) if isinstance(errors[0], WorkChanged) else handle_exception(away, exception),
     )
 
 

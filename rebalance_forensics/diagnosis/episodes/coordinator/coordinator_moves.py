@@ -186,11 +186,18 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
             or _one_by_one_lost(timeline, run)
         ):
             continue
-        yield _of_run(run, broker, "losses")
+        yield _of_run(run, broker, "losses", until=_found_again(timeline, run))
 
 
-def _of_run(run: Sequence[Event], broker: int, shown_by: ShownBy) -> CoordinatorMove:
-    first, last = time_of(run[0]), time_of(run[-1])
+def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
+    """When the first of those that lost the coordinator found one again: nobody could be heard by it before."""
+    last = {timeline.participants.of_speaker(e): time_of(e) for e in run}
+    finds = (timeline.said_by(who, CoordinatorFound).first(at) for who, at in last.items() if who is not None)
+    return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
+
+
+def _of_run(run: Sequence[Event], broker: int, shown_by: ShownBy, until: int = 0) -> CoordinatorMove:
+    first, last = time_of(run[0]), max(time_of(run[-1]), until)
     return CoordinatorMove(first, f"broker-{broker}", tuple(run[:MOST_LINES]), shown_by, until=last)
 
 

@@ -131,10 +131,13 @@ def _away(
     start = timeline.starts.of(participant).first(max(begin - _reach_ms(timeline), joined, before or 0) + 1)
     stop = timeline.stops.of(participant).last(last + ITS_REBALANCE_MS)
     stopped = stop is not None and stop.at > joined and not _went_on(timeline, participant, stop, begin)
+    back = _return_of(timeline, participant, group, gone, before, until, joined)
+    if start is not None and any(a.at < start.at - CLOCK_SLACK_MS for a in back):
+        start = None  # it was back before, and that process is of a later life
     return Absence(
         participant,
         group,
-        _return_of(timeline, participant, group, gone, before, until, joined),
+        back,
         start if start is not None and (until is None or start.at < until) else None,
         stop if stopped else _end_of_threads(timeline, participant, begin, group),
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ThreadFailed
 from rebalance_forensics.timeline.event_index import time_of
@@ -15,14 +16,26 @@ from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import EXCEPTION_MS, MOMENTS_BEFORE_MS
 
+SINK_CLIENTS = "connector-consumer-"
+"""What the client ids of sink tasks begin with, unless consumer.override.client.id is set."""
+
 
 def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
     """The errors that the member's own log shows just before it closed, nearest first."""
     begin = away.stop.at if away.stop is not None else away.at
-    found = thrown_by(timeline, away.participant, begin - EXCEPTION_MS, away.at + MOMENTS_BEFORE_MS)
+    since, until = begin - EXCEPTION_MS, away.at + MOMENTS_BEFORE_MS
+    found = thrown_by(timeline, away.participant, since, until) + _failures_of_its_task(timeline, away, since, until)
     threads = _stream_threads(timeline, away)
     found = [e for e in found if not threads or (own := _stream_thread(e)) is None or own in threads]
     return sorted(found, key=lambda e: abs(time_of(e) - begin))
+
+
+def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: int) -> list[Event]:
+    """A sink task that throws closes its consumer, whose client id is named after the task (Connect's Worker)."""
+    if away.participant.kind != "client":
+        return []
+    failed = (e for e in timeline.of(WorkChanged).between(begin, end) if e.change == "failed")
+    return [e for e in failed if f"{SINK_CLIENTS}{e.what}" in away.participant.client_ids]
 
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
@@ -71,4 +84,6 @@ def _stream_thread(event: Event) -> str | None:
 
 def name_of_exception(event: Event) -> str:
     """The exception that a line names, or its text."""
+    if isinstance(event, WorkChanged):
+        return f"its task {event.what} failed"
     return str(getattr(event, "exception", None) or getattr(event, "detail", None) or "an exception")
