@@ -154,7 +154,7 @@ def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
     if fail_on is None:
         return OK
     bad = {name.value for name in _SEVERITIES[_SEVERITIES.index(fail_on) :]}
-    return FOUND if any(incident.severity in bad for incident in report.incidents) else OK
+    return FOUND if any(one.severity in bad for one in report.kept_incidents.outlines) else OK
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebal
 from rebalance_forensics.diagnosis.engine.unread_shares import Extent, members_shared_out, shared_out
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
-from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.diagnosis.patterns.group_patterns import tips
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import build
@@ -26,22 +26,29 @@ from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
-from rebalance_forensics.timeline.model import Generation, GroupHistory, UnreadSpan
+from rebalance_forensics.timeline.model import Generation, GroupHistory, GroupOutline, UnreadSpan
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup, speaker_key
 from rebalance_forensics.timeline.windows import QUIET_MS
 
 
-class GroupCase(Struct, frozen=True, kw_only=True, gc=False):
-    """Everything the report says of one group."""
+class CaseOutline(Struct, frozen=True, kw_only=True, gc=False):
+    """What a report has to know of a group before it tells of any: its history and incidents without their bulk."""
 
-    history: GroupHistory
-    incidents: tuple[Incident, ...]
+    history: GroupOutline
+    incidents: tuple[Headline, ...]
     gaps: tuple[Gap, ...]
     clocks: tuple[FileClock, ...]
     speakers: tuple[SpeakerKey, ...] = ()
     """The clients whose lines are this group's."""
     from_unnamed: bool = False
     """Whether none of its lines names it."""
+
+
+class GroupCase(CaseOutline, frozen=True, kw_only=True, gc=False):
+    """Everything the report says of one group."""
+
+    history: GroupHistory
+    incidents: tuple[Incident, ...]
 
 
 def investigate(

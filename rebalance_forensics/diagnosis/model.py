@@ -49,15 +49,20 @@ class ChainLink(Struct, frozen=True, kw_only=True, gc=False):
     evidence: Evidence | None = None
 
 
-class RootCause(Struct, frozen=True, kw_only=True, gc=False):
+class Blame(Struct, frozen=True, kw_only=True, gc=False):
+    """One cause: how likely it is and who made it happen."""
+
+    cause: str
+    confidence: float
+    culprits: tuple[Culprit, ...]
+
+
+class RootCause(Blame, frozen=True, kw_only=True, gc=False):
     """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`.
 
     `narrative` tells the first occurrence; it happened `occurrences` times, to `affected` besides whom it blames.
     """
 
-    cause: str
-    confidence: float
-    culprits: tuple[Culprit, ...]
     narrative: str
     evidence: tuple[Evidence, ...]
     evidence_total: int
@@ -187,8 +192,8 @@ class Relation(Struct, frozen=True, kw_only=True, gc=False):
     why: str
 
 
-class Incident(Struct, frozen=True, kw_only=True, gc=False):
-    """Everything that follows from one first cause in one group."""
+class Headline(Struct, frozen=True, kw_only=True, gc=False):
+    """An incident without its proof: what puts incidents in order, counts them and lists them."""
 
     id: str
     group: str
@@ -198,6 +203,18 @@ class Incident(Struct, frozen=True, kw_only=True, gc=False):
     ongoing: bool
     severity: Severity
     summary: str
+    root_causes: tuple[Blame, ...]
+    impact: Impact = Impact(rebalances=0)
+
+    @property
+    def lasted_ms(self) -> int | None:
+        """From its begin to its end; None where it has not ended, or no line has a time."""
+        return elapsed(self.started_at, self.ended_at)
+
+
+class Incident(Headline, frozen=True, kw_only=True, gc=False):
+    """Everything that follows from one first cause in one group."""
+
     root_causes: tuple[RootCause, ...]
     ruled_out: tuple[RuledOut, ...] = ()
     would_decide: tuple[WouldDecide, ...] = ()
@@ -205,15 +222,9 @@ class Incident(Struct, frozen=True, kw_only=True, gc=False):
     """Every sign that was asked for, with what it adds to each cause: `explain INPUT#incident` shows it as a table."""
     followups: tuple[str, ...] = ()
     generations: tuple[int, ...] = ()
-    impact: Impact = Impact(rebalances=0)
     what_if: tuple[WhatIf, ...] = ()
     occurrences: int = 1
     related: tuple[Relation, ...] = ()
-
-    @property
-    def lasted_ms(self) -> int | None:
-        """From its begin to its end; None where it has not ended, or no line has a time."""
-        return elapsed(self.started_at, self.ended_at)
 
 
 class Gap(Struct, frozen=True, kw_only=True, gc=False):

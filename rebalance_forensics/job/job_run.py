@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.cluster.cross_group import related
 from rebalance_forensics.job.alerts import OUTBOX, outbox_text
 from rebalance_forensics.job.lake import state
 from rebalance_forensics.job.lake.intervals import DAY_MS, Coverage, Interval, date_text, time_text
@@ -212,9 +213,10 @@ def _seen_together(cases: Iterable[GroupCase], outcome: Outcome) -> list[GroupCa
     by_date = groupby(sorted(cases, key=_first), key=lambda case: _first(case)[0])
     found: list[GroupCase] = []
     for _, of_date in by_date:
-        together, gaps = seen_together(tuple(of_date))
+        together = list(of_date)
+        relations, gaps = seen_together(together)
         outcome.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
-        found += together
+        found += (related(case, relations) for case in together)
     return found
 
 

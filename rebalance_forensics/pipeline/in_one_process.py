@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.cases import CasesInMemory
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import row_of
 from rebalance_forensics.pipeline.line_numbers import LinesBefore
@@ -38,7 +39,7 @@ def run_here(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None])
         found = list(investigated(_parts(plan, events, stats), unnamed=lambda: True, lanes=wanted.lanes))
     return Results(
         stats=stats,
-        cases=tuple(one for one in found if isinstance(one, GroupCase)),
+        cases=CasesInMemory([one for one in found if isinstance(one, GroupCase)]),
         failures=in_order_of_groups(one for one in found if isinstance(one, Failure)),
         events=rows,
     )

@@ -3,52 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from rebalance_forensics import __version__, defects
-from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.diagnosis.cluster.cross_group import related
-from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.diagnosis.case import CaseOutline
+from rebalance_forensics.diagnosis.cluster.cross_group import Relations, relations_among, with_relations
+from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
+from rebalance_forensics.pipeline.cases import Cases
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.results import Results
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
-from rebalance_forensics.pipeline.unnamed_cases import without_those_named_elsewhere
+from rebalance_forensics.pipeline.unnamed_cases import not_named_elsewhere
 from rebalance_forensics.process.garbage_collection import seldom_collected
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.kept import Kept
 from rebalance_forensics.report.model import InputSummary, Report
-from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading
+from rebalance_forensics.timeline.model import GroupHistory, GroupOutline, Leadership, Reading
 
 
 def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Report:
     """The report, the same whatever the order of the cases."""
+    outlines = results.cases.outlines
+    places = sorted(not_named_elsewhere(outlines), key=lambda place: _name(outlines[place]))
     with seldom_collected():
-        cases, defect = seen_together(sorted(without_those_named_elsewhere(results.cases), key=_name))
-    inputs = summaries(plan, results.stats, merged_clocks(clock for case in cases for clock in case.clocks))
-    asked_for = [case for case in cases if options.group in (None, case.history.group)]
-    gaps = {gap for case in asked_for for gap in case.gaps} | {_missing(failure) for failure in results.failures}
+        relations, defect = seen_together([outlines[place] for place in places])
+    inputs = summaries(plan, results.stats, merged_clocks(c for place in places for c in outlines[place].clocks))
+    asked_for = [place for place in places if options.group in (None, outlines[place].history.group)]
+    gaps = {gap for place in asked_for for gap in outlines[place].gaps} | set(map(_missing, results.failures))
     gaps |= set(defect)
-    if not cases and not gaps:
+    if not places and not gaps:
         gaps |= set(_no_group(inputs))
     gaps |= {_late(file.path) for file, of in zip(plan.files, plan.profiles, strict=True) if of.late and not of.zone}
     return within(
         Report(
             tool_version=__version__,
             inputs=inputs,
-            groups=tuple(case.history for case in asked_for),
-            incidents=tuple(sorted((i for case in asked_for for i in case.incidents), key=_begin)),
+            groups=_histories(results.cases, asked_for),
+            incidents=_incidents(results.cases, asked_for).changed(partial(with_relations, relations=relations)),
             gaps=tuple(sorted(gaps, key=_place)),
         ),
         options,
     )
 
 
-def seen_together(cases: Sequence[GroupCase]) -> tuple[Sequence[GroupCase], tuple[Gap, ...]]:
-    """The cases with what their incidents have to do with each other; where a defect of ours hides it, a gap."""
+def _histories(cases: Cases, asked_for: Sequence[int]) -> Kept[GroupHistory, GroupOutline]:
+    outlines = [cases.outlines[place].history for place in asked_for]
+    return Kept(outlines, lambda number: cases.history(asked_for[number]))
+
+
+def _incidents(cases: Cases, asked_for: Sequence[int]) -> Kept[Incident, Headline]:
+    """In the order of the report."""
+    told = [(one, place, n) for place in asked_for for n, one in enumerate(cases.outlines[place].incidents)]
+    told.sort(key=lambda one: _begin(one[0]))
+    return Kept([one for one, _, _ in told], lambda number: cases.incident(*told[number][1:]))
+
+
+def seen_together(cases: Sequence[CaseOutline]) -> tuple[Relations, tuple[Gap, ...]]:
+    """What the incidents of different groups have to do with each other; where a defect of ours hides it, a gap."""
     try:
-        return related(cases), ()
+        return relations_among(cases), ()
     except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
         gap = Gap(
             what=f"What the incidents of different groups have in common could not be told: {defects.told(error)}",
@@ -56,12 +73,13 @@ def seen_together(cases: Sequence[GroupCase]) -> tuple[Sequence[GroupCase], tupl
             ended_at=None,
             consequence=f"each incident is shown by itself; {defects.ASK}",
         )
-        return cases, (gap,)
+        return {}, (gap,)
 
 
 def groups_in(results: Results) -> list[str]:
     """Every group that the logs tell of, whichever was asked for."""
-    return sorted({case.history.group for case in without_those_named_elsewhere(results.cases)})
+    outlines = results.cases.outlines
+    return sorted({outlines[place].history.group for place in not_named_elsewhere(outlines)})
 
 
 def _missing(failure: Failure) -> Gap:
@@ -121,10 +139,11 @@ def within(report: Report, options: AnalyzeOptions) -> Report:
             reading=_reading_within(group.reading, overlaps),
         )
 
+    incidents = report.kept_incidents
     return replace(
         report,
-        groups=tuple(map(shortened, report.groups)),
-        incidents=tuple(i for i in report.incidents if overlaps(i.started_at, i.ended_at)),
+        groups=report.kept_groups.changed(shortened),
+        incidents=incidents.at([n for n, i in enumerate(incidents.outlines) if overlaps(i.started_at, i.ended_at)]),
         gaps=tuple(g for g in report.gaps if overlaps(g.started_at, g.ended_at)),
     )
 
@@ -146,11 +165,11 @@ def last_of(inputs: Iterable[InputSummary]) -> EpochMs | None:
     return max((one.last for one in inputs if one.last is not None), default=None)
 
 
-def _name(case: GroupCase) -> tuple[str, str]:
+def _name(case: CaseOutline) -> tuple[str, str]:
     return case.history.cluster, case.history.group
 
 
-def _begin(incident: Incident) -> tuple[str, str, int, str]:
+def _begin(incident: Headline) -> tuple[str, str, int, str]:
     return incident.cluster, incident.group, incident.started_at, incident.id
 
 

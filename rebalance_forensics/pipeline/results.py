@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.pipeline.equal_parts import EqualParts
+from rebalance_forensics.pipeline.cases import Cases, CasesInFile
 from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.schemas import NO_ROWS, Kind, is_one_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
@@ -21,7 +20,7 @@ class Results:
     """Counts, cases, failures, and the events if they were asked for; lines are counted as editors count them."""
 
     stats: tuple[SplitStats, ...]
-    cases: tuple[GroupCase, ...]
+    cases: Cases
     failures: tuple[Failure, ...]
     """By cluster and group."""
     events: pa.Table
@@ -29,22 +28,18 @@ class Results:
 
 
 def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Results:
-    """What result rows hold; events that every shard has are taken from the first one.
-
-    Batches are taken one by one: the rows of a busy cluster's cases are as large as the cases themselves.
-    """
+    """What result rows hold; events that every shard has are taken from the first one."""
     stats: list[SplitStats] = []
-    cases: list[GroupCase] = []
+    cases = CasesInFile()
     failures: list[Failure] = []
     events: list[pa.Table] = []
-    parts = EqualParts()
     with seldom_collected():
         for batch in batches:
             table = pa.Table.from_batches([batch])
             payloads = batch.column("payload")
             for place, kind in enumerate(batch.column("kind").to_pylist()):
                 if kind == Kind.CASE:
-                    cases.append(parts.held_once(object_of(GroupCase, payloads[place].as_py())))
+                    cases.add(payloads[place].as_py())
                 elif kind == Kind.COUNTS:
                     stats.append(object_of(SplitStats, payloads[place].as_py()))
                 elif kind == Kind.FAILURE:
@@ -52,7 +47,7 @@ def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Result
             events.append(_events_of(table, first_shard))
     return Results(
         stats=tuple(stats),
-        cases=tuple(cases),
+        cases=cases,
         failures=in_order_of_groups(failures),
         events=pa.concat_tables([NO_ROWS, *(rows for rows in events if rows.num_rows)]),
     )

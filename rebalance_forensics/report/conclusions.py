@@ -36,7 +36,7 @@ def conclusion(report: Report) -> Conclusion:
         return Conclusion(title="Nothing could be judged", details=unknown, calm=False)
     title = "No fault found"
     if open_ones:
-        rebalances = sum(max(1, one.impact.rebalances) for one in open_ones)
+        rebalances = sum(max(1, one.impact.rebalances) for one in open_ones.outlines)
         title = f"{count(rebalances, 'rebalance')} unexplained, no fault found"
     elif too_little:
         title = "No fault found in what could be judged"

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.model import Incident, RootCause, RuledOut, SearchedLog, SignRow, WouldDecide
+from rebalance_forensics.diagnosis.model import (
+    Blame,
+    Headline,
+    Incident,
+    RootCause,
+    RuledOut,
+    SearchedLog,
+    SignRow,
+    WouldDecide,
+)
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
@@ -51,7 +60,7 @@ class SignTable(Struct, frozen=True, kw_only=True):
     idle: tuple[SignLine, ...]
 
 
-def likelihoods(incident: Incident) -> str:
+def likelihoods(incident: Headline) -> str:
     """`Most likely process-pause (55 % sure); or network-partition, 27 %.`."""
     first, *rivals = incident.root_causes
     if is_unexplained(incident):
@@ -60,7 +69,7 @@ def likelihoods(incident: Incident) -> str:
     return f"Most likely {first.cause} ({sureness(first.confidence)}){others}."
 
 
-def chance(rival: RootCause) -> str:
+def chance(rival: Blame) -> str:
     """`network-partition, 27 %`."""
     return f"{rival.cause}, {share(rival.confidence)}"
 

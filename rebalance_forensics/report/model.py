@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.model import GroupHistory
+from rebalance_forensics.report.kept import Kept
+from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
 
 
 class InputSummary(Struct, frozen=True, kw_only=True):
@@ -35,16 +38,27 @@ class InputSummary(Struct, frozen=True, kw_only=True):
 class Report(Struct, frozen=True, kw_only=True):
     """All that was read and found.
 
-    Lists are in a defined order: inputs by path, groups and incidents by cluster, group and start.
+    Lists are in a defined order: inputs by path, groups and incidents by cluster, group and start. Groups and incidents
+    of a busy cluster lie in a file: whoever looks at all of them takes one after another, or their outlines.
     """
 
     tool_version: str
     inputs: tuple[InputSummary, ...]
-    groups: tuple[GroupHistory, ...]
-    incidents: tuple[Incident, ...]
+    groups: Sequence[GroupHistory]
+    incidents: Sequence[Incident]
     gaps: tuple[Gap, ...]
     page: str | None = None
     """The address at which its page is opened in a browser; messages link to it."""
+
+    @property
+    def kept_groups(self) -> Kept[GroupHistory, GroupOutline]:
+        """The groups with their outlines."""
+        return self.groups if isinstance(self.groups, Kept) else Kept(self.groups, self.groups.__getitem__)
+
+    @property
+    def kept_incidents(self) -> Kept[Incident, Headline]:
+        """The incidents with their headlines."""
+        return self.incidents if isinstance(self.incidents, Kept) else Kept(self.incidents, self.incidents.__getitem__)
 
     def link_to(self, incident: Incident) -> str | None:
         """The address that opens the page at an incident; None where nobody said where the page is."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
-from rebalance_forensics.diagnosis.model import Incident, Severity
+from rebalance_forensics.diagnosis.model import Headline, Incident, Severity
+from rebalance_forensics.report.kept import Kept
 from rebalance_forensics.report.model import Report
 
 UNEXPLAINED = "unexplained"
@@ -12,7 +13,7 @@ UNEXPLAINED = "unexplained"
 RANKS: dict[Severity, int] = {"critical": 0, "warning": 1, "info": 2}
 
 
-def urgency(incident: Incident) -> tuple[int, bool, int, int, int, int, str]:
+def urgency(incident: Headline) -> tuple[int, bool, int, int, int, int, str]:
     """Sort key: the most severe first, then what still lasts, then what kept partitions or the group from reading.
 
     Where the logs do not tell of that, the longest pauses come first, then the earliest.
@@ -28,26 +29,34 @@ def urgency(incident: Incident) -> tuple[int, bool, int, int, int, int, str]:
     )
 
 
-def most_urgent_first(incidents: Iterable[Incident]) -> tuple[Incident, ...]:
+Incidents = Kept[Incident, Headline]
+
+
+def most_urgent_first(incidents: Incidents) -> Incidents:
     """Order incidents for a reader in a hurry."""
-    return tuple(sorted(incidents, key=urgency))
+    return incidents.at(sorted(range(len(incidents)), key=lambda place: urgency(incidents.outlines[place])))
 
 
-def faults(report: Report) -> tuple[Incident, ...]:
+def faults(report: Report) -> Incidents:
     """Pick what needs somebody, most urgent first."""
-    return tuple(one for one in most_urgent_first(report.incidents) if one.severity != "info")
+    return most_urgent_first(_those(report, lambda one: one.severity != "info"))
 
 
-def planned(report: Report) -> tuple[Incident, ...]:
+def planned(report: Report) -> Incidents:
     """Pick what was planned or benign, in the order of the report."""
-    return tuple(one for one in report.incidents if one.severity == "info" and not is_unexplained(one))
+    return _those(report, lambda one: one.severity == "info" and not is_unexplained(one))
 
 
-def unexplained(report: Report) -> tuple[Incident, ...]:
+def unexplained(report: Report) -> Incidents:
     """Pick what has no known cause, though it did no harm: it may be anything, so it is not benign."""
-    return tuple(one for one in report.incidents if one.severity == "info" and is_unexplained(one))
+    return _those(report, lambda one: one.severity == "info" and is_unexplained(one))
 
 
-def is_unexplained(incident: Incident) -> bool:
+def _those(report: Report, are_meant: Callable[[Headline], bool]) -> Incidents:
+    incidents = report.kept_incidents
+    return incidents.at([place for place, one in enumerate(incidents.outlines) if are_meant(one)])
+
+
+def is_unexplained(incident: Headline) -> bool:
     """Whether the logs do not show its cause."""
     return incident.root_causes[0].cause == UNEXPLAINED

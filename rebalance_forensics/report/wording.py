@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from rebalance_forensics.diagnosis.model import Culprit, Impact, Incident, RootCause, Saving, WhatIf
+from rebalance_forensics.diagnosis.model import Blame, Culprit, Headline, Impact, RootCause, Saving, WhatIf
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.times import duration, time_of_day, utc
-from rebalance_forensics.timeline.model import Evidence, GroupHistory
+from rebalance_forensics.timeline.model import Evidence, GroupOutline
 
 NEVER, UNTOLD = "never", "not in the logs"
 UNREAD_UNTOLD = "the logs do not show how long partitions were unread"
@@ -28,12 +28,12 @@ def step(what: str) -> str:
     return what
 
 
-def cluster_of(one: Incident | GroupHistory) -> str | None:
+def cluster_of(one: Headline | GroupOutline) -> str | None:
     """The cluster's name, where somebody gave it one."""
     return None if one.cluster in UNNAMED_CLUSTERS else one.cluster
 
 
-def group_of(one: Incident | GroupHistory) -> str:
+def group_of(one: Headline | GroupOutline) -> str:
     """`payments on prod`; only `payments` where nobody named the cluster."""
     cluster = cluster_of(one)
     return f"{one.group} on {cluster}" if cluster else one.group
@@ -95,7 +95,7 @@ def culprit(culprit: Culprit) -> str:
     return f"the whole group {culprit.name}" if culprit.kind == "group" else f"{culprit.kind} {culprit.name}"
 
 
-def culprits(cause: RootCause) -> str:
+def culprits(cause: Blame) -> str:
     """All who made it happen, each kind once, or that nobody is known."""
     by_kind: dict[str, list[Culprit]] = {}
     for one in cause.culprits:
@@ -221,7 +221,7 @@ def _difference(saving: Saving, what: str, where: str) -> str:
     return f"{what} {duration(abs(saving.likely))} {'less' if less else 'more'}{where}{within}"
 
 
-def since(incident: Incident) -> str:
+def since(incident: Headline) -> str:
     """When it began, how long it took, whether it is over."""
     if not is_timed(incident.started_at):
         return f"the lines have no times{', still going on when the logs end' if incident.ongoing else ''}"

@@ -142,18 +142,23 @@ class ProtocolTerm(Struct, frozen=True, kw_only=True, gc=False):
     ended_at: EpochMs | None
 
 
-class Identity(Struct, frozen=True, kw_only=True, gc=False):
-    """One member under all its names, valid from and to (`whois`)."""
+class Placed(Struct, frozen=True, kw_only=True, gc=False):
+    """A member and the host it runs on."""
 
     name: str
+    client_id: str | None
+    instance_id: str | None
+    host: str | None
+
+
+class Identity(Placed, frozen=True, kw_only=True, gc=False):
+    """One member under all its names, valid from and to (`whois`)."""
+
     kind: Literal["client", "instance", "thread", "worker", "host", "broker"]
     names: tuple[str, ...]
-    client_id: str | None
     member_ids: tuple[str, ...]
-    instance_id: str | None
     process: str | None
     thread: str | None
-    host: str | None
     files: tuple[str, ...]
     started_at: EpochMs | None
     ended_at: EpochMs | None
@@ -285,16 +290,24 @@ class Reading(Struct, frozen=True, kw_only=True, gc=False):
     participants: tuple[Participation, ...] = ()
 
 
-class GroupHistory(Struct, frozen=True, kw_only=True, gc=False):
-    """Everything known about one group (cluster, group id)."""
+class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
+    """What is to be known about a group (cluster, group id) to see it together with others."""
 
     group: str
     cluster: str
+    coordinators: tuple[CoordinatorTerm, ...]
+    identities: tuple[Placed, ...] = ()
+    offsets_partition: int | None = None
+    """The partition of `__consumer_offsets` it lives in, where a line tells it."""
+
+
+class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):
+    """Everything known about one group."""
+
     kind: GroupKind
     protocol: Protocol
     protocols: tuple[ProtocolTerm, ...]
     rebalance_mode: RebalanceMode
-    coordinators: tuple[CoordinatorTerm, ...]
     generations: tuple[Generation, ...]
     pauses: tuple[Pause, ...]
     read: tuple[ReadSpan, ...] = ()
@@ -306,7 +319,5 @@ class GroupHistory(Struct, frozen=True, kw_only=True, gc=False):
     versions: tuple[tuple[str, str], ...] = field(default=())
     """Who -> Kafka version."""
     reading: Reading = Reading()
-    offsets_partition: int | None = None
-    """The partition of `__consumer_offsets` it lives in, where a line tells it."""
     named: bool = True
     """Whether the logs name it; otherwise `group` says whose group it is."""

@@ -20,7 +20,7 @@ KGO, SECOND_KGO = "kgo-c0266201-59c1-419d-94ca-5bed270a335a", "kgo-11efec48-12ec
 
 def incidents(directory: Path, *lines: str) -> tuple[Incident, ...]:
     (directory / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return analyze([str(directory)], AnalyzeOptions(engine="local")).incidents
+    return tuple(analyze([str(directory)], AnalyzeOptions(engine="local")).incidents)
 
 
 def causes(found: tuple[Incident, ...]) -> list[str]:

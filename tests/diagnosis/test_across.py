@@ -3,7 +3,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.diagnosis.cluster.cross_group import MOST_IDS, related
+from rebalance_forensics.diagnosis.cluster.cross_group import MOST_IDS, related, relations_among
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition, told_partition
 from rebalance_forensics.diagnosis.model import Incident, Relation
 from tests.diagnosis.closings import closes, comes
@@ -47,7 +47,8 @@ def deployed(group: str, hour: int) -> GroupCase:
 
 def incidents(*cases: GroupCase) -> list[Incident]:
     """What is no start-up."""
-    told = [one for case in related(cases) for one in case.incidents]
+    relations = relations_among(cases)
+    told = [one for case in cases for one in related(case, relations).incidents]
     return [one for one in told if one.root_causes[0].cause not in {"startup", "shutdown"}]
 
 
@@ -130,7 +131,7 @@ def test_groups_restarted_at_the_same_time_look_like_one_deployment() -> None:
 
 def test_a_group_alone_is_related_to_nothing_and_stays_the_same() -> None:
     case = losing_its_coordinator("audit")
-    assert related([case]) == (case,)
+    assert related(case, relations_among([case])) == case
 
 
 def test_of_many_groups_each_incident_names_twenty_and_the_sentence_counts_all() -> None:

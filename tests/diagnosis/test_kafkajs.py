@@ -32,7 +32,7 @@ def told_again(minute: int, message: str, error: str) -> str:
 
 def incidents(directory: Path, *lines: str) -> tuple[Incident, ...]:
     (directory / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return analyze([str(directory)], AnalyzeOptions(engine="local")).incidents
+    return tuple(analyze([str(directory)], AnalyzeOptions(engine="local")).incidents)
 
 
 def test_a_member_told_of_a_rebalance_is_an_unexplained_one_where_no_log_numbers_it(tmp_path: Path) -> None:

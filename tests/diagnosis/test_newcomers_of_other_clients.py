@@ -42,7 +42,7 @@ def grown(directory: Path, comes: tuple[str, ...], is_in: tuple[str, ...]) -> tu
         ]
         (directory / f"node-{number}").mkdir()
         (directory / f"node-{number}" / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return analyze([str(directory)], AnalyzeOptions(engine="local")).incidents
+    return tuple(analyze([str(directory)], AnalyzeOptions(engine="local")).incidents)
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_a_rule_that_breaks_off_is_owed(two_logs: Path, monkeypatch: pytest.Monk
 
 
 def test_what_groups_have_in_common_may_be_owed_and_each_is_told_by_itself(two_logs: Path, breaks: Break) -> None:
-    breaks(report_assembly, "related", "payments")
+    breaks(report_assembly, "relations_among", "payments")
     _, report = analyzed(two_logs)
     assert groups(report) == ["orders", "payments"]
     assert owed(report)[0].startswith("What the incidents of different groups have in common could not be told: ")

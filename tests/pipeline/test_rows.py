@@ -12,12 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.model import Headline
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.pipeline.equal_parts import EqualParts
+from rebalance_forensics.pipeline.cases import CasesInFile
 from rebalance_forensics.pipeline.event_rows import event_of, row_of
-from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.payloads import object_of, payload_of
-from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.pipeline.schemas import ROWS, batch_of, rows_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.timeline.coverage import LogSpan
@@ -51,15 +50,21 @@ def test_what_the_stages_tell_besides_events_comes_back_from_its_row(kind: type)
     comes_back()
 
 
-def test_a_decoded_case_holds_a_line_once_in_however_many_places_it_is_told() -> None:
-    report = analyze([str(SAMPLES / "rolling-restart")], AnalyzeOptions(engine="local"))
-    case = GroupCase(history=report.groups[0], incidents=report.incidents, gaps=(), clocks=())
-    told = EqualParts().held_once(object_of(GroupCase, payload_of(case)))
-    lines = [line for one in told.incidents for cause in one.root_causes for line in cause.evidence]
-    lines += [line for one in told.incidents for row in one.signs for line in row.evidence]
-    lines += [line for one in told.incidents for other in one.ruled_out for line in other.evidence]
-    assert told == case
-    assert len(lines) > len(set(lines)) == len({id(line) for line in lines})
+def test_a_case_comes_back_from_the_file_in_which_it_waits_and_its_headlines_are_at_hand() -> None:
+    @SLOW_DATA
+    @given(st.lists(st.from_type(GroupCase), max_size=3))
+    def comes_back(told: list[GroupCase]) -> None:
+        cases = CasesInFile()
+        for case in told:
+            cases.add(payload_of(case))
+        for place, (case, outline) in enumerate(zip(told, cases.outlines, strict=True)):
+            assert cases.history(place) == case.history
+            assert [cases.incident(place, number) for number in range(len(case.incidents))] == [*case.incidents]
+            assert [type(one) for one in outline.incidents] == [Headline] * len(case.incidents)
+            assert [one.summary for one in outline.incidents] == [one.summary for one in case.incidents]
+            assert (outline.gaps, outline.clocks, outline.speakers) == (case.gaps, case.clocks, case.speakers)
+
+    comes_back()
 
 
 def test_what_a_report_is_made_of_is_not_looked_through_for_garbage() -> None:

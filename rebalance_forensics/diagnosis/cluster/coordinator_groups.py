@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
-from rebalance_forensics.timeline.model import CoordinatorTerm, GroupHistory
+from rebalance_forensics.timeline.model import CoordinatorTerm, GroupOutline
 from rebalance_forensics.timeline.windows import TERM_SLACK_MS
 
 NAMES_TOLD = 6
@@ -54,14 +54,13 @@ class Homes(Struct, frozen=True):
         return f" {named} depended on it as well, but no line shows that they were affected."
 
 
-def homes_of(histories: Iterable[GroupHistory]) -> Homes:
+def homes_of(histories: Sequence[GroupOutline]) -> Homes:
     """Index the groups, once for all incidents."""
     partitions: dict[Place, tuple[int, bool]] = {}
     tenants: dict[tuple[str, int], list[str]] = defaultdict(list)
     terms: dict[Place, list[tuple[str, CoordinatorTerm]]] = defaultdict(list)
-    known = tuple(histories)
-    changed = {h.cluster for h in known if h.offsets_partition not in (None, offsets_partition(h.group))}
-    for history in known:
+    changed = {h.cluster for h in histories if h.offsets_partition not in (None, offsets_partition(h.group))}
+    for history in histories:
         told = history.offsets_partition
         if told is not None or history.cluster not in changed:
             home = told if told is not None else offsets_partition(history.group)

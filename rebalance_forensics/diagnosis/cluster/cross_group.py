@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.case import CaseOutline, GroupCase
 from rebalance_forensics.diagnosis.cluster.coordinator_groups import Homes, homes_of
 from rebalance_forensics.diagnosis.cluster.member_hosts import Whereabouts, whereabouts_of
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.model import Incident, Relation, RelationKind
+from rebalance_forensics.diagnosis.model import Headline, Incident, Relation, RelationKind
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.records import is_timed
-from rebalance_forensics.timeline.model import GroupHistory
+from rebalance_forensics.timeline.model import GroupOutline
 from rebalance_forensics.timeline.windows import ACROSS_GROUPS_MS, METADATA_AGE_MS
 
 MOST_IDS = 20
@@ -34,59 +34,54 @@ _LOST = {
 
 Place = tuple[str, str]
 """A cluster and the name of something in it."""
-
-
-class _Seen(Struct, frozen=True, eq=False):
-    """An incident beside the history of its group."""
-
-    incident: Incident
-    history: GroupHistory
-
-    @property
-    def at(self) -> int:
-        return self.incident.started_at
-
-    def causes(self) -> frozenset[str]:
-        return frozenset(cause.cause for cause in self.incident.root_causes)
-
-    def culprits(self, *kinds: str) -> Iterator[str]:
-        return (c.name for cause in self.incident.root_causes for c in cause.culprits if c.kind in kinds)
+Relations = Mapping[str, tuple[Relation, ...]]
+"""By the id of an incident."""
 
 
 class _Together(Struct, frozen=True):
     """Incidents of several groups with one thing behind them."""
 
     kind: RelationKind
-    seen: tuple[_Seen, ...]
+    seen: tuple[Headline, ...]
     why: str
 
 
-def related(cases: Sequence[GroupCase]) -> tuple[GroupCase, ...]:
-    """The same cases, each incident with its relations to those of other groups."""
+def relations_among(cases: Sequence[CaseOutline]) -> Relations:
+    """How the incidents of each group are related to those of others."""
     # Lines without times of two groups have no order among each other: nothing shows that they fell together.
-    timed = ((case, one) for case in cases for one in case.incidents if is_timed(one.started_at))
-    seen = [_Seen(incident, case.history) for case, incident in timed]
+    seen = [one for case in cases for one in case.incidents if is_timed(one.started_at)]
     relations: dict[str, list[Relation]] = defaultdict(list)
     for together in _all_together([case.history for case in cases], seen):
-        ids = [one.incident.id for one in together.seen]
+        ids = [one.id for one in together.seen]
         for own in ids:
             others = tuple(other for other in ids[: MOST_IDS + 1] if other != own)[:MOST_IDS]
             relations[own].append(Relation(kind=together.kind, ids=others, groups=_groups(together), why=together.why))
-    return tuple(_with(case, relations) for case in cases)
+    return {own: tuple(found) for own, found in relations.items()}
 
 
-def _with(case: GroupCase, relations: dict[str, list[Relation]]) -> GroupCase:
-    if not any(one.id in relations for one in case.incidents):
-        return case
-    incidents = (replace(one, related=tuple(relations.get(one.id, ()))) for one in case.incidents)
-    return replace(case, incidents=tuple(incidents))
+def related(case: GroupCase, relations: Relations) -> GroupCase:
+    """The case with what its incidents have to do with those of other groups."""
+    return replace(case, incidents=tuple(with_relations(one, relations) for one in case.incidents))
+
+
+def with_relations(incident: Incident, relations: Relations) -> Incident:
+    """The incident with its relations, if it has any."""
+    return replace(incident, related=relations[incident.id]) if incident.id in relations else incident
 
 
 def _groups(together: _Together) -> int:
-    return len({one.incident.group for one in together.seen})
+    return len({one.group for one in together.seen})
 
 
-def _all_together(histories: Sequence[GroupHistory], seen: Sequence[_Seen]) -> Iterator[_Together]:
+def _causes(one: Headline) -> frozenset[str]:
+    return frozenset(cause.cause for cause in one.root_causes)
+
+
+def _culprits(one: Headline, *kinds: str) -> Iterator[str]:
+    return (c.name for cause in one.root_causes for c in cause.culprits if c.kind in kinds)
+
+
+def _all_together(histories: Sequence[GroupOutline], seen: Sequence[Headline]) -> Iterator[_Together]:
     if len({(history.cluster, history.group) for history in histories}) < 2:
         return
     yield from _one_broker(homes_of(histories), seen)
@@ -95,59 +90,59 @@ def _all_together(histories: Sequence[GroupHistory], seen: Sequence[_Seen]) -> I
     yield from _one_deployment(seen)
 
 
-def _one_broker(homes: Homes, seen: Iterable[_Seen]) -> Iterator[_Together]:
-    by_broker: dict[Place, list[_Seen]] = defaultdict(list)
+def _one_broker(homes: Homes, seen: Iterable[Headline]) -> Iterator[_Together]:
+    by_broker: dict[Place, list[Headline]] = defaultdict(list)
     for one in seen:
-        if one.causes() & BROKERS_FAULT:
-            for broker in dict.fromkeys(one.culprits("broker")):
-                by_broker[one.incident.cluster, broker].append(one)
+        if _causes(one) & BROKERS_FAULT:
+            for broker in dict.fromkeys(_culprits(one, "broker")):
+                by_broker[one.cluster, broker].append(one)
     for (cluster, broker), mine in sorted(by_broker.items()):
         for run in _of_several_groups(mine, ACROSS_GROUPS_MS):
-            causes = frozenset.union(*(one.causes() for one in run)) & BROKERS_FAULT
+            causes = frozenset.union(*(_causes(one) for one in run)) & BROKERS_FAULT
             verb = _LOST[min(causes)] if len(causes) == 1 else "were disturbed by the same broker"
             groups = _names(run)
             why = f"{len(groups)} groups {verb}, {broker}, within {_span(run)}: {_some(groups)}."
-            why += homes.of_these(cluster, groups) + homes.besides(cluster, broker, groups, run[0].at)
+            why += homes.of_these(cluster, groups) + homes.besides(cluster, broker, groups, run[0].started_at)
             yield _Together("coordinator", tuple(run), why)
 
 
-def _one_host(whereabouts: Whereabouts, seen: Iterable[_Seen]) -> Iterator[_Together]:
-    by_host: dict[Place, list[_Seen]] = defaultdict(list)
+def _one_host(whereabouts: Whereabouts, seen: Iterable[Headline]) -> Iterator[_Together]:
+    by_host: dict[Place, list[Headline]] = defaultdict(list)
     for one in seen:
-        if one.incident.severity != "info" and one.causes() & HOSTS_FAULT:
-            names = one.culprits("client", "instance", "worker", "thread", "host")
-            for host in whereabouts.hosts_of(one.history, names):
-                by_host[one.incident.cluster, host].append(one)
+        if one.severity != "info" and _causes(one) & HOSTS_FAULT:
+            names = _culprits(one, "client", "instance", "worker", "thread", "host")
+            for host in whereabouts.hosts_of(one.cluster, one.group, names):
+                by_host[one.cluster, host].append(one)
     for (_, host), mine in sorted(by_host.items()):
         for run in _of_several_groups(mine, ACROSS_GROUPS_MS):
             groups = _names(run)
-            told = _some([f"{one.incident.group} ({one.incident.root_causes[0].cause})" for one in run])
+            told = _some([f"{one.group} ({one.root_causes[0].cause})" for one in run])
             why = f"Members of {len(groups)} groups on host {host} failed within {_span(run)}: {told}."
             yield _Together("host", tuple(run), f"{why} They share the host, or a process on it.")
 
 
-def _one_topic(seen: Iterable[_Seen]) -> Iterator[_Together]:
-    by_topic: dict[Place, list[_Seen]] = defaultdict(list)
+def _one_topic(seen: Iterable[Headline]) -> Iterator[_Together]:
+    by_topic: dict[Place, list[Headline]] = defaultdict(list)
     for one in seen:
-        if "topic-metadata-change" in one.causes():
-            for topic in dict.fromkeys(one.culprits("topic")):
-                by_topic[one.incident.cluster, topic].append(one)
-    topics: dict[tuple[_Seen, ...], list[str]] = defaultdict(list)
+        if "topic-metadata-change" in _causes(one):
+            for topic in dict.fromkeys(_culprits(one, "topic")):
+                by_topic[one.cluster, topic].append(one)
+    topics: dict[tuple[str, ...], tuple[list[Headline], list[str]]] = {}
     for (_, topic), mine in sorted(by_topic.items()):
         for run in _of_several_groups(mine, METADATA_AGE_MS):
-            topics[tuple(run)].append(topic)
-    for run_of, names in topics.items():
+            topics.setdefault(tuple(one.id for one in run), (run, []))[1].append(topic)
+    for run_of, names in topics.values():
         groups = _names(run_of)
         what = f"topic{'s' if len(names) > 1 else ''} {_some(names)}"
         why = f"The same change of {what} made {len(groups)} groups rebalance within {_span(run_of)}: {_some(groups)}."
-        yield _Together("topic", run_of, why)
+        yield _Together("topic", tuple(run_of), why)
 
 
-def _one_deployment(seen: Iterable[_Seen]) -> Iterator[_Together]:
-    by_cluster: dict[str, list[_Seen]] = defaultdict(list)
+def _one_deployment(seen: Iterable[Headline]) -> Iterator[_Together]:
+    by_cluster: dict[str, list[Headline]] = defaultdict(list)
     for one in seen:
-        if one.causes() & DEPLOYMENT:
-            by_cluster[one.incident.cluster].append(one)
+        if _causes(one) & DEPLOYMENT:
+            by_cluster[one.cluster].append(one)
     for _, mine in sorted(by_cluster.items()):
         for run in _of_several_groups(mine, ACROSS_GROUPS_MS):
             groups = _names(run)
@@ -155,18 +150,18 @@ def _one_deployment(seen: Iterable[_Seen]) -> Iterator[_Together]:
             yield _Together("deployment", tuple(run), f"{why}{_some(groups)}. It looks like one deployment.")
 
 
-def _of_several_groups(mine: Iterable[_Seen], gap_ms: int) -> Iterator[list[_Seen]]:
-    for run in runs(mine, lambda one: one.at, gap_ms):
-        if len({one.incident.group for one in run}) > 1:
-            yield sorted(run, key=lambda one: (one.at, one.incident.group, one.incident.id))
+def _of_several_groups(mine: Iterable[Headline], gap_ms: int) -> Iterator[list[Headline]]:
+    for run in runs(mine, lambda one: one.started_at, gap_ms):
+        if len({one.group for one in run}) > 1:
+            yield sorted(run, key=lambda one: (one.started_at, one.group, one.id))
 
 
-def _names(run: Iterable[_Seen]) -> list[str]:
-    return list(dict.fromkeys(one.incident.group for one in run))
+def _names(run: Iterable[Headline]) -> list[str]:
+    return list(dict.fromkeys(one.group for one in run))
 
 
-def _span(run: Sequence[_Seen]) -> str:
-    span = run[-1].at - run[0].at
+def _span(run: Sequence[Headline]) -> str:
+    span = run[-1].started_at - run[0].started_at
     return seconds(span) if span >= 1_000 else "a second"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from rebalance_forensics.timeline.model import GroupHistory
+from rebalance_forensics.timeline.model import GroupOutline
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -18,13 +18,13 @@ class Whereabouts(Struct, frozen=True):
     hosts: dict[tuple[str, str, str], str]
     """(cluster, group, name) -> host."""
 
-    def hosts_of(self, history: GroupHistory, names: Iterable[str]) -> list[str]:
+    def hosts_of(self, cluster: str, group: str, names: Iterable[str]) -> list[str]:
         """The hosts of a group's members with these names, each once."""
-        found = (self.hosts.get((history.cluster, history.group, name)) for name in names)
+        found = (self.hosts.get((cluster, group, name)) for name in names)
         return list(dict.fromkeys(host for host in found if host is not None))
 
 
-def whereabouts_of(histories: Iterable[GroupHistory]) -> Whereabouts:
+def whereabouts_of(histories: Iterable[GroupOutline]) -> Whereabouts:
     """Index all members, once for all incidents."""
     hosts: dict[tuple[str, str, str], str] = {}
     of_cluster: dict[str, set[str]] = defaultdict(set)

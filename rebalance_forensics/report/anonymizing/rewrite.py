@@ -13,6 +13,7 @@ from rebalance_forensics.report.anonymizing.configuration import setting_without
 from rebalance_forensics.report.anonymizing.names_in_reports import Named, groups_of, names_of
 from rebalance_forensics.report.anonymizing.pseudonyms import Pseudonyms
 from rebalance_forensics.report.anonymizing.texts import KAFKA_SAYS, scrubbed
+from rebalance_forensics.report.kept import Kept
 from rebalance_forensics.report.model import Report
 
 Part = TypeVar("Part", bound=Struct)
@@ -59,7 +60,7 @@ def _rewritten(part: Part, names: Pseudonyms, paths: dict[str, str]) -> Part:
 def _changed(value: object, field: str, names: Pseudonyms, paths: dict[str, str]) -> object:
     if isinstance(value, Struct):
         return _rewritten(value, names, paths)
-    if isinstance(value, tuple):
+    if isinstance(value, (tuple, Kept)):
         if field == "settings":
             return tuple((key, _setting(setting, names)) for key, setting in value)
         return tuple(_changed(one, field, names, paths) for one in value)

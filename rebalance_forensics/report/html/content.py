@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.model import Headline, Incident
 from rebalance_forensics.report.html.budget import GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
 from rebalance_forensics.report.html.filter_names import NAMES_LEFT_OUT, filter_names
 from rebalance_forensics.report.html.overview import Overview, overview_of
@@ -16,7 +16,7 @@ from rebalance_forensics.report.html.tables import GroupTables, tables_of
 from rebalance_forensics.report.member_names import short_names, with_short_readings
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import Passage, readings_of
-from rebalance_forensics.report.urgency_order import is_unexplained, most_urgent_first
+from rebalance_forensics.report.urgency_order import Incidents, is_unexplained, most_urgent_first
 from rebalance_forensics.report.wording import group_of
 from rebalance_forensics.timeline.model import GroupHistory
 
@@ -47,8 +47,8 @@ class GroupPage(Struct, frozen=True, kw_only=True):
 class Content(Struct, frozen=True, kw_only=True):
     """The whole page; `told` are the ids of incidents that have a section of their own."""
 
-    numbered: tuple[Incident, ...]
-    overview: tuple[Incident, ...]
+    numbered: Incidents
+    overview: Sequence[Headline]
     axis: Overview | None
     """All incidents by time."""
     faults: tuple[IncidentPage, ...]
@@ -75,51 +75,54 @@ def content_of(report: Report) -> Content:
     """Choose and lay out what the page holds, the most urgent first."""
     shown = min(len(report.incidents), INCIDENTS) + min(len(report.groups), GROUPS)
     budget = Budget(pictures=max(shown, 1))
-    numbered = most_urgent_first(report.incidents)
+    numbered = most_urgent_first(report.kept_incidents)
+    headlines = numbered.outlines
     scenes = Scenes.of(report, numbered, budget)
     incidents = [
         IncidentPage(number=number, incident=one, picture=scenes.of_incident(number, one))
         for number, one in enumerate(numbered[:INCIDENTS])
     ]
-    groups = _groups(report, numbered, scenes)
+    groups = _groups(report, headlines, scenes)
     budget.omit("incidents without a section of their own; the overview lists them", len(numbered) - len(incidents))
     budget.omit("incidents beyond the end of the overview; the JSON report has them", len(numbered) - OVERVIEW_ROWS)
     budget.omit("groups without a section of their own", len(report.groups) - len(groups))
-    names = filter_names(numbered[:OVERVIEW_ROWS], budget)
+    names = filter_names(headlines[:OVERVIEW_ROWS], budget)
     benign = [page for page in incidents if page.incident.severity == "info"]
     drawn = [page.picture for page in incidents] + [page.picture for page in groups]
     return Content(
         numbered=numbered,
-        overview=numbered[:OVERVIEW_ROWS],
-        axis=overview_of(numbered, {page.incident.id for page in incidents}, max(scenes.ends.values(), default=0)),
+        overview=headlines[:OVERVIEW_ROWS],
+        axis=overview_of(headlines, {page.incident.id for page in incidents}, max(scenes.ends.values(), default=0)),
         faults=tuple(page for page in incidents if page.incident.severity != "info"),
         unexplained=tuple(page for page in benign if is_unexplained(page.incident)),
         planned=tuple(page for page in benign if not is_unexplained(page.incident)),
         groups=tuple(groups),
         group_names=tuple(
-            dict.fromkeys([*(group_of(page.history) for page in groups), *(group_of(one) for one in numbered)])
+            dict.fromkeys([*(group_of(page.history) for page in groups), *(group_of(one) for one in headlines)])
         ),
         pictures=tuple(picture for picture in drawn if picture is not None),
         told=frozenset(page.incident.id for page in incidents),
         targets=frozenset(f"incident-{page.incident.id}" for page in incidents)
-        | {f"listed-{one.id}" for one in numbered[len(incidents) : OVERVIEW_ROWS]},
-        causes=tuple(sorted({one.root_causes[0].cause for one in numbered})),
+        | {f"listed-{one.id}" for one in headlines[len(incidents) : OVERVIEW_ROWS]},
+        causes=tuple(sorted({one.root_causes[0].cause for one in headlines})),
         names=names,
         names_left_out=budget.left_out.get(NAMES_LEFT_OUT, 0),
         budget=budget,
         left_out=tuple(budget.sentences()),
-        urgent=sum(one.severity != "info" for one in numbered),
-        critical=sum(one.severity == "critical" for one in numbered),
+        urgent=sum(one.severity != "info" for one in headlines),
+        critical=sum(one.severity == "critical" for one in headlines),
     )
 
 
-def _groups(report: Report, numbered: Sequence[Incident], scenes: Scenes) -> list[GroupPage]:
+def _groups(report: Report, headlines: Sequence[Headline], scenes: Scenes) -> list[GroupPage]:
     """Tell of the groups with the most urgent incidents first, then of the others."""
     rank: dict[Key, int] = {}
-    for number, incident in enumerate(numbered):
+    for number, incident in enumerate(headlines):
         rank.setdefault((incident.cluster, incident.group), number)
-    ordered = sorted(report.groups, key=lambda one: rank.get((one.cluster, one.group), len(numbered)))
-    return [_group(number, history, scenes) for number, history in enumerate(ordered[:GROUPS])]
+    groups = report.kept_groups
+    ranks = [rank.get((one.cluster, one.group), len(headlines)) for one in groups.outlines]
+    ordered = groups.at(sorted(range(len(groups)), key=ranks.__getitem__)[:GROUPS])
+    return [_group(number, history, scenes) for number, history in enumerate(ordered)]
 
 
 def _group(number: int, history: GroupHistory, scenes: Scenes) -> GroupPage:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.model import Headline
 from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.wording import names_besides
 
 NAMES_LEFT_OUT = "names of members that the filter would find an incident by"
 
 
-def filter_names(incidents: Sequence[Incident], budget: Budget) -> dict[str, tuple[str, ...]]:
+def filter_names(incidents: Sequence[Headline], budget: Budget) -> dict[str, tuple[str, ...]]:
     """By incident id, as many names as the page holds, of each culprit those that people gave before made-up ones."""
     names: dict[str, tuple[str, ...]] = {}
     for number, incident in enumerate(incidents):
@@ -23,7 +23,7 @@ def filter_names(incidents: Sequence[Incident], budget: Budget) -> dict[str, tup
     return names
 
 
-def _names_of(incident: Incident) -> list[str]:
+def _names_of(incident: Headline) -> list[str]:
     everyone = [one for cause in incident.root_causes for one in cause.culprits]
     others = (name for one in everyone for name in names_besides(one))
     return list(dict.fromkeys([*(one.name for one in everyone), *others]))

@@ -7,12 +7,12 @@ from itertools import chain
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.model import Incident, Severity
+from rebalance_forensics.diagnosis.model import Headline, Severity
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.html.axis import Tick, ticks
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import utc
-from rebalance_forensics.report.urgency_order import most_urgent_first
+from rebalance_forensics.report.urgency_order import urgency
 from rebalance_forensics.report.wording import count, group_of
 
 ROWS = 12
@@ -55,7 +55,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     ended_at: int
 
 
-def overview_of(numbered: Sequence[Incident], told: Collection[str], logs_end: int) -> Overview | None:
+def overview_of(numbered: Sequence[Headline], told: Collection[str], logs_end: int) -> Overview | None:
     """Lay out the incidents that have a time, the most urgent first; None where one picture shows them all anyway."""
     numbered = [one for one in numbered if is_timed(one.started_at)]
     if len(numbered) <= 1:
@@ -64,7 +64,7 @@ def overview_of(numbered: Sequence[Incident], told: Collection[str], logs_end: i
     last = max(_end(one, logs_end) for one in numbered)
     margin = max((last - start) // 40, ROOM_MS)
     axis = _Axis(start=start - margin, end=last + margin, told=told, logs_end=logs_end)
-    by_group: dict[str, list[Incident]] = {}
+    by_group: dict[str, list[Headline]] = {}
     for one in numbered:
         by_group.setdefault(group_of(one), []).append(one)
     groups = list(by_group.items())
@@ -77,7 +77,7 @@ def overview_of(numbered: Sequence[Incident], told: Collection[str], logs_end: i
     return Overview(rows=tuple(rows), ticks=ticks(axis.start, axis.end), started_at=axis.start, ended_at=axis.end)
 
 
-def _end(incident: Incident, logs_end: int) -> int:
+def _end(incident: Headline, logs_end: int) -> int:
     if incident.ongoing:
         return max(logs_end, incident.started_at)
     return incident.started_at if incident.ended_at is None else incident.ended_at
@@ -89,9 +89,9 @@ class _Axis(Struct, frozen=True, kw_only=True):
     told: Collection[str]
     logs_end: int
 
-    def occurrences(self, incidents: Sequence[Incident]) -> Iterator[Occurrence]:
+    def occurrences(self, incidents: Sequence[Headline]) -> Iterator[Occurrence]:
         """Fold what began too close together to be drawn side by side."""
-        run: list[Incident] = []
+        run: list[Headline] = []
         for one in sorted(incidents, key=lambda incident: (incident.started_at, incident.id)):
             if run and self._percent(one.started_at) - self._percent(run[0].started_at) >= NEAR_PERCENT:
                 yield self._occurrence(run)
@@ -103,8 +103,8 @@ class _Axis(Struct, frozen=True, kw_only=True):
     def _percent(self, at: int) -> float:
         return round((at - self.start) / (self.end - self.start) * 100, 2)
 
-    def _occurrence(self, run: Sequence[Incident]) -> Occurrence:
-        worst = most_urgent_first(run)[0]
+    def _occurrence(self, run: Sequence[Headline]) -> Occurrence:
+        worst = min(run, key=urgency)
         begun, ended = run[0].started_at, max(_end(one, self.logs_end) for one in run)
         return Occurrence(
             percent=self._percent(begun),
@@ -119,7 +119,7 @@ class _Axis(Struct, frozen=True, kw_only=True):
         )
 
 
-def _label(run: Sequence[Incident], worst: Incident) -> str:
+def _label(run: Sequence[Headline], worst: Headline) -> str:
     said = f"{worst.severity}: {line_of(worst.summary, SUMMARY_CHARACTERS)}"
     if len(run) == 1:
         return f"{utc(worst.started_at)} UTC, {said}"

@@ -26,10 +26,10 @@ def page_data(content: Content) -> Document:
         "lines": [_line(line, texts) for line in content.budget.lines.kept],
         "incidents": {
             str(number): [one.root_causes[0].cause, line_of(one.summary, SUMMARY_CHARACTERS)]
-            for number, one in enumerate(content.numbered)
+            for number, one in enumerate(content.numbered.outlines)
             if number in drawn
         },
-        "markdown": {one.id: _markdown(one, texts) for one in content.numbered if one.id in content.told},
+        "markdown": {one.id: _markdown(one, texts) for one in content.numbered[: len(content.told)]},
         "pictures": pictures,
         "texts": texts.rows,
         "parts": texts.parts,

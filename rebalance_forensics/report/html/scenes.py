@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 
@@ -12,8 +12,10 @@ from rebalance_forensics.report.html.incident_links import Links, links_of
 from rebalance_forensics.report.html.picture import draw, window_of
 from rebalance_forensics.report.html.prepared_history import ReadyHistory, ready
 from rebalance_forensics.report.html.shapes import Picture
+from rebalance_forensics.report.kept import Kept
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.timeline.model import GroupHistory
+from rebalance_forensics.report.urgency_order import Incidents
+from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
 
 Key = tuple[str, str]
 
@@ -21,26 +23,35 @@ Key = tuple[str, str]
 class Scenes(Struct, frozen=True, kw_only=True):
     """Draws pictures one after another; each takes its share of the budget."""
 
-    histories: Mapping[Key, GroupHistory]
-    links: Mapping[Key, Links]
+    groups: Kept[GroupHistory, GroupOutline]
+    numbered: Incidents
+    """In the order of the page."""
+    places: Mapping[Key, int]
+    """Of each group among the groups."""
+    numbers: Mapping[Key, list[int]]
+    """Of each group's incidents."""
     ends: Mapping[str, int]
     """When the logs of each cluster end."""
     budget: Budget
     made_ready: dict[Key, ReadyHistory] = field(default_factory=dict)
+    linked: dict[Key, Links] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, report: Report, numbered: Sequence[Incident], budget: Budget) -> Scenes:
+    def of(cls, report: Report, numbered: Incidents, budget: Budget) -> Scenes:
         """Get ready to draw; `numbered` are the incidents in the order of the page."""
-        by_group: dict[Key, list[tuple[int, Incident]]] = {}
-        for number, incident in enumerate(numbered):
-            by_group.setdefault((incident.cluster, incident.group), []).append((number, incident))
+        groups = report.kept_groups
+        numbers: dict[Key, list[int]] = {}
+        for number, incident in enumerate(numbered.outlines):
+            numbers.setdefault((incident.cluster, incident.group), []).append(number)
         ends: dict[str, int] = {}
         for one in report.inputs:
             if one.last is not None:
                 ends[one.cluster] = max(one.last, ends.get(one.cluster, 0))
         return cls(
-            histories={(history.cluster, history.group): history for history in report.groups},
-            links={key: links_of(found) for key, found in by_group.items()},
+            groups=groups,
+            numbered=numbered,
+            places={(one.cluster, one.group): place for place, one in enumerate(groups.outlines)},
+            numbers=numbers,
             ends=ends,
             budget=budget,
         )
@@ -48,7 +59,7 @@ class Scenes(Struct, frozen=True, kw_only=True):
     def of_incident(self, number: int, incident: Incident) -> Picture | None:
         """Draw an incident with some time before and after it."""
         key = incident.cluster, incident.group
-        return self._drawn(f"picture-{number}", key, incident) if key in self.histories else None
+        return self._drawn(f"picture-{number}", key, incident) if key in self.places else None
 
     def of_group(self, number: int, history: GroupHistory) -> Picture | None:
         """Draw a whole history."""
@@ -60,10 +71,13 @@ class Scenes(Struct, frozen=True, kw_only=True):
 
     def _drawn(self, name: str, key: Key, incident: Incident | None) -> Picture | None:
         if key not in self.made_ready:
-            self.made_ready[key] = ready(self.histories[key])
+            self.made_ready[key] = ready(self.groups[self.places[key]])
         history = self.made_ready[key]
         window = window_of(history, self.ends.get(key[0], 0), incident)
         return None if window is None else draw(name, history, window, self._links(*key), self.budget, incident)
 
     def _links(self, cluster: str, group: str) -> Links:
-        return self.links.get((cluster, group)) or links_of(())
+        key = cluster, group
+        if key not in self.linked:
+            self.linked[key] = links_of([(number, self.numbered[number]) for number in self.numbers.get(key, ())])
+        return self.linked[key]

@@ -9,7 +9,7 @@ from itertools import accumulate
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebalance_forensics.diagnosis.model import Incident, KnownBug, RootCause
+from rebalance_forensics.diagnosis.model import Headline, Incident, KnownBug, RootCause
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.differential import chance, deciding, exclusions, likelihoods, ruled_out
 from rebalance_forensics.report.plain_text import line_of
@@ -47,7 +47,7 @@ WHOLE_LINE_CHARACTERS = 3_500
 SUMMARY_CHARACTERS = 600
 
 
-def verdict(incident: Incident) -> Iterator[RenderableType]:
+def verdict(incident: Headline) -> Iterator[RenderableType]:
     """Say what happened and how sure that is."""
     title = Text()
     title.append(incident.severity.upper(), style=STYLES[incident.severity])
@@ -58,7 +58,7 @@ def verdict(incident: Incident) -> Iterator[RenderableType]:
     yield said(likelihoods(incident))
 
 
-def in_brief(incident: Incident, alike: Sequence[Incident] = ()) -> Iterator[RenderableType]:
+def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[RenderableType]:
     """Tell an incident in a few lines, for a list; `alike` are those that read the same in other groups."""
     cause = incident.root_causes[0]
     title = Text()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.conclusions import caveat, conclusion
 from rebalance_forensics.report.differential import deciding
@@ -18,7 +18,7 @@ from rebalance_forensics.report.terminal.rebalance_pattern import read_in_brief,
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, printed, said
 from rebalance_forensics.report.terminal.signs import legend, signs_of
 from rebalance_forensics.report.times import utc
-from rebalance_forensics.report.urgency_order import faults, most_urgent_first, planned, unexplained
+from rebalance_forensics.report.urgency_order import Incidents, faults, most_urgent_first, planned, unexplained
 from rebalance_forensics.report.wording import count, culprits, group_of, since, some, sureness, thousands
 
 GAPS_SHOWN = 4
@@ -45,7 +45,7 @@ def _verdicts(report: Report, *, why: bool) -> Iterator[RenderableType]:
     found = faults(report)
     if not found:
         yield said(_all_quiet(report))
-    for incident in found[:VERDICTS_SHOWN]:
+    for incident in found.outlines[:VERDICTS_SHOWN]:
         yield from verdict(incident)
         yield said(since(incident), "dim")
     if len(found) > VERDICTS_SHOWN:
@@ -75,18 +75,20 @@ def _screens(report: Report, verbosity: int, *, why: bool) -> Iterator[Renderabl
     if found:
         # A long report has scrolled its verdict away; whoever looks at the end of it finds it again.
         yield heading("Summary")
-        yield indented(_summary(found))
+        yield indented(_summary(found.outlines))
 
 
-def _read(report: Report, found: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
+def _read(report: Report, found: Incidents, verbosity: int) -> Iterator[RenderableType]:
     """The rebalance pattern of the group in trouble; of all groups in trouble when asked for everything."""
-    histories = {(history.cluster, history.group): history for history in report.groups}
-    troubled = dict.fromkeys((one.cluster, one.group) for one in found)
-    for history in [histories[key] for key in troubled if key in histories][: None if verbosity > 0 else 1]:
+    groups = report.kept_groups
+    places = {(one.cluster, one.group): place for place, one in enumerate(groups.outlines)}
+    troubled = dict.fromkeys((one.cluster, one.group) for one in found.outlines)
+    shown = [places[key] for key in troubled if key in places][: None if verbosity > 0 else 1]
+    for history in groups.at(shown):
         yield from read_in_full(history, of=history.group) if verbosity > 0 else read_in_brief(history)
 
 
-def _summary(found: Sequence[Incident]) -> str:
+def _summary(found: Sequence[Headline]) -> str:
     first = found[0]
     counted = Counter(one.severity for one in found)
     tally = " and ".join(f"{thousands(number)} {_plural(severity, number)}" for severity, number in counted.items())
@@ -109,7 +111,7 @@ def _all_quiet(report: Report) -> str:
 
 def _why(report: Report) -> Iterator[RenderableType]:
     """How each incident was judged, the most urgent first."""
-    told = most_urgent_first(report.incidents)
+    told = most_urgent_first(report.kept_incidents)
     for incident in told[:VERDICTS_SHOWN]:
         yield heading(f"Why {incident.root_causes[0].cause} in {group_of(incident)}, incident {incident.id}")
         yield from signs_of(incident)
@@ -121,7 +123,7 @@ def _why(report: Report) -> Iterator[RenderableType]:
         yield said(f"and {len(told) - VERDICTS_SHOWN} more; --json FILE has the signs of all")
 
 
-def _others(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
+def _others(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
     if not incidents:
         return
     yield heading(f"{count(len(incidents), 'more incident')}")
@@ -130,7 +132,7 @@ def _others(incidents: Sequence[Incident], verbosity: int) -> Iterator[Renderabl
             yield said("")
             yield from in_full(incident, verbosity)
         return
-    kinds = _alike(incidents)
+    kinds = _alike(incidents.outlines)
     for first, *others in kinds[:OTHERS_SHOWN]:
         yield from in_brief(first, others)
     left_out = sum(len(kind) for kind in kinds[OTHERS_SHOWN:])
@@ -138,14 +140,14 @@ def _others(incidents: Sequence[Incident], verbosity: int) -> Iterator[Renderabl
         yield indented(f"and {left_out} more; --verbose shows them all")
 
 
-def _alike(incidents: Sequence[Incident]) -> list[list[Incident]]:
-    kinds: dict[tuple[str, str, str], list[Incident]] = defaultdict(list)
+def _alike(incidents: Sequence[Headline]) -> list[list[Headline]]:
+    kinds: dict[tuple[str, str, str], list[Headline]] = defaultdict(list)
     for one in incidents:
         kinds[one.severity, one.root_causes[0].cause, one.summary.replace(one.group, "")].append(one)
     return list(kinds.values())
 
 
-def _unexplained(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
+def _unexplained(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
     """What may be anything: neither a fault nor benign."""
     if not incidents:
         return
@@ -158,20 +160,20 @@ def _unexplained(incidents: Sequence[Incident], verbosity: int) -> Iterator[Rend
         yield indented(f"and {len(incidents) - len(shown)} more; --verbose shows them all")
 
 
-def _planned(incidents: Sequence[Incident], verbosity: int) -> Iterator[RenderableType]:
+def _planned(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
     if not incidents:
         return
     yield heading(f"Planned or benign: {len(incidents)}")
     if verbosity > 0:
-        for incident in incidents:
+        for incident in incidents.outlines:
             yield from in_brief(incident)
         return
-    yield indented(labelled(_folded(incidents)))
+    yield indented(labelled(_folded(incidents.outlines)))
 
 
-def _folded(incidents: Sequence[Incident]) -> Iterator[tuple[str, str]]:
+def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
     groups: dict[str, Counter[str]] = defaultdict(Counter)
-    first: dict[str, Incident] = {}
+    first: dict[str, Headline] = {}
     for incident in incidents:
         cause = incident.root_causes[0].cause
         groups[cause][incident.group] += 1
