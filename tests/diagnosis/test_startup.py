@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnosis.closings import closes, comes
+from tests.epochs import EpochStory
 from tests.kafka_words import Release
 from tests.story import Side, Story
 
@@ -56,3 +57,25 @@ def test_a_generation_of_which_one_line_is_left_was_not_there_before_the_group_f
     story = closes(Story(seen="brokers").formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
     story.broker("01:20:00.000", story.words.stabilized(3, 2))
     assert [i.root_causes[0].cause for i in story.case().incidents][:2] == ["startup", "scale-in"]
+
+
+def test_a_member_that_the_coordinator_moves_on_was_there_before_those_who_join_after_it() -> None:
+    """KIP-848: where logs begin in the middle, what a member is assigned is the first word of it."""
+    story = EpochStory(release=(4, 1), seen="brokers")
+    story.generation = 13
+    gone = f"Member {story.member('c-2')} fenced from the group because its session expired."
+    story.group_says("01:10:00.000", gone).bumped("01:10:00.001")
+    state = "epoch=14, previousEpoch=12, state=STABLE, assignedPartitions=[TnjdwvbFRvCvWA5NQ1mtzg-0]"
+    reconciled = f"Member {story.member('c-1')} new assignment state: {state} and revokedPartitions=[]."
+    story.group_says("01:10:00.500", reconciled)
+    story.joins("c-2", "01:10:14.000")
+    assert all(i.root_causes[0].cause != "startup" for i in story.case().incidents)
+
+
+def test_who_expires_sooner_than_a_session_lasts_was_in_the_group_before_those_who_just_joined() -> None:
+    story = EpochStory(release=(4, 1), seen="brokers")
+    story.generation = 13
+    story.joins("c-2", "01:10:00.000")
+    story.group_says("01:10:01.000", f"Member {story.member('c-1')} fenced from the group because its session expired.")
+    story.bumped("01:10:01.001")
+    assert all(i.root_causes[0].cause != "startup" for i in story.case().incidents)

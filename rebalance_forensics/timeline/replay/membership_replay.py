@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberReconciled, MemberTransitioned
 from rebalance_forensics.events.membership import (
     InstanceFenced,
     LeaveSent,
@@ -120,8 +120,14 @@ class Lives(Register):
             case AssignmentComputed():
                 self._assigned(event)
             case _:
+                self._is_moved_on(event)
                 self._client_said(event)
         self.live.heard(event)
+
+    def _is_moved_on(self, event: Event) -> None:
+        """Whom a coordinator gives a new state (KIP-848) is a member, be it that the logs begin after it came."""
+        if isinstance(event, MemberReconciled) and event.member not in self._gone:
+            self._is_in(event.member, event)
 
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
         if member is None:

@@ -35,6 +35,7 @@ from rebalance_forensics.timeline.windows import (
     LAST_WORDS_MS,
     LONG_BEFORE_MS,
     ONE_SHUTDOWN_MS,
+    SHORTEST_SESSION_MS,
     STARTUP_GAP_MS,
     STARTUP_SLACK_MS,
 )
@@ -61,6 +62,7 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
             (_into_an_empty_group(timeline, run) or _after_all_left(timeline, run[0]))
             and _nobody_before(timeline, run[0])
             and not _others_in(timeline, run)
+            and not _others_expire(timeline, run)
         ):
             settled = _settled_after(timeline, run[0].at)
             born = [a for a in run if not _had_left(timeline, a, run[0].at) and _of_the_start(a, settled)]
@@ -135,6 +137,13 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
     return bool(unseen) or counts.get(first.generation, 0) > arrived or led_unseen(timeline, first)
+
+
+def _others_expire(timeline: Timeline, run: list[Arrival]) -> bool:
+    """A session that ends sooner than it lasts began before them: that member was in, though the logs begin later."""
+    came = {a.member for a in timeline.arrivals}
+    soon = timeline.departures.between(run[0].at, run[0].at + SHORTEST_SESSION_MS)
+    return any(d.why == "session-expired" and d.member is not None and d.member not in came for d in soon)
 
 
 def _counted_in(timeline: Timeline, at: int) -> bool:
