@@ -10,6 +10,7 @@ from weakref import finalize
 
 import pyarrow as pa
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import CaseOutline, GroupCase
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
@@ -90,8 +91,11 @@ class _EncodedCase(Struct, frozen=True, kw_only=True):
     from_unnamed: bool = False
 
     def outline(self) -> CaseOutline:
+        """What is at hand of it; members of whom no host is known are not placed, and are most of the memory."""
+        group = object_of(GroupOutline, self.history)
+        placed = tuple([one for one in group.identities if one.host])
         return CaseOutline(
-            history=object_of(GroupOutline, self.history),
+            history=replace(group, identities=placed),
             incidents=tuple(object_of(Headline, one) for one in self.incidents),
             gaps=self.gaps,
             clocks=self.clocks,

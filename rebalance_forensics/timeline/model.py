@@ -297,6 +297,7 @@ class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
     cluster: str
     coordinators: tuple[CoordinatorTerm, ...]
     identities: tuple[Placed, ...] = ()
+    """Where an outline stands alone, only those whose host is known."""
     offsets_partition: int | None = None
     """The partition of `__consumer_offsets` it lives in, where a line tells it."""
 
