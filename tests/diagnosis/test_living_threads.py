@@ -55,3 +55,14 @@ def test_a_thread_that_is_not_polled_stays_until_its_session_ends_and_is_lost_on
     story.by_consumer(1, 1, "01:10:15.001", "(Re-)joining group")
     story.round("01:10:15.002", story.words.adding(new))
     assert story.causes() == ["slow-processing"]
+
+
+def test_a_thread_that_expires_for_good_while_the_other_stays_is_no_process_that_crashed() -> None:
+    """REPLACE_THREAD as brokers alone tell it: the new thread joins, and a session later the one that died expires."""
+    story = two_threads_each()
+    heir = member_id(story.consumer(2, 3))
+    story.broker("01:10:00.000", story.words.introduced(heir))
+    story.broker("01:10:10.000", story.words.failed(member_id(story.consumer(2, 2))))
+    story.round("01:10:10.100", story.words.adding(heir))
+    story.goes_on("01:20:00.000")
+    assert story.causes() == ["thread-replacement"]

@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import thrown_by
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed, ThreadRemoved
@@ -44,21 +46,24 @@ def replaced_by_its_handler(timeline: Timeline) -> dict[Participant, list[Event]
 
 
 def swapped(timeline: Timeline) -> dict[Participant, list[Event]]:
-    """From brokers alone: a thread goes while another thread of the same process joins, and that more than once."""
+    """From brokers alone: a thread goes while another of its process joins, more than once or while others stay."""
     found: dict[Participant, list[Event]] = {}
     if timeline.kind != "streams":
         return found
     born = born_with_the_group(timeline)
+    lived = {a.departures[0].id for a in losses(timeline) if a.back_at is None and process_lived(timeline, a)}
+    for_good: set[Participant] = set()
     for departure in timeline.departures:
         if departure.participant.has_log:
             continue
         near = _successors(timeline, departure)
         if any(a.member != departure.member and a.id not in born for a in near):
             found.setdefault(departure.participant, []).append(departure.events[0])
+            for_good |= {departure.participant} if departure.id in lived else set()
     return {
         participant: events
         for participant, events in found.items()
-        if len(events) > 1 and _has_grown(timeline, participant)
+        if (len(events) > 1 or participant in for_good) and _has_grown(timeline, participant)
     }
 
 

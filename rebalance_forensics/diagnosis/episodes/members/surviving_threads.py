@@ -12,11 +12,19 @@ from rebalance_forensics.timeline.identity.names import streams_thread
 
 
 def process_lived(timeline: Timeline, away: Absence) -> bool:
-    """Only some threads fell silent and came back under their names, while others of their process stayed members."""
+    """Only some threads fell silent, while others of their process stayed members.
+
+    They came back under their names, or stayed away, as a thread does that ended by an exception.
+    """
     gone, back = _threads(away.departures), _threads(away.arrivals)
-    if away.participant.kind != "instance" or not gone or not back or not back <= gone:
+    if away.participant.kind != "instance" or not gone or not back <= gone:
         return False
-    known = _threads(timeline.arrivals.of(away.participant).between(0, away.at))
+    came = timeline.arrivals.of(away.participant).between(0, away.at)
+    if not back:
+        reach = together_ms(timeline)
+        born = max((a.at for a in came if _threads([a]) & gone), default=away.at)
+        came = [a for a in came if a.at <= born + reach] if timeline.coverage.end >= away.at + reach else []
+    known = _threads(came)
     lost = timeline.departures.of(away.participant).between(
         away.at - together_ms(timeline), (away.back_at or away.at) + together_ms(timeline)
     )
