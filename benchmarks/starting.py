@@ -15,16 +15,16 @@ def measure(runs: int) -> str:
     """One table."""
     with tempfile.TemporaryDirectory() as caches:
         cold, warm = Path(caches, "cold"), Path(caches, "warm")
-        analyze = ("analyze", SAMPLE, "--quiet", "--json", "/dev/null")
-        ours(*analyze, "--engine", "local", cache=cold)()
+        analyze = ("analyze", SAMPLE, "--quiet", "--json", "/dev/null", "--engine")
+        ours(*analyze, "local", cache=cold)()
         ours("warmup", cache=warm)()
         bare = "bare session, default settings, one mapInArrow"
         timings = timed_in_turn(
             {
                 bare: command(sys.executable, "-m", "benchmarks.bare_spark", "start"),
-                "analyze a sample, before warmup": ours(*analyze, cache=cold),
-                "analyze a sample, after warmup": ours(*analyze, cache=warm),
-                "analyze a sample, --engine local": ours(*analyze, "--engine", "local", cache=cold),
+                "analyze a sample, before warmup": ours(*analyze, "spark", cache=cold),
+                "analyze a sample, after warmup": ours(*analyze, "spark", cache=warm),
+                "analyze a sample, --engine local": ours(*analyze, "local", cache=cold),
             },
             runs,
         )
