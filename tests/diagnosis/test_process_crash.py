@@ -5,7 +5,7 @@ import pytest
 from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
 from tests.kafka_words import Release
-from tests.story import Story, ms
+from tests.story import Side, Story, ms
 
 
 @pytest.mark.parametrize("release", [(1, 1), (2, 4), (2, 8), (3, 9), (4, 1)])
@@ -180,3 +180,17 @@ def test_without_the_coordinator_a_log_that_just_ends_may_be_one_whose_last_line
     incident = collected_early(others="01:15:00.000").the_incident()
     assert [cause.cause for cause in incident.root_causes][:2] == ["process-crash", "scale-in"]
     assert incident.root_causes[0].confidence < 0.6
+
+
+@pytest.mark.parametrize(("seen", "surely"), [("both", True), ("clients", False)])
+def test_without_the_coordinator_a_new_process_after_no_closing_lines_may_be_a_clean_restart(
+    *, seen: Side, surely: bool
+) -> None:
+    """Log4j 2 may stop before the consumer closes, so the log of a clean restart looks like that of a crash."""
+    story = evicted((4, 1), seen)
+    story.reborn("c-3").started("c-3", "01:10:05.000")
+    story.rebalanced("01:10:06.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    crash = story.goes_on("01:15:00.000").the_incident().root_causes[0]
+    assert crash.cause == "process-crash"
+    assert (crash.confidence >= 0.9) is surely
+    assert (crash.confidence < 0.6) is not surely

@@ -45,6 +45,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.closes_without_leaving, WEAK),
         speaks_against(heartbeats.closes_without_a_line, WEAK),
         speaks_against(heartbeats.log_just_ends, STRONG + WEAK),
+        speaks_against(heartbeats.log_breaks_off, STRONG + WEAK),
         speaks_against(threads.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
         speaks_for(returns.logs_continue_long_enough, 0, absent=WEAK),

@@ -142,6 +142,12 @@ def logs_its_leaving(timeline: Timeline, participant: Participant) -> bool:
     return not any(e.after_sync for e in timeline.of(JoinSucceeded))
 
 
+def may_lose_its_closing_lines(timeline: Timeline, participant: Participant) -> bool:
+    """Whether its logger may stop first: Connect ships with Log4j 2 from 4.0 on (KIP-653), applications choose."""
+    told = timeline.remembered(latest_release).get(participant)
+    return participant.kind != "worker" or told is None or told >= (4, 0)
+
+
 def logs_its_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
     """Whether the client logs at INFO that its poll timeout expired.
 

@@ -14,6 +14,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     may_be_cut_short,
     may_close_unheard,
     may_close_unlogged,
+    only_its_log_breaks_off,
     only_its_log_ends,
 )
 from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms, session_told_ms
@@ -272,6 +273,13 @@ def closes_without_a_line(timeline: Timeline, subject: Subject) -> Answer:
 def log_just_ends(timeline: Timeline, subject: Subject) -> Answer:
     """Where no coordinator says whether a session expired, a clean stop may look the same."""
     silent = any(only_its_log_ends(timeline, absence) for absence in subject.absences)
+    return Present() if silent else Absent()
+
+
+@sign(present="its log shows no close, but some loggers stop before the consumer closes, as Log4j 2 does", absent="")
+def log_breaks_off(timeline: Timeline, subject: Subject) -> Answer:
+    """Where no coordinator says whether a session expired, a clean restart may look the same."""
+    silent = any(only_its_log_breaks_off(timeline, absence) for absence in subject.absences)
     return Present() if silent else Absent()
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
 from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms
-from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
+from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving, may_lose_its_closing_lines
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentReceived
 from rebalance_forensics.timeline.event_index import time_of
@@ -92,6 +92,13 @@ def only_its_log_ends(timeline: Timeline, absence: Absence) -> bool:
     if end is None or timeline.coverage.end - absence.at < long_enough_ms(timeline):
         return False
     return end <= absence.at + WAKING_MS and logs_its_leaving(timeline, absence.participant)
+
+
+def only_its_log_breaks_off(timeline: Timeline, absence: Absence) -> bool:
+    """Whether its log shows a new process and neither a close nor an expiry: the closing lines may be lost as well."""
+    if not absence.vanished or absence.start is None or absence.stop is not None:
+        return False
+    return not timeline.has_coordinator_log and may_lose_its_closing_lines(timeline, absence.participant)
 
 
 def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
