@@ -45,3 +45,16 @@ def test_kibana_before_7_wrote_the_day_as_an_ordinal(day: str, between: str) -> 
     record = parse_line(f"{day}, 17:36:24.473{between}[Consumer clientId=c, groupId=g] (Re-)joining group")
     assert record.at == 1533231384473
     assert record.message == "[Consumer clientId=c, groupId=g] (Re-)joining group"
+
+
+def test_rich_writes_the_month_before_the_day_and_breaks_only_words_wider_than_its_column() -> None:
+    record = parse_line(
+        "[01/02/24 03:04:05] WARNING  Heartbeat failed for group base.py:1018\n"
+        "                             payments-0123456789-abcdef               \n"
+        "                             -0123456789 because it is                \n"
+        "                             rebalancing                              "
+    )
+    assert record.at == 1704164645000
+    assert record.message == (
+        "Heartbeat failed for group payments-0123456789-abcdef-0123456789 because it is rebalancing"
+    )

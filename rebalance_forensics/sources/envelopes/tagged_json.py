@@ -1,4 +1,4 @@
-"""A JSON object behind a time, a tag or a key: Fluent Bit's and Fluentd's stdout and files, kcat."""
+"""A JSON object behind a time, a tag or a key: Fluent Bit's and Fluentd's stdout and files, kcat, bunyan's console."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ _SHAPES = tuple(
         (
             r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)"
             r"(?:\t[^\t{]*\t| [^\s{]+: )(?P<text>\{.*\})\s*\Z"
+        ),
+        (
+            r"\[(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z)\] +[A-Z]+: [\w.@/-]+/\d+ on (?P<host>[\w.-]+)"
+            r"(?: \([^()]*\))?: (?P<text>\{.*\})\s*\Z"
         ),
         r"(?P<time>)(?P<host>[^\s{\"]*)\t(?P<text>\{.*\})\s*\Z",
     )

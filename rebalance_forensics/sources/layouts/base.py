@@ -49,6 +49,27 @@ _LEVELS = {
     "CRIT": "FATAL",
     "VERBOSE": "DEBUG",
     "LOG": "INFO",
+    # glog's letters; logrus cuts to four, .NET's loggers and zerolog to three or four.
+    "D": "DEBUG",
+    "I": "INFO",
+    "W": "WARN",
+    "E": "ERROR",
+    "F": "FATAL",
+    "TRAC": "TRACE",
+    "DEBU": "DEBUG",
+    "ERRO": "ERROR",
+    "FATA": "FATAL",
+    "PANI": "FATAL",
+    "TRCE": "TRACE",
+    "DBUG": "DEBUG",
+    "FAIL": "ERROR",
+    "VRB": "TRACE",
+    "TRC": "TRACE",
+    "DBG": "DEBUG",
+    "INF": "INFO",
+    "WRN": "WARN",
+    "FTL": "FATAL",
+    "PNC": "FATAL",
 }
 
 
@@ -106,7 +127,7 @@ def _branch(parts: dict[str, str | None], name: str) -> str | None:
     found = parts.get(name)
     if found or len(parts) <= _PLAIN_GROUPS:
         return found
-    return next((text for key, text in parts.items() if text and key.rstrip("2345") == name), None)
+    return next((text for key, text in parts.items() if text and key.rstrip("23456") == name), None)
 
 
 def _unchanged(parsed: Parsed) -> Parsed:

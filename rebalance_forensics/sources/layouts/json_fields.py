@@ -15,7 +15,8 @@ from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp, stam
 
 Fields = Mapping[str, object]
 KAFKAJS_FACTS = ("groupId", "memberId", "leaderId", "isLeader", "groupProtocol", "duration", "error", "clientId")
-_PLACES = ("[Runner] ", "[ConsumerGroup] ", "[Consumer] ", "[Connection] ", "[FetchManager] ")
+_NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
+_PLACES = tuple(f"[{namespace}] " for namespace in _NAMESPACES)
 _BESIDE_THEM = frozenset({"groupId", "clientId", "correlationId", "memberId"})
 GO_FACTS = ("group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "err", "error")
 """What franz-go and its kin say beside a message, in the order in which the patterns know it."""
@@ -113,8 +114,15 @@ def is_kafkajs(fields: Fields) -> bool:
     """Whether KafkaJS speaks, be it through another logger: by its name, or by what it says and what stands beside."""
     if fields.get("logger") == "kafkajs":
         return True
-    message = fields.get("message")
-    return isinstance(message, str) and message.startswith(_PLACES) and not _BESIDE_THEM.isdisjoint(fields)
+    message = fields.get("message") or fields.get("msg")
+    placed = fields.get("namespace") in _NAMESPACES or (isinstance(message, str) and message.startswith(_PLACES))
+    return placed and not _BESIDE_THEM.isdisjoint(fields)
+
+
+def with_place(message: str, fields: Fields) -> str:
+    """KafkaJS' message with the part of the client in front that its own logger puts there, a logCreator beside it."""
+    namespace = fields.get("namespace")
+    return f"[{namespace}] {message}" if namespace in _NAMESPACES and not message.startswith("[") else message
 
 
 def is_franz_go(fields: Fields) -> bool:
@@ -125,6 +133,7 @@ def is_franz_go(fields: Fields) -> bool:
 
 def with_facts(message: str, fields: Fields, extra: tuple[str, ...]) -> str:
     """The message with the facts that stand beside it; KafkaJS and franz-go have theirs in whichever file it stands."""
+    message = with_place(message, fields) if is_kafkajs(fields) else message
     keys = KAFKAJS_FACTS if is_kafkajs(fields) else extra or (GO_FACTS if is_franz_go(fields) else ())
     said = [f"{key}: {value}" for key in keys if (value := first_text(fields, (key,))) is not None]
     return f"{message}; {', '.join(said)}" if said else message

@@ -1,4 +1,4 @@
-"""Python's logging: `LEVEL:[time:]logger:msg`, `time - logger - LEVEL - msg`, `time LEVEL logger: msg`, loguru bars."""
+"""Python's logging: `LEVEL:[time:]logger:msg`, `time - logger - LEVEL - msg`, `time:LEVEL:logger:msg`, loguru."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ LAYOUT = TextLayout(
         rf"- (?P<logger>{LOGGER}) - (?P<level>{LEVEL}) - "
         rf"|[-|] ?(?P<level2>{LEVEL})\s*[-|] (?P<logger2>{LOGGER})(?::[\w<>]+:\d+)? [-|:] "
         rf"|\[?(?P<level3>{LEVEL})\]?:? +\[?(?P<logger3>{LOGGER})\]?(?::\d+)?(?: \(\w+\))?: "
+        rf"|: ?(?P<level6>{LEVEL}): ?(?P<logger6>{LOGGER}): ?"
         rf"|\[(?P<logger4>{LOGGER})\] \[?(?P<level4>{LEVEL})\]?:? "
         rf")|(?P<level5>[A-Z]{{4,8}}):(?:(?P<time2>{DATED}):)?(?P<logger5>[a-z_]\w*(?:\.\w+)*):)(?P<message>.*)"
     ),

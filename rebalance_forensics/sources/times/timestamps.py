@@ -52,6 +52,7 @@ _SHAPES = tuple(
             r"(?P<year>20\d\d)(?P<month>[01]\d)(?P<day>[0-3]\d)[T -]?(?P<hour>[0-2]\d):?(?P<minute>[0-5]\d):?"
             rf"(?P<second>[0-5]\d)(?:[.,](?P<fraction>\d{{1,9}}))?{_ZONE}"
         ),
+        rf"(?P<month>[01]\d)(?P<day>[0-3]\d) {_CLOCK}",
         r"(?P<seconds>1\d{9})(?:[.,](?P<fraction>\d{1,9}))?(?!\d)",
         r"(?P<millis>1\d{12})(?:\.\d+)?(?!\d)",
         r"(?P<micros>1\d{15})(?!\d)",
