@@ -66,3 +66,26 @@ def test_a_thread_that_expires_for_good_while_the_other_stays_is_no_process_that
     story.round("01:10:10.100", story.words.adding(heir))
     story.goes_on("01:20:00.000")
     assert story.causes() == ["thread-replacement"]
+
+
+def test_an_instance_that_comes_after_one_of_two_threads_was_replaced_is_new_and_takes_nobodys_place() -> None:
+    story = two_threads_each()
+    heir = member_id(story.consumer(2, 3))
+    story.broker("01:10:00.000", story.words.introduced(heir))
+    story.broker("01:10:10.000", story.words.failed(member_id(story.consumer(2, 2))))
+    story.round("01:10:10.100", story.words.adding(heir))
+    for number in (1, 2):
+        story.broker("01:11:25.000", story.words.introduced(member_id(story.consumer(3, number))))
+    story.round("01:11:25.001", story.words.adding(member_id(story.consumer(3, 1))))
+    assert story.goes_on("01:20:00.000").causes() == ["thread-replacement", "scale-out"]
+
+
+def test_an_instance_that_came_more_than_a_session_before_another_died_did_not_take_its_place() -> None:
+    story = two_threads_each()
+    for number in (1, 2):
+        story.broker("01:09:00.000", story.words.introduced(member_id(story.consumer(3, number))))
+    story.round("01:09:00.001", story.words.adding(member_id(story.consumer(3, 1))))
+    for number in (1, 2):
+        story.broker("01:10:00.000", story.words.failed(member_id(story.consumer(2, number))))
+    story.round("01:10:00.001", f"removing member {member_id(story.consumer(2, 1))} on heartbeat expiration")
+    assert story.goes_on("01:20:00.000").causes() == ["scale-out", "process-crash"]

@@ -90,3 +90,14 @@ def test_a_member_that_was_back_before_its_process_was_restarted_had_been_paused
     first = story.incidents()[0].root_causes[0]
     assert first.cause == "process-pause"
     assert "process of it started" not in first.narrative
+
+
+def test_a_pause_that_the_log_of_the_member_shows_does_not_make_its_death_soon_after_another_pause() -> None:
+    story = evicted((4, 1))
+    old = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
+    story.client("c-3", "01:10:20.000", UNKNOWN.format(old))
+    story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    died = story.id_of("c-3")
+    story.broker("01:13:20.000", story.words.failed(died))
+    story.rebalanced("01:13:20.001", f"removing member {died} on heartbeat expiration", ["c-1", "c-2"])
+    assert story.goes_on("01:13:35.000").causes() == ["process-pause", "process-crash"]

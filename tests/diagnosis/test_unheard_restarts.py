@@ -46,3 +46,14 @@ def test_an_instance_that_expires_again_after_it_was_back_was_away_twice() -> No
         story.broker(f"01:11:40.{number}00", failed)
     (again,) = [i for i in story.incidents() if i.root_causes[0].cause in ("process-pause", "process-crash")]
     assert again.occurrences == 2
+
+
+def test_a_process_that_joins_anew_a_moment_before_its_old_session_expires_was_started_anew() -> None:
+    """Whoever only stood still uses its member id again; only a new process asks for another meanwhile."""
+    story = three_processes()
+    for number in (1, 2):
+        story.broker(f"01:11:00.{number}00", story.words.introduced(member_id(story.consumer(2, number), 2)))
+    for number in (1, 2):
+        story.broker(f"01:11:01.{number}00", story.words.failed(member_id(story.consumer(2, number))))
+    story.round("01:11:01.250", story.words.adding(member_id(story.consumer(2, 1), 2)))
+    assert story.goes_on("01:20:00.000").causes() == ["process-crash"]

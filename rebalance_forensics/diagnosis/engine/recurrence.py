@@ -41,7 +41,9 @@ def _repeated(standing: Iterable[Weighed], quiet_ms: int) -> Iterator[list[Weigh
 
 
 def _choices(one: Weighed, outcome: Outcome) -> Choices:
-    """The verdict, and the rivals that explain the very same about as well."""
+    """The verdict, and where no log of its own tells more, the rivals that explain the very same about as well."""
+    if any(who.has_log for who in one.hypothesis.participants):
+        return {one.cause: one}
     facts = {fact.id for fact in one.hypothesis.explains}
     found = {
         rival.cause: rival

@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import LOGS_END_MS, SAME_REBALANCE_MS, WAKING_MS
+from rebalance_forensics.timeline.windows import LOGS_END_MS, SAME_REBALANCE_MS
 
 
 @sign(present="it came back", absent="it did not come back before the logs end")
@@ -82,7 +82,7 @@ def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
     """Whoever stood still or was cut off would have used the old id."""
     del timeline
     for absence in subject.absences:
-        if absence.back_at is not None and absence.back_at < absence.at - WAKING_MS:
+        if absence.back_at is not None and absence.back_at < absence.at:
             return Present(tuple(e for a in absence.arrivals for e in a.events[:1]))
     return Absent()
 

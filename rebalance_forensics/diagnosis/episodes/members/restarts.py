@@ -8,12 +8,14 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, RESTART_PAIR_MS, START_LINES_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, EXPIRY_SLACK_MS, RESTART_PAIR_MS, START_LINES_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -47,12 +49,15 @@ def _restarts(timeline: Timeline) -> list[Restart]:
     newcomers = InTime(a for a in timeline.arrivals if a.first and _may_follow(a.participant) and a.id not in used)
     anonymous = InTime(a for a in newcomers if _is_anonymous(a))
     known = {id(r.away) for r in found}
-    for away in [*downs, *(a for a in losses(timeline) if not a.participant.has_log and a.back_at is None)]:
+    unheard = [a for a in losses(timeline) if not a.participant.has_log and a.back_at is None]
+    silent = {id(a) for a in unheard}
+    for away in [*downs, *(a for a in unheard if not process_lived(timeline, a))]:
         if id(away) in known:
             continue
+        since = away.at - _silence_ms(timeline) if id(away) in silent else 0
         # One of the two has no name; a KIP-848 member that had none has one when the group is back on the old protocol.
         may_be = newcomers if is_bare_member_id(away.departures[0].member or "") else anonymous
-        near = (a for a in may_be.nearest(away.at, RESTART_PAIR_MS) if a.id not in used)
+        near = (a for a in may_be.nearest(away.at, RESTART_PAIR_MS) if a.id not in used and a.at >= since)
         others = (a for a in near if a.participant is not away.participant)
         taken = next((a for a in others if not has_left_by(timeline, a, away.at)), None)
         if taken is not None:
@@ -60,6 +65,11 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             used |= {a.id for a in mine}
             found.append(Restart(away, away.participant, taken.at, mine))
     return sorted(found, key=lambda r: r.away.at)
+
+
+def _silence_ms(timeline: Timeline) -> int:
+    """How long one that expired may have been dead: nothing takes the place of a process that still lives."""
+    return session_timeout_ms(timeline) + EXPIRY_SLACK_MS
 
 
 def same_process(away: Absence) -> bool:
