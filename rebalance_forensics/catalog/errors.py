@@ -11,6 +11,8 @@ _CLASS = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*([A-Z]\w*(?:Exception|Error))(?::\s
 # "UNKNOWN_MEMBER_ID: The coordinator …" (franz-go), "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …" (Python).
 _LEADING = re.compile(r"(?:\[(?:Error )?-?\d+\] )?(.+?)(?:: .*)?", re.DOTALL)
 _QUOTES = "'\"` "
+_LONG = 60
+"""Characters of a text that was cut which leave no doubt which error it was."""
 
 
 class ErrorNames(Struct, frozen=True):
@@ -39,7 +41,9 @@ class ErrorNames(Struct, frozen=True):
             return known
         if match := _CLASS.match(plain):
             return self._of_exception(match[1], match[2])
-        return self._leading(plain) or text.strip()
+        if known := self._leading(plain):
+            return known
+        return (self.beginning_with(plain) if len(plain) >= _LONG else None) or text.strip()
 
     def beginning_with(self, text: str) -> str | None:
         """The one error whose text begins so; None where several do, or none."""

@@ -243,3 +243,54 @@ def test_a_python_traceback_that_ends_in_a_refused_commit_tells_of_a_lost_member
         "            rebalanced and assigned the partitions to another member.",
     )
     assert "lost its membership" in incident.root_causes[0].narrative
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-20 10:15:30 - kafka.coordinator - ERROR - Failed to join group payments: [26] Invalid Session Timeout",
+        rdkafka(0, "REQERR", "b1/0: JoinGroupRequest failed: Broker: Invalid session timeout: actions Permanent"),
+    ],
+)
+def test_a_client_that_its_own_session_timeout_keeps_out_is_told_which_settings_disagree(
+    tmp_path: Path, line: str
+) -> None:
+    (incident,) = incidents(tmp_path, line)
+    (cause,) = incident.root_causes
+    assert incident.severity == "warning"
+    assert "group.max.session.timeout.ms" in cause.narrative
+
+
+@pytest.mark.parametrize("task", ["before 1.0", "since 1.0"])
+def test_a_sink_task_whose_commit_came_too_late_was_out_of_its_group(tmp_path: Path, task: str) -> None:
+    said = {
+        "before 1.0": "Commit of WorkerSinkTask{id=sink-3} offsets threw an unexpected exception: ",
+        "since 1.0": "WorkerSinkTask{id=sink-3} Commit of offsets threw an unexpected exception for sequence number 7: "
+        "{orders-0=OffsetAndMetadata{offset=42, metadata=''}}",
+    }[task]
+    (incident,) = incidents(
+        tmp_path,
+        f"[2026-11-20 10:15:30,123] ERROR {said} (org.apache.kafka.connect.runtime.WorkerSinkTask:204)",
+        "org.apache.kafka.clients.consumer.CommitFailedException: Commit cannot be completed since the group has "
+        "already rebalanced and assigned the partitions to another member.",
+        "\tat org.apache.kafka.clients.consumer.internals.ConsumerCoordinator.sendOffsetCommitRequest(X.java:698)",
+    )
+    assert incident.root_causes[0].cause == "slow-processing"
+    assert incident.root_causes[0].confidence < 0.5
+
+
+def test_a_commit_that_failed_is_known_where_its_explanation_was_cut_off(tmp_path: Path) -> None:
+    (incident,) = incidents(
+        tmp_path,
+        "[2026-11-20 10:15:30,123] WARN [Consumer clientId=c, groupId=payments] Synchronous auto-commit of offsets "
+        "{orders-0=OffsetAndMetadata{offset=4, metadata=''}} failed: Commit cannot be completed since the group "
+        "has already rebalanced and assigned the partitions to another member. This means that the time between",
+    )
+    assert causes((incident,)) == ["slow-processing"]
+
+
+def test_kafkajs_syncgroup_for_a_forgotten_member_shows_that_it_was_out(tmp_path: Path) -> None:
+    refused = kafkajs(1, "ERROR", "[Connection] Response SyncGroup(key: 14, version: 1)", clientId="shop",
+                      error="The coordinator is not aware of this member")  # fmt: skip
+    (incident,) = incidents(tmp_path, refused)
+    assert incident.severity == "warning"

@@ -9,9 +9,11 @@ from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
 from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
+    REFUSED_SETTINGS,
     brokers_out_of_reach,
     coordinators_lost,
     failed_connections,
+    joins_refused,
     memberships_over,
 )
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import expired_sessions, waiting_members
@@ -28,7 +30,7 @@ from rebalance_forensics.diagnosis.signs import leads
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalances import RebalanceStarted
+from rebalance_forensics.events.rebalances import JoinFailed, RebalanceStarted
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -227,7 +229,10 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
             "was too slow, was paused or was cut off."
         )
         yield _lone(participant, place, told, "warning", says)
-    if over:
+    refused = joins_refused(timeline)
+    for (participant, place), told in refused.items():
+        yield _lone(participant, place, told, "warning", _refused(told))
+    if over or refused:
         return
     failed = failed_connections(timeline)
     for (participant, place), told in coordinators_lost(timeline).items():
@@ -235,6 +240,13 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
         lines = [*(e for events in unreached.values() for e in events), *told]
         says = f"lost its coordinator {times(len(told))}{_unreached(unreached)}"
         yield _lone(participant, place, lines, "info", says)
+
+
+def _refused(told: Sequence[Event]) -> str:
+    """What in its own configuration keeps it out of the group."""
+    errors = dict.fromkeys(e.error for e in told if isinstance(e, JoinFailed) and e.error)
+    why = " and ".join(f"{REFUSED_SETTINGS[error]} ({error})" for error in errors)
+    return f"was refused {times(len(told))} when it asked to join: {why}."
 
 
 def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:

@@ -19,6 +19,15 @@ _REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, Of
 _TOO_LATE = EXPELLED | {"CommitFailedException"}
 """What a commit is answered, or said to be, once its member is in no generation any more (ConsumerCoordinator)."""
 
+REFUSED_SETTINGS = {
+    "INVALID_SESSION_TIMEOUT": (
+        "its session.timeout.ms is outside the range that the broker allows, group.min.session.timeout.ms to "
+        "group.max.session.timeout.ms"
+    ),
+    "INVALID_GROUP_ID": "its group.id is empty or not valid",
+}
+"""Answers to a JoinGroup that the client's configuration alone explains (GroupCoordinator.handleJoinGroup)."""
+
 COORDINATOR_CONNECTIONS = 2**31 - 1
 """A client numbers its connection to a coordinator Integer.MAX_VALUE minus the broker's id (AbstractCoordinator)."""
 
@@ -30,6 +39,12 @@ def memberships_over(timeline: Timeline) -> Losses:
     """Who was told that it is no longer a member, or that the group has gone on without it."""
     told = timeline.own.telling(ExceptionLogged, ThreadFenced, *_REFUSED)
     return _by_speaker(timeline, [e for e in told if _is_over(e)])
+
+
+def joins_refused(timeline: Timeline) -> Losses:
+    """Who was refused for what its own configuration says: it is refused again however often it asks."""
+    told = timeline.own.telling(JoinFailed)
+    return _by_speaker(timeline, [e for e in told if isinstance(e, JoinFailed) and e.error in REFUSED_SETTINGS])
 
 
 def coordinators_lost(timeline: Timeline) -> Losses:
