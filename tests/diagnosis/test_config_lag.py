@@ -238,3 +238,11 @@ def test_a_lag_that_lasts_until_the_logs_end_is_not_said_to_be_over() -> None:
     assert story.incidents()[-1].ongoing
     joins(story, "late", ms("01:10:02.000"), 5, leader="steady", offset=7)
     assert not story.incidents()[-1].ongoing
+
+
+def test_the_one_line_that_forces_a_rebalance_tells_why_a_worker_rejoined() -> None:
+    story = Story(group="kc-orders", seen="clients")
+    forces(story, "late", ms("01:10:00.000"), -1, 1)
+    incident = story.the_incident()
+    assert incident.severity == "info"
+    assert "had not read the config topic" in incident.root_causes[0].narrative

@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
     brokers_out_of_reach,
     coordinators_lost,
     failed_connections,
+    forced_by_configuration,
     joins_refused,
     memberships_over,
 )
@@ -234,6 +235,12 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
         yield _lone(participant, place, told, "warning", _refused(told))
     if over or refused:
         return
+    for (participant, place), told in forced_by_configuration(timeline).items():
+        says = (
+            f"rejoined {times(len(told))} because it had not read the config topic as far as its assignment demands, "
+            "as workers do just after a change of configuration."
+        )
+        yield _lone(participant, place, told, "info", says)
     failed = failed_connections(timeline)
     for (participant, place), told in coordinators_lost(timeline).items():
         unreached = brokers_out_of_reach(told, failed.get((participant, place), ()))

@@ -15,6 +15,7 @@ from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.rebalances import GenerationStabilized
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
+from rebalance_forensics.timeline.replay.lost_membership import counted_itself_out
 
 
 class LoadedMembers:
@@ -48,7 +49,7 @@ class LoadedMembers:
 
 
 def _has_left(departure: DepartureDraft | None) -> bool:
-    return departure is not None and departure.why != "vanished"
+    return departure is not None and departure.why != "vanished" and not counted_itself_out(departure.events)
 
 
 def _generation(event: MemberLoaded) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
@@ -56,6 +58,17 @@ def session_is_over(event: Event) -> bool:
     if not isinstance(event, CoordinatorLost) or event.speaker.role != "other":
         return False
     return event.for_ms is not None or (event.cause or "").startswith("session timed out")
+
+
+def counted_itself_out(events: Sequence[Event]) -> bool:
+    """Whether nothing shows that a member left but its own count of a session without an answer.
+
+    kafka-python and aiokafka keep their assignment and their member id meanwhile, and remain members if the coordinator
+    that loads the group starts their session anew (GroupMetadataManager.loadGroup); librdkafka gives its id up.
+    """
+    return bool(events) and all(
+        session_is_over(event) and isinstance(event, CoordinatorLost) and event.for_ms is None for event in events
+    )
 
 
 def was_refused(event: Event) -> bool:

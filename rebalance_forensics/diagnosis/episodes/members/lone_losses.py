@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConfigOffsetBehind
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed
@@ -45,6 +46,12 @@ def joins_refused(timeline: Timeline) -> Losses:
     """Who was refused for what its own configuration says: it is refused again however often it asks."""
     told = timeline.own.telling(JoinFailed)
     return _by_speaker(timeline, [e for e in told if isinstance(e, JoinFailed) and e.error in REFUSED_SETTINGS])
+
+
+def forced_by_configuration(timeline: Timeline) -> Losses:
+    """Connect workers that rejoined because they had not read the config topic as far as their assignment demands."""
+    told = timeline.own.telling(ConfigOffsetBehind)
+    return _by_speaker(timeline, [e for e in told if isinstance(e, ConfigOffsetBehind) and e.failed])
 
 
 def coordinators_lost(timeline: Timeline) -> Losses:
