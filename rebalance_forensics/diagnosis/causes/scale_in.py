@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
-from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
 from rebalance_forensics.diagnosis.episodes.members.scaling_steps import removals, removals_unheard
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_absences
+from rebalance_forensics.diagnosis.proposals.scaling import about_removals
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, others, returns
-from rebalance_forensics.diagnosis.wording.narratives import were_removed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that shut down cleanly, or may have, and did not come back, while others stayed."""
     for group in (*removals(timeline), *([away] for away in removals_unheard(timeline))):
-        silent = all(a.stop is None and all(d.why in SILENT for d in a.departures) for a in group)
-        narrative = were_removed(timeline, group, silent=silent)
-        around = others_in(timeline, [a.at for a in group])
-        yield about_absences(timeline, group, circumstances=around, severity="info", narrative=narrative)
+        yield about_removals(timeline, group)
 
 
 CAUSE = Cause(

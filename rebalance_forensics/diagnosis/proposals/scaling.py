@@ -1,16 +1,19 @@
-"""Groups that were scaled out: by members that lines name, or that only the coordinator counts."""
+"""Groups that were scaled: by members that lines name, or that only the coordinator counts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
 from rebalance_forensics.diagnosis.episodes.members.counted_growth import Growth
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import taken_away
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs.newcomers import COUNTED, NEWCOMERS, PICKED_COUNTS, shown_to_be_new
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.wording.narratives import were_removed
 from rebalance_forensics.diagnosis.wording.participants import member
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -45,4 +48,17 @@ def about_growth(timeline: Timeline, growth: Growth) -> Hypothesis:
         severity="info",
         explains=growth.rebalances,
         narrative=f"The group grew from {growth.before} to {growth.after} members; no line names who joined.",
+    )
+
+
+def about_removals(timeline: Timeline, absences: Sequence[Absence]) -> Hypothesis:
+    """Members, or stream threads, went for good while others stayed."""
+    silent = all(a.stop is None and all(d.why in SILENT for d in a.departures) for a in absences)
+    return about_absences(
+        timeline,
+        absences,
+        because=[e for a in absences for e in taken_away(timeline, a)],
+        circumstances=others_in(timeline, [a.at for a in absences]),
+        severity="info",
+        narrative=were_removed(timeline, absences, silent=silent),
     )

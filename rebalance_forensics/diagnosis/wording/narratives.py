@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
 from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import taken_away
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
 from rebalance_forensics.diagnosis.group_settings import session_limit, session_told_ms, setting
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, times
@@ -116,6 +117,9 @@ def replaced_dying_threads(who: str, count: int, thrown: str | None) -> str:
 
 def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
+    if all(taken_away(timeline, a) for a in absences):
+        threads = ", ".join(e.thread or "" for a in absences for e in taken_away(timeline, a))
+        return f"{threads} of {{who}} was removed by hand (KafkaStreams.removeStreamThread); its other threads stay."
     gone = {a.participant for a in absences}
     number = len(gone)
     who = f"{number} of {timeline.remembered(_everybody)}"

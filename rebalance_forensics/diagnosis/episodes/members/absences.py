@@ -12,7 +12,9 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms, together_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.membership import LeaveSent
 from rebalance_forensics.events.partitions import PartitionsAssigned
+from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
@@ -110,11 +112,13 @@ def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
 
 
 def _lives_of(timeline: Timeline, group: list[Departure]) -> list[list[Departure]]:
-    """Who goes after all that went are back has gone again."""
+    """Who goes after all that went are back has gone again, and so has whoever joined from a new process."""
     parts = [group[:1]]
     for departure in group[1:]:
         came = timeline.arrivals.of(departure.participant).between(parts[-1][0].at + 1, departure.at)
-        if any(a.member == departure.member for a in came) and len(came) >= len(parts[-1]):
+        began = timeline.starts.of(departure.participant).last(departure.at)
+        mine = [a for a in came if a.member == departure.member]
+        if mine and (len(came) >= len(parts[-1]) or (began is not None and parts[-1][-1].at < began.at <= mine[0].at)):
             parts.append([])
         parts[-1].append(departure)
     return parts
@@ -131,6 +135,8 @@ def _away(
     start = timeline.starts.of(participant).first(max(begin - _reach_ms(timeline), joined, before or 0) + 1)
     stop = timeline.stops.of(participant).last(last + ITS_REBALANCE_MS)
     stopped = stop is not None and stop.at > joined and not _went_on(timeline, participant, stop, begin)
+    ended = _end_of_threads(timeline, participant, begin, group)
+    stopped = stopped and stop is not None and (ended is not None or not _of_other_threads(timeline, stop, gone))
     back = _return_of(timeline, participant, group, gone, before, until, joined)
     if start is not None and any(a.at < start.at - CLOCK_SLACK_MS for a in back):
         start = None  # it was back before, and that process is of a later life
@@ -139,7 +145,7 @@ def _away(
         group,
         back,
         start if start is not None and (until is None or start.at < until) else None,
-        stop if stopped else _end_of_threads(timeline, participant, begin, group),
+        stop if stopped else ended,
     )
 
 
@@ -184,6 +190,15 @@ def _end_of_threads(
     if None in gone or not all(ended.get(thread) for thread in gone):
         return None
     return Stop(participant, min(e.at or 0 for e in told), tuple(told), id=f"stop-at-{group[0].id}")
+
+
+def _of_other_threads(timeline: Timeline, stop: Stop, gone: Iterable[str | None]) -> bool:
+    """Whether only the clients of other stream threads closed then, as those of one that is replaced do."""
+    if stop.participant.kind != "instance" or not all(isinstance(e, ConsumerClosed | LeaveSent) for e in stop.events):
+        return False
+    closed = {streams_thread(e.speaker.client_id or "") or e.speaker.thread for e in stop.events}
+    fell = {streams_thread(timeline.participants.client_of(member or "") or "") for member in gone}
+    return None not in closed | fell and not closed & fell
 
 
 def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Departure]) -> bool:

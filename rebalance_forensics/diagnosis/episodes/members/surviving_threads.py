@@ -6,9 +6,13 @@ from collections.abc import Iterable
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.group_settings import together_ms
+from rebalance_forensics.events.membership import LeaveSent
+from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.events.streams import ThreadRemoved
 from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.windows import THREADS_BY_HAND_MS
 
 
 def process_lived(timeline: Timeline, away: Absence) -> bool:
@@ -29,6 +33,22 @@ def process_lived(timeline: Timeline, away: Absence) -> bool:
         away.at - together_ms(timeline), (away.back_at or away.at) + together_ms(timeline)
     )
     return bool(known - gone - _threads(lost))
+
+
+def only_threads_closed(away: Absence) -> bool:
+    """Whether clients of some threads closed, and not the instance: one was replaced, or removed."""
+    told = away.stop.events if away.stop is not None and away.participant.kind == "instance" else ()
+    return bool(told) and all(isinstance(e, ConsumerClosed | LeaveSent) for e in told)
+
+
+def taken_away(timeline: Timeline, away: Absence) -> list[ThreadRemoved]:
+    """The lines by which KafkaStreams.removeStreamThread (KIP-663) takes threads away; its process stays."""
+    if away.participant.kind != "instance" or away.start is not None:
+        return []
+    told = timeline.said_by(away.participant, ThreadRemoved).between(away.at - THREADS_BY_HAND_MS, away.at)
+    removed = {e.thread: e for e in told if isinstance(e, ThreadRemoved) and e.phase == "removing"}
+    gone = _threads(away.departures)
+    return [removed[thread] for thread in sorted(gone)] if gone and gone <= set(removed) else []
 
 
 def _threads(moves: Iterable[Arrival | Departure]) -> set[str]:
