@@ -53,3 +53,8 @@ def test_as_json_it_says_the_same(tmp_path: Path, tag: str) -> None:
     ]
     (incident,) = incidents(tmp_path, *lines)
     assert incident.group == "payments"
+
+
+def test_a_log_that_begins_with_the_tag_of_a_consumer_is_no_list_in_json(tmp_path: Path) -> None:
+    (incident,) = incidents(tmp_path, "[[payments] {}:] Error sending heartbeat: Kafka::UnknownMemberId")
+    assert incident.group == "payments"

@@ -26,6 +26,8 @@ _INSIDE = re.compile(r"[ \t\r\n,:]*")
 _KEPT = "surrogateescape"
 """How bytes that are not UTF-8 are held: each as one character, so that what stands behind them keeps its place."""
 _NOT_UTF_8 = re.compile("[\udc80-\udcff]")
+_LIST = re.compile(r"\[\s*(?:[\"{\[\]]|-?\d+\s*[,.\]\s]|true\b|false\b|null\b|\Z)")
+"""How a list within a list begins; a tag in two brackets (`[[payments] {}:] `, ruby-kafka) is none."""
 _NEXT_OBJECT = re.compile(r"\n[ \t]*,?\{")
 
 Entry = tuple[int, int, str, Fields | None]
@@ -36,7 +38,7 @@ def is_document(text: str) -> bool:
     """Whether a text begins a JSON value that is not simply an entry on its first line."""
     if text.startswith("["):
         inside = text[1:].lstrip()
-        return inside.startswith("[") or (inside.startswith("{") and _is_key(inside[1:]))
+        return _LIST.match(inside) is not None or (inside.startswith("{") and _is_key(inside[1:]))
     if not text.startswith("{"):
         return False
     first, newline, _ = text.partition("\n")

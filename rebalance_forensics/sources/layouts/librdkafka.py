@@ -1,4 +1,4 @@
-"""librdkafka's own lines on stderr, `%4|epoch|FAC|name| msg`, and as its wrappers log them, `time|name|FAC| msg`."""
+"""librdkafka on stderr: `%4|epoch|FAC|name| msg`; from programs: `time|name|FAC| msg`, `RDKAFKA-4-FAC: name: msg`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ _DATED_LINE = re.compile(
     re.DOTALL,
 )
 """Confluent.Kafka for .NET until 1.0, and applications that print its log messages so; it has no level."""
+_NAMED_LINE = re.compile(
+    r"(?:(?P<time>1\d{9}\.\d{3}) )?RDKAFKA-(?P<severity>[0-7])-(?P<facility>[A-Z0-9_]+): "
+    r"(?P<name>[^\s|]*#(?:consumer|producer)-\d+): (?P<message>.*)",
+    re.DOTALL,
+)
+"""The callback that many programs copied from librdkafka's examples, and kafkacat's."""
 SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _CLIENT = re.compile(r"#(?:consumer|producer)-\d+$")
 _PLACE = re.compile(r"^(?:\[thrd:[^\]\n]*\]: )?(?:\S{1,300}/(?:-?\d{1,10}|bootstrap): )?")
@@ -38,24 +44,28 @@ def canonical(facility: str, name: str, message: str) -> str:
     return f"{facility} [{name}] {message}" if _CLIENT.search(name) else _PLACE.sub("", message, count=1)
 
 
+def _match(line: str) -> re.Match[str] | None:
+    return _LINE.match(line) or _DATED_LINE.match(line) or _NAMED_LINE.match(line)
+
+
 class _Librdkafka:
     """The raw form carries its own clock, so it needs no zone."""
 
     rank = 5
-    starts = (*(b"%%%d|" % severity for severity in range(8)), *YEARS)
+    starts = (*(b"%%%d|" % severity for severity in range(8)), *YEARS, b"RDKAFKA-", b"1")
 
     def is_header(self, line: str) -> bool:
         """Whether a record starts with this line."""
-        return (_LINE.match(line) or _DATED_LINE.match(line)) is not None
+        return _match(line) is not None
 
     def parse(self, text: str) -> Parsed | None:
         """Take a whole record apart."""
-        match = _LINE.match(text) or _DATED_LINE.match(text)
+        match = _match(text)
         if match is None:
             return None
         thread, severity = _THREAD.match(match["message"]), match.groupdict().get("severity")
         return Parsed(
-            stamp=read_stamp(match["time"]),
+            stamp=read_stamp(match["time"]) if match["time"] else None,
             level=level_of(SEVERITY[int(severity)]) if severity else None,
             logger="rdkafka",
             thread=thread["thread"] if thread else None,
