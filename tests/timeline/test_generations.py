@@ -94,3 +94,20 @@ def test_a_client_that_takes_a_static_members_place_is_listed_beside_it_and_coun
     (generation,) = story.history().generations
     assert [m.client_id for m in generation.members] == ["c-1", "c-2", "c-9"]
     assert generation.size == 2
+
+
+def test_static_members_that_are_back_in_their_generation_do_not_begin_it_anew() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2")
+    (before,) = story.history().generations
+    for client in ("c-1", "c-2"):
+        words = story.of(client)
+        for time, said in (
+            ("01:10:00.000", words.joining()),
+            ("01:10:00.020", words.joined(1, story.reborn(client).id_of(client))),
+            ("01:10:00.030", words.synced(1, story.id_of(client))),
+        ):
+            assert said is not None
+            story.line(f"{client}/app.log", time, said)
+    (after,) = story.history().generations
+    assert after.started_at == before.started_at
+    assert after.completed_at == before.completed_at

@@ -7,7 +7,10 @@ from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
 
 WALKED = stated("restarted-one-after-another", present="one member after another left, until most had been restarted")
 ALL_BACK = stated("every-return-logged", present="each of them came back, or was replaced")
-ONLY_LISTED = stated("known-from-lists-only", present="only the leader's lists of members show who left and came back")
+ONLY_LISTED = stated(
+    "known-from-lists-only",
+    present="of half of it or more, only the leader's lists of members show who left and came back",
+)
 EXPIRED_IN_TURN = stated(
     "expired-in-turn", present="no LeaveGroup and no log of their own shows whether they were stopped"
 )

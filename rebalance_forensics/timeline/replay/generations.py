@@ -141,7 +141,8 @@ class Generations:
                 slot.answered.append(event)
                 (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
                 if participant in self._joining:
-                    slot.join_starts[participant] = self._joining.pop(participant)
+                    # A static member that restarts in time joins the generation that it was in: it began before.
+                    slot.join_starts.setdefault(participant, self._joining.pop(participant))
                 if slot.stabilized is None:
                     slot.live = tuple(live)
                 self._reached(slot)

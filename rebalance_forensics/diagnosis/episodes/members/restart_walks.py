@@ -56,9 +56,8 @@ class RestartWalk(Struct, frozen=True):
 
     @property
     def only_listed(self) -> bool:
-        """Whether only the leader's lists of members tell who went and came."""
-        left = all(only_listed(d) for r in self.restarts for d in r.away.departures)
-        return left and all(only_listed(a) for r in self.restarts for a in r.arrivals)
+        """Whether only the leader's lists of members tell of half of it or more who went and came."""
+        return 2 * sum(_is_only_listed(r) for r in self.restarts) >= len(self.restarts)
 
 
 def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
@@ -125,6 +124,10 @@ def _expired_unheard(absence: Absence) -> bool:
     expired = all(d.why == "session-expired" for d in absence.departures)
     late = absence.back_at is not None and absence.back_at >= absence.at
     return expired and late and not absence.participant.has_log
+
+
+def _is_only_listed(restart: Restart) -> bool:
+    return all(map(only_listed, restart.away.departures)) and all(map(only_listed, restart.arrivals))
 
 
 def _is_unheard(timeline: Timeline, absence: Absence) -> bool:
