@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rebalance_forensics.diagnosis.wording.narratives import removed_by_hand
 from tests.diagnosis.closings import APP_INFO, CLOSED, LEAVING
 from tests.diagnosis.threads import STREAMS, Application
 from tests.kafka_words import member_id
@@ -59,3 +60,8 @@ def test_a_process_that_dies_after_one_of_its_threads_closed_did_not_shut_down()
     story.broker("01:10:40.001", story.words.preparing(story.generation, reason))
     story.broker("01:10:40.300", story.words.stabilized(story.generation + 1, 2))
     assert "process-crash" in story.goes_on("01:20:00.000").causes()
+
+
+def test_threads_that_are_removed_together_are_told_as_several() -> None:
+    assert removed_by_hand(["node-1-StreamThread-2"]).startswith("node-1-StreamThread-2 of {who} was removed")
+    assert "StreamThread-3 of {who} were removed" in removed_by_hand(["node-1-StreamThread-2", "node-1-StreamThread-3"])

@@ -237,8 +237,8 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
         return
     for (participant, place), told in forced_by_configuration(timeline).items():
         says = (
-            f"rejoined {times(len(told))} because it had not read the config topic as far as its assignment demands, "
-            "as workers do just after a change of configuration."
+            f"rejoined {times(len(told))} because it had not read the config topic as far as its assignment requires, "
+            "as workers do right after a configuration change."
         )
         yield _lone(participant, place, told, "info", says)
     failed = failed_connections(timeline)

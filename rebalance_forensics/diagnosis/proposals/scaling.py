@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
@@ -13,7 +14,7 @@ from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs.newcomers import COUNTED, NEWCOMERS, PICKED_COUNTS, shown_to_be_new
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.wording.narratives import were_removed
+from rebalance_forensics.diagnosis.wording.narratives import removed_by_hand, were_removed
 from rebalance_forensics.diagnosis.wording.participants import member
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -54,11 +55,13 @@ def about_growth(timeline: Timeline, growth: Growth) -> Hypothesis:
 def about_removals(timeline: Timeline, absences: Sequence[Absence]) -> Hypothesis:
     """Members, or stream threads, went for good while others stayed."""
     silent = all(a.stop is None and all(d.why in SILENT for d in a.departures) for a in absences)
+    by_hand = [taken_away(timeline, a) for a in absences]
+    threads = [e.thread or "" for told in by_hand for e in told]
     return about_absences(
         timeline,
         absences,
-        because=[e for a in absences for e in taken_away(timeline, a)],
+        because=list(chain.from_iterable(by_hand)),
         circumstances=others_in(timeline, [a.at for a in absences]),
         severity="info",
-        narrative=were_removed(timeline, absences, silent=silent),
+        narrative=(removed_by_hand(threads) if all(by_hand) else were_removed(timeline, absences, silent=silent)),
     )

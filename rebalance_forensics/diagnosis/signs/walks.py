@@ -9,7 +9,7 @@ WALKED = stated("restarted-one-after-another", present="one member after another
 ALL_BACK = stated("every-return-logged", present="each of them came back, or was replaced")
 ONLY_LISTED = stated(
     "known-from-lists-only",
-    present="of half of it or more, only the leader's lists of members show who left and came back",
+    present="for at least half of the restarts, only the leader's lists of members show who left and came back",
 )
 EXPIRED_IN_TURN = stated(
     "expired-in-turn", present="no LeaveGroup and no log of their own shows whether they were stopped"
@@ -21,6 +21,6 @@ def shown_by(walk: RestartWalk) -> dict[Sign, Answer]:
     went = Present(tuple(e for r in walk.restarts for e in r.away.events()[:1]))
     came = Present(tuple(e for r in walk.restarts for a in r.arrivals[:1] for e in a.events[:1]))
     all_back = all(r.arrivals for r in walk.restarts)
-    shown = {WALKED: (went, True), ALL_BACK: (came, all_back), ONLY_LISTED: (went, walk.only_listed)}
+    shown = {WALKED: (went, True), ALL_BACK: (came, all_back), ONLY_LISTED: (went, walk.mostly_listed)}
     unheard: dict[Sign, Answer] = {EXPIRED_IN_TURN: Present()} if walk.unheard else {}
     return {sign: answer for sign, (answer, is_so) in shown.items() if is_so} | unheard

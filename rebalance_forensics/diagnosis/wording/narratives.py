@@ -8,7 +8,6 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
 from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
-from rebalance_forensics.diagnosis.episodes.members.surviving_threads import taken_away
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
 from rebalance_forensics.diagnosis.group_settings import session_limit, session_told_ms, setting
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, times
@@ -115,11 +114,15 @@ def replaced_dying_threads(who: str, count: int, thrown: str | None) -> str:
     return f"{who} replaced a dying stream thread {times(count)}{of_what}; each replacement is a leave and a join."
 
 
+def removed_by_hand(threads: Sequence[str]) -> str:
+    """Stream threads that the application took away, while others of the same instance stayed."""
+    were = "was" if len(threads) == 1 else "were"
+    names = ", ".join(threads)
+    return f"{names} of {{who}} {were} removed by hand (KafkaStreams.removeStreamThread); its other threads stay."
+
+
 def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
-    if all(taken_away(timeline, a) for a in absences):
-        threads = ", ".join(e.thread or "" for a in absences for e in taken_away(timeline, a))
-        return f"{threads} of {{who}} was removed by hand (KafkaStreams.removeStreamThread); its other threads stay."
     gone = {a.participant for a in absences}
     number = len(gone)
     who = f"{number} of {timeline.remembered(_everybody)}"

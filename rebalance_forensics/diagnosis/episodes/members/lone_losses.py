@@ -49,7 +49,7 @@ def joins_refused(timeline: Timeline) -> Losses:
 
 
 def forced_by_configuration(timeline: Timeline) -> Losses:
-    """Connect workers that rejoined because they had not read the config topic as far as their assignment demands."""
+    """Connect workers that rejoined because they had not read the config topic as far as their assignment requires."""
     told = timeline.own.telling(ConfigOffsetBehind)
     return _by_speaker(timeline, [e for e in told if isinstance(e, ConfigOffsetBehind) and e.failed])
 

@@ -55,8 +55,8 @@ class RestartWalk(Struct, frozen=True):
         return 2 * sum(_expired_unheard(r.away) for r in self.restarts) > len(self.restarts)
 
     @property
-    def only_listed(self) -> bool:
-        """Whether only the leader's lists of members tell of half of it or more who went and came."""
+    def mostly_listed(self) -> bool:
+        """Whether only the leader's lists of members tell who left and came back in at least half of the restarts."""
         return 2 * sum(_is_only_listed(r) for r in self.restarts) >= len(self.restarts)
 
 
