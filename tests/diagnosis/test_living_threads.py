@@ -57,23 +57,22 @@ def test_a_thread_that_is_not_polled_stays_until_its_session_ends_and_is_lost_on
     assert story.causes() == ["slow-processing"]
 
 
-def test_a_thread_that_expires_for_good_while_the_other_stays_is_no_process_that_crashed() -> None:
+def one_thread_replaced() -> Application:
     """REPLACE_THREAD as brokers alone tell it: the new thread joins, and a session later the one that died expires."""
     story = two_threads_each()
     heir = member_id(story.consumer(2, 3))
     story.broker("01:10:00.000", story.words.introduced(heir))
     story.broker("01:10:10.000", story.words.failed(member_id(story.consumer(2, 2))))
-    story.round("01:10:10.100", story.words.adding(heir))
-    story.goes_on("01:20:00.000")
+    return story.round("01:10:10.100", story.words.adding(heir))
+
+
+def test_a_thread_that_expires_for_good_while_the_other_stays_is_no_process_that_crashed() -> None:
+    story = one_thread_replaced().goes_on("01:20:00.000")
     assert story.causes() == ["thread-replacement"]
 
 
 def test_an_instance_that_comes_after_one_of_two_threads_was_replaced_is_new_and_takes_nobodys_place() -> None:
-    story = two_threads_each()
-    heir = member_id(story.consumer(2, 3))
-    story.broker("01:10:00.000", story.words.introduced(heir))
-    story.broker("01:10:10.000", story.words.failed(member_id(story.consumer(2, 2))))
-    story.round("01:10:10.100", story.words.adding(heir))
+    story = one_thread_replaced()
     for number in (1, 2):
         story.broker("01:11:25.000", story.words.introduced(member_id(story.consumer(3, number))))
     story.round("01:11:25.001", story.words.adding(member_id(story.consumer(3, 1))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from string import digits
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -28,6 +29,7 @@ DOTTED = r"[A-Za-z_](?=[\w$\-/*.]*?\.[A-Za-z_])[\w$.\-/*]*+"
 NESTING = r"[^\[\]=\n]++(?:\[[^\[\]=\n]*+\][^\[\]=\n]*+)++"
 """A thread in brackets whose name has brackets of its own, as Camel calls its consumers' by their topics."""
 YEARS = (b"20", b"19")
+LEVEL_FIRST = (b"INFO", b"WARN", b"ERROR", b"DEBUG", b"[INFO", b"[WARN", b"[ERROR", b"[DEBUG", b"TRACE", b"FATAL")
 DIGITS = tuple(b"%d" % digit for digit in range(10))
 MONTHS = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")
 
@@ -127,7 +129,7 @@ def _branch(parts: dict[str, str | None], name: str) -> str | None:
     found = parts.get(name)
     if found or len(parts) <= _PLAIN_GROUPS:
         return found
-    return next((text for key, text in parts.items() if text and key.rstrip("23456") == name), None)
+    return next((text for key, text in parts.items() if text and key.rstrip(digits) == name), None)
 
 
 def _unchanged(parsed: Parsed) -> Parsed:

@@ -14,7 +14,16 @@ from rebalance_forensics.sources.lines.text import whole_characters
 from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp, stamp_at
 
 Fields = Mapping[str, object]
-KAFKAJS_FACTS = ("groupId", "memberId", "leaderId", "isLeader", "groupProtocol", "duration", "error", "clientId")
+KAFKAJS_FACTS: tuple[str, ...] = (
+    "groupId",
+    "memberId",
+    "leaderId",
+    "isLeader",
+    "groupProtocol",
+    "duration",
+    "error",
+    "clientId",
+)
 _NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
 _PLACES = tuple(f"[{namespace}] " for namespace in _NAMESPACES)
 _BESIDE_THEM = frozenset({"groupId", "clientId", "correlationId", "memberId"})
@@ -133,8 +142,10 @@ def is_franz_go(fields: Fields) -> bool:
 
 def with_facts(message: str, fields: Fields, extra: tuple[str, ...]) -> str:
     """The message with the facts that stand beside it; KafkaJS and franz-go have theirs in whichever file it stands."""
-    message = with_place(message, fields) if is_kafkajs(fields) else message
-    keys = KAFKAJS_FACTS if is_kafkajs(fields) else extra or (GO_FACTS if is_franz_go(fields) else ())
+    if is_kafkajs(fields):
+        message, keys = with_place(message, fields), KAFKAJS_FACTS
+    else:
+        keys = extra or (GO_FACTS if is_franz_go(fields) else ())
     said = [f"{key}: {value}" for key in keys if (value := first_text(fields, (key,))) is not None]
     return f"{message}; {', '.join(said)}" if said else message
 

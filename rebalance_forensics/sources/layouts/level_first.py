@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.sources.layouts.base import DATED, DOTTED, LEVEL, LOGGER, TextLayout, pattern
+from rebalance_forensics.sources.layouts.base import DATED, DOTTED, LEVEL, LEVEL_FIRST, LOGGER, TextLayout, pattern
 
 SAMPLE = (
     "[INFO] 2026-11-20 10:15:30,123 [pool-4-thread-1] i.c.k.s.l.k.SchemaRegistryCoordinator requestRejoin - "
@@ -17,6 +17,6 @@ LAYOUT = TextLayout(
         rf"(?:[\w.]+=[^\n]*? - )?"
         rf"|(?P<logger2>{LOGGER}) (?:\d+ )+|(?P<logger3>{DOTTED}): |)(?P<message>.*)"
     ),
-    starts=(b"INFO", b"WARN", b"ERROR", b"DEBUG", b"[INFO", b"[WARN", b"[ERROR", b"[DEBUG", b"TRACE", b"FATAL"),
+    starts=LEVEL_FIRST,
     rank=20,
 )

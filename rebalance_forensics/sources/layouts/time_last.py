@@ -6,7 +6,7 @@ import re
 
 from msgspec.structs import replace
 
-from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LOGGER, Parsed, TextLayout, pattern
+from rebalance_forensics.sources.layouts.base import DATED, LEVEL, LEVEL_FIRST, LOGGER, Parsed, TextLayout, pattern
 
 SAMPLE = "INFO  [main] ConsumerCoordinator - [Consumer clientId=c, groupId=orders] Setting x @ 2026-11-20 10:15:30,123"
 REJECT = "INFO  [main] NetworkClient - Retrying until 2026-11-20 10:15:30,123"
@@ -27,7 +27,7 @@ LAYOUT = TextLayout(
         rf"\[?(?P<level>{LEVEL})\]?\s+(?:\[(?P<thread>[^\]\n]*)\]\s+)?(?P<logger>{LOGGER})(?::\d+)?(?: -|:)\s"
         rf"(?=[^\n]*?{_SIGN}(?P<time>{DATED}){_END})(?P<message>.*)"
     ),
-    starts=(b"INFO", b"WARN", b"ERROR", b"DEBUG", b"[INFO", b"[WARN", b"[ERROR", b"[DEBUG", b"TRACE", b"FATAL"),
+    starts=LEVEL_FIRST,
     rank=19,
     finish=_without_time,
 )

@@ -15,7 +15,7 @@ from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.rebalances import GenerationStabilized
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
-from rebalance_forensics.timeline.replay.lost_membership import counted_itself_out
+from rebalance_forensics.timeline.replay.lost_membership import never_left
 
 
 class LoadedMembers:
@@ -45,11 +45,11 @@ class LoadedMembers:
             newest = event.generation
         if 0 <= newest < self._generation:
             return []
-        return [e for e in told if _generation(e) in (newest, -1) and not _has_left(gone.get(e.member))]
+        return [e for e in told if _generation(e) in (newest, -1) and not _has_left(gone.get(e.member), e)]
 
 
-def _has_left(departure: DepartureDraft | None) -> bool:
-    return departure is not None and departure.why != "vanished" and not counted_itself_out(departure.events)
+def _has_left(departure: DepartureDraft | None, loaded: MemberLoaded) -> bool:
+    return departure is not None and not never_left(departure, loaded)
 
 
 def _generation(event: MemberLoaded) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalances import (
@@ -16,6 +17,7 @@ from rebalance_forensics.events.rebalances import (
     JoinRequested,
     SyncFailed,
 )
+from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 _REFUSED_COMMIT = NOT_KNOWN | {"CommitFailedException"}
@@ -60,7 +62,12 @@ def session_is_over(event: Event) -> bool:
     return event.for_ms is not None or (event.cause or "").startswith("session timed out")
 
 
-def counted_itself_out(events: Sequence[Event]) -> bool:
+def never_left(gone: DepartureDraft, shown: Event) -> bool:
+    """Whether a departure that was only concluded is refuted by a line that shows the member in the group."""
+    return gone.why == "vanished" or (isinstance(shown, MemberLoaded) and _counted_itself_out(gone.events))
+
+
+def _counted_itself_out(events: Sequence[Event]) -> bool:
     """Whether nothing shows that a member left but its own count of a session without an answer.
 
     kafka-python and aiokafka keep their assignment and their member id meanwhile, and remain members if the coordinator

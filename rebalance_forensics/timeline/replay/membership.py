@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberJoined, MemberLoaded
+from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberJoined
 from rebalance_forensics.events.rebalances import (
     GenerationReset,
     GenerationStabilized,
@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
-from rebalance_forensics.timeline.replay.lost_membership import counted_itself_out, was_a_member
+from rebalance_forensics.timeline.replay.lost_membership import never_left, was_a_member
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
 from rebalance_forensics.timeline.time_index import InTime
@@ -107,7 +107,7 @@ class Register:
             self._supersede(participant, member)
             self.live[member] = participant
             gone = self._gone.get(member)
-            if gone is not None and gone.returned is None and _never_left(gone, event):
+            if gone is not None and gone.returned is None and never_left(gone, event):
                 del self.departures[gone]
                 del self._gone[member]
                 if gone.why != "vanished" and self._last_departure.get(participant) is gone:
@@ -350,8 +350,3 @@ class Register:
 def _is_request(event: Event) -> bool:
     """A LeaveGroup is handled after the JoinGroup before it on the connection, which waits for a rebalance to end."""
     return isinstance(event, LeaveSent)
-
-
-def _never_left(gone: DepartureDraft, event: Event) -> bool:
-    """Whether a departure that was only concluded is refuted by what shows the member in."""
-    return gone.why == "vanished" or (isinstance(event, MemberLoaded) and counted_itself_out(gone.events))

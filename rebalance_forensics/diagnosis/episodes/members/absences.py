@@ -134,9 +134,11 @@ def _away(
     joined = min((came_at[m] for m in gone if m in came_at), default=0)
     start = timeline.starts.of(participant).first(max(begin - _reach_ms(timeline), joined, before or 0) + 1)
     stop = timeline.stops.of(participant).last(last + ITS_REBALANCE_MS)
-    stopped = stop is not None and stop.at > joined and not _went_on(timeline, participant, stop, begin)
-    ended = _end_of_threads(timeline, participant, begin, group)
-    stopped = stopped and stop is not None and (ended is not None or not _of_other_threads(timeline, stop, gone))
+    if stop is not None and (stop.at <= joined or _went_on(timeline, participant, stop, begin)):
+        stop = None
+    if stop is None or _of_other_threads(timeline, stop, gone):
+        ended = _end_of_threads(timeline, participant, begin, group)
+        stop = stop if stop is not None and ended is not None else ended
     back = _return_of(timeline, participant, group, gone, before, until, joined)
     if start is not None and any(a.at < start.at - CLOCK_SLACK_MS for a in back):
         start = None  # it was back before, and that process is of a later life
@@ -145,7 +147,7 @@ def _away(
         group,
         back,
         start if start is not None and (until is None or start.at < until) else None,
-        stop if stopped else ended,
+        stop,
     )
 
 
@@ -185,7 +187,7 @@ def _end_of_threads(
         assert isinstance(event, StreamThreadStateChanged)
         thread = event.thread or event.speaker.thread
         ended[thread] = [*ended[thread], event] if event.after in _ENDING else []
-    gone = {streams_thread(timeline.participants.client_of(d.member or "") or "") for d in group}
+    gone = _threads_of(timeline, (d.member for d in group))
     told = [e for thread in sorted(t or "" for t in gone) for e in ended.get(thread, ())]
     if None in gone or not all(ended.get(thread) for thread in gone):
         return None
@@ -194,11 +196,20 @@ def _end_of_threads(
 
 def _of_other_threads(timeline: Timeline, stop: Stop, gone: Iterable[str | None]) -> bool:
     """Whether only the clients of other stream threads closed then, as those of one that is replaced do."""
-    if stop.participant.kind != "instance" or not all(isinstance(e, ConsumerClosed | LeaveSent) for e in stop.events):
+    if not only_threads_closed(stop):
         return False
     closed = {streams_thread(e.speaker.client_id or "") or e.speaker.thread for e in stop.events}
-    fell = {streams_thread(timeline.participants.client_of(member or "") or "") for member in gone}
+    fell = _threads_of(timeline, gone)
     return None not in closed | fell and not closed & fell
+
+
+def only_threads_closed(stop: Stop) -> bool:
+    """Whether clients of some threads closed, and not the instance: one was replaced, or removed."""
+    return stop.participant.kind == "instance" and all(isinstance(e, ConsumerClosed | LeaveSent) for e in stop.events)
+
+
+def _threads_of(timeline: Timeline, members: Iterable[str | None]) -> set[str | None]:
+    return {streams_thread(timeline.participants.client_of(member or "") or "") for member in members}
 
 
 def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Departure]) -> bool:

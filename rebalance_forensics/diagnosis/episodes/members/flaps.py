@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events, only_threads_closed
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
-from rebalance_forensics.diagnosis.episodes.members.surviving_threads import only_threads_closed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -42,7 +41,7 @@ def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
     cycles: dict[Participant, list[Absence]] = defaultdict(list)
     for away in closings(timeline):
         # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
-        if not exception_before(timeline, away) and not only_threads_closed(away):
+        if not exception_before(timeline, away) and (away.stop is None or not only_threads_closed(away.stop)):
             cycles[away.participant].append(away)
     born = born_with_the_group(timeline)
     added = Counter(a.participant for a in timeline.arrivals if a.id not in born)

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.group_settings import together_ms
-from rebalance_forensics.events.membership import LeaveSent
-from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.streams import ThreadRemoved
 from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -33,12 +31,6 @@ def process_lived(timeline: Timeline, away: Absence) -> bool:
         away.at - together_ms(timeline), (away.back_at or away.at) + together_ms(timeline)
     )
     return bool(known - gone - _threads(lost))
-
-
-def only_threads_closed(away: Absence) -> bool:
-    """Whether clients of some threads closed, and not the instance: one was replaced, or removed."""
-    told = away.stop.events if away.stop is not None and away.participant.kind == "instance" else ()
-    return bool(told) and all(isinstance(e, ConsumerClosed | LeaveSent) for e in told)
 
 
 def taken_away(timeline: Timeline, away: Absence) -> list[ThreadRemoved]:
