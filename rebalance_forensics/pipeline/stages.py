@@ -6,7 +6,7 @@ Within one process they hand on objects; between processes, rows (`schemas`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -83,11 +83,12 @@ def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]
     yield Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=payload_of(stats))
 
 
-def in_order(batches: Iterable[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
-    """The rows as the second stage wants them, without Spark."""
-    table = pa.Table.from_batches(batches, ROWS)
-    ordered = table.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER]))
-    return list(ordered.to_batches(max_chunksize=BATCH_ROWS))
+def in_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows as the second stage wants them, without Spark; put in order as they are asked for, not held twice."""
+    table = pa.Table.from_batches(batches, ROWS).combine_chunks()  # rows of many chunks are copied into one to be taken
+    places = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER])
+    for begin in range(0, len(places), BATCH_ROWS):
+        yield from table.take(places.slice(begin, BATCH_ROWS)).to_batches()
 
 
 def investigate_rows(batches: Iterable[pa.RecordBatch], wanted: Wanted = WHOLE_CASES) -> Iterator[pa.RecordBatch]:
