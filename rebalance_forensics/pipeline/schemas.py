@@ -67,6 +67,11 @@ ROWS = pa.schema(
     ]
 )
 
+LARGE_ROWS = pa.schema(
+    [(field.name, pa.large_string() if pa.types.is_string(field.type) else field.type) for field in ROWS]
+)
+"""The same rows where one column may hold more than the 2 GiB that Arrow's strings reach in one chunk."""
+
 ORDER = ("shard", "kind", "cluster", "group", "ts", "path", "byte_offset")
 """Total order of the rows of a shard: by time, ties as the files have them, never by chance."""
 

@@ -24,7 +24,7 @@ from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
 from rebalance_forensics.pipeline.options import WHOLE_CASES, Wanted
 from rebalance_forensics.pipeline.payloads import object_of, payload_of
 from rebalance_forensics.pipeline.read_split import Reading, read_split
-from rebalance_forensics.pipeline.schemas import BATCH_ROWS, ORDER, ROWS, Kind, Row, batch_of, rows_of
+from rebalance_forensics.pipeline.schemas import BATCH_ROWS, LARGE_ROWS, ORDER, ROWS, Kind, Row, batch_of, rows_of
 from rebalance_forensics.pipeline.shards import shard_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.garbage_collection import seldom_collected
@@ -66,7 +66,8 @@ def _rows_of_split(split: Split, read: Iterable[Event | SplitStats], reading: Re
         if isinstance(one, SplitStats):
             yield from _counted(one, split, reading)
         elif one.group is None:
-            yield from (row_of(one, shard=shard, split=split.index) for shard in reading.shards)
+            row = row_of(one, shard=0, split=split.index)
+            yield from (row._replace(shard=shard) for shard in reading.shards)
         else:
             yield row_of(one, shard=shard_of(one.cluster, one.group, reading.shards), split=split.index)
 
@@ -85,10 +86,10 @@ def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]
 
 def in_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows as the second stage wants them, without Spark; put in order as they are asked for, not held twice."""
-    table = pa.Table.from_batches(batches, ROWS).combine_chunks()  # rows of many chunks are copied into one to be taken
+    table = pa.Table.from_batches(batches, ROWS).cast(LARGE_ROWS).combine_chunks()  # one chunk each: cheap to take from
     places = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER])
     for begin in range(0, len(places), BATCH_ROWS):
-        yield from table.take(places.slice(begin, BATCH_ROWS)).to_batches()
+        yield from table.take(places.slice(begin, BATCH_ROWS)).cast(ROWS).to_batches()
 
 
 def investigate_rows(batches: Iterable[pa.RecordBatch], wanted: Wanted = WHOLE_CASES) -> Iterator[pa.RecordBatch]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,8 @@ from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.pipeline.cases import CasesInFile
 from rebalance_forensics.pipeline.event_rows import event_of, row_of
 from rebalance_forensics.pipeline.payloads import object_of, payload_of
-from rebalance_forensics.pipeline.schemas import ROWS, batch_of, rows_of
+from rebalance_forensics.pipeline.schemas import ROWS, Row, batch_of, rows_of
+from rebalance_forensics.pipeline.stages import in_order
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.timeline.coverage import LogSpan
 
@@ -93,3 +96,16 @@ def test_rows_are_told_apart_without_pandas() -> None:
 
 def test_no_rows_are_a_batch_too() -> None:
     assert batch_of([]).schema == ROWS
+
+
+ANY_ROW = st.tuples(st.integers(0, 2), st.integers(1, 4), st.sampled_from("ab"), st.integers(0, 99), st.text()).map(
+    lambda told: Row(shard=told[0], kind=told[1], group=told[2], ts=told[3], payload=told[4])
+)
+
+
+@SLOW_DATA
+@given(st.lists(st.lists(ANY_ROW)))
+def test_rows_of_many_batches_come_in_one_order_and_none_is_lost(batches: list[list[Row]]) -> None:
+    told = [row for batch in in_order(map(batch_of, batches)) for row in rows_of(batch)]
+    assert sorted(told, key=str) == sorted(chain.from_iterable(batches), key=str)
+    assert told == sorted(told, key=attrgetter("shard", "kind", "group", "ts"))
