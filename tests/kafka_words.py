@@ -44,7 +44,7 @@ class CoordinatorWords:
 
     @property
     def _where(self) -> str:
-        return "" if self.release >= (4, 0) else f" (__consumer_offsets-{self.partition})"
+        return "" if self.release >= (4, 0) or self.release < (0, 11) else f" (__consumer_offsets-{self.partition})"
 
     @property
     def _dot(self) -> str:
@@ -52,6 +52,8 @@ class CoordinatorWords:
 
     def preparing(self, old: int, reason: str) -> str:
         """A rebalance begins; before 2.1 nobody says why."""
+        if self.release < (0, 11):
+            return self.said(f"Preparing to restabilize group {self.group} with old generation {old}")
         if self.release < (2, 1):
             return self.said(f"Preparing to rebalance group {self.group} with old generation {old}{self._where}")
         return self.said(
@@ -136,23 +138,36 @@ class ConsumerWords:
     release: Release
 
     def said(self, message: str) -> str:
-        """A message behind the consumer's prefix."""
+        """A message behind the consumer's prefix, which it has from 1.0 on."""
+        if self.release < (1, 0):
+            return message
         return f"[Consumer clientId={self.client}, groupId={self.group}] {message}"
+
+    @property
+    def _group(self) -> str:
+        """Before 1.0 the message itself names the group."""
+        return f" {self.group}" if self.release < (1, 0) else ""
+
+    @property
+    def _for_group(self) -> str:
+        return f" for group {self.group}" if self.release < (1, 0) else ""
 
     def revoking(self, partitions: Sequence[str]) -> str:
         """Everything is given back before the join."""
         named = ", ".join(partitions)
         if self.release < (2, 4):
-            return self.said(f"Revoking previously assigned partitions [{named}]")
+            return self.said(f"Revoking previously assigned partitions [{named}]{self._for_group}")
         return self.said(f"Revoke previously assigned partitions {named}")
 
     def interrupted(self) -> str:
         """The answer to its heartbeat tells it of the rebalance."""
+        if self.release < (1, 0):
+            return f"Attempt to heartbeat failed for group {self.group} since it is rebalancing."
         return self.said("Attempt to heartbeat failed since group is rebalancing")
 
     def joining(self) -> str:
         """JoinGroup goes out."""
-        return self.said("(Re-)joining group")
+        return self.said(f"(Re-)joining group{self._group}")
 
     def introduced(self, member: str) -> str:
         """It was given its member id and joins with it."""
@@ -162,7 +177,7 @@ class ConsumerWords:
     def joined(self, generation: int, member: str) -> str:
         """JoinGroup was answered (before 2.6.1: the whole rebalance is over)."""
         which = generation_of(generation, member) if self.release >= (2, 7) else str(generation)
-        return self.said(f"Successfully joined group with generation {which}")
+        return self.said(f"Successfully joined group{self._group} with generation {which}")
 
     def computed(self, generation: int, given: Mapping[str, Sequence[str]]) -> str | None:
         """What only the leader says, from 2.4 on."""
@@ -181,5 +196,5 @@ class ConsumerWords:
         """What it reads from now on."""
         named = ", ".join(partitions)
         if self.release < (2, 4):
-            return self.said(f"Setting newly assigned partitions [{named}]")
+            return self.said(f"Setting newly assigned partitions [{named}]{self._for_group}")
         return self.said(f"Adding newly assigned partitions: {named}")

@@ -15,6 +15,7 @@ from rebalance_forensics.records import LogRecord
 
 _ROLES = frozenset(get_args(Role))
 _NAMES = re.compile(r"\s*(?:application|client|group|group\.instance)\.id = (?!null\b)\S")
+_JAVAS_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator"})
 FARTHEST_MS = 253_402_300_799_999
 """The end of the year 9999; a log that says later than that has its digits wrong."""
 
@@ -59,8 +60,14 @@ _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "Kafka
 def _speaker(match: Match, record: LogRecord, host: str | None, component: str | None) -> Speaker:
     return _spoken(
         match.speaker, record.origin.path, record.host or host, record.thread, record.logger,
-        _role(match.speaker.role, _component(match, component)),
+        _role(_who(match, record.logger), _component(match, component)),
     )  # fmt: skip
+
+
+def _who(match: Match, logger: str | None) -> Role:
+    """Java's clients before 1.0 say what kafka-python says, which was modelled on them: the class tells them apart."""
+    in_java = match.speaker.role == "other" and logger is not None and simple_name(logger) in _JAVAS_COORDINATORS
+    return "unknown" if in_java else match.speaker.role
 
 
 def _component(match: Match, component: str | None) -> str | None:

@@ -71,6 +71,12 @@ def test_a_reason_inside_a_line_becomes_fields() -> None:
     assert event.speaker.offsets_partition == 13
 
 
+def test_the_offsets_partition_may_be_the_first_one() -> None:
+    match = CATALOG.match("[GroupCoordinator 1]: Stabilized group payments generation 4 (__consumer_offsets-0)")
+    assert match is not None
+    assert match.speaker.offsets_partition == 0
+
+
 def test_a_line_that_says_nothing_about_groups_is_known_and_makes_no_event() -> None:
     quiet = next(entry for entry in CATALOG.compiled.entries if entry.event is None and not entry.program.holes)
     match = CATALOG.match(quiet.program.lead)

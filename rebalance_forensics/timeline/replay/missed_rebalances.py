@@ -114,6 +114,11 @@ def _absent(before: _Round, after: _Round, tries: dict[_Client, list[int]], wait
             yield Missed(client[0], client[1], began, joined_at, _why(after), tuple(after.joined.values())[:2])
 
 
+def _names_expiries(coordinator: GenerationStabilized) -> bool:
+    """Whether it says at INFO whose session expired: from 0.11 on, and then its lines name a partition as well."""
+    return coordinator.speaker.offsets_partition is not None
+
+
 def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> int:
     since, until = before.last_at(), after.last_at()
     tried = [tries.get(client, []) for client in after.joined]
@@ -122,8 +127,8 @@ def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -
 
 
 def _why(after: _Round) -> DepartureWhy:
-    """A coordinator that speaks names every expiry: whoever is gone without one left, or was waited for in vain."""
-    if after.stabilized is None:
+    """A coordinator that names every expiry: whoever is gone without one left, or was waited for in vain."""
+    if after.stabilized is None or not _names_expiries(after.stabilized):
         return "vanished"
     open_ms = (after.stabilized.at or 0) - (after.began if after.began is not None else after.stabilized.at or 0)
     return "rebalance-timeout" if open_ms > WAITED_IN_VAIN_MS else "left"
