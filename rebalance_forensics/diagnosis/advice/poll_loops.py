@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import polls_for_heartbeats
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.diagnosis.model import Advice
@@ -22,6 +23,17 @@ _LET_HEARTBEATS_THROUGH = (
         cost="A dead member is then noticed later.",
     ),
 )
+_POLL_MORE_OFTEN = (
+    Advice(
+        action="Poll more often: lower max.poll.records (from 0.10 on), or move slow work out of the poll loop.",
+        why="This release sends heartbeats from poll(); from 0.10.1 on a thread of their own does (KIP-62).",
+    ),
+    Advice(
+        action="Raise session.timeout.ms above the duration of the slowest loop if such loops are normal.",
+        why="A loop that ends within the session timeout costs no membership.",
+        cost="A dead member is then noticed later.",
+    ),
+)
 _LET_REBALANCES_THROUGH = (
     Advice(
         action="Return from the handler when its session ends (Sarama: session.Context().Done()), and allow rebalances "
@@ -39,6 +51,8 @@ _WITHOUT_POLL_TIMEOUT = {"blocked": _LET_HEARTBEATS_THROUGH, "too-late": _LET_RE
 
 def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
     """Do less between two calls of poll(), or allow it more time."""
+    if all(polls_for_heartbeats(timeline, away.participant) for away in slow.absences):
+        return _POLL_MORE_OFTEN
     if slow.shown in _WITHOUT_POLL_TIMEOUT:
         return _WITHOUT_POLL_TIMEOUT[slow.shown]
     limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)

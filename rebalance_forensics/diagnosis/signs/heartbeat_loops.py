@@ -1,4 +1,4 @@
-"""Whether a client heartbeats from the loop that handles records, as KafkaJS and aiokafka do."""
+"""Whether a client heartbeats from the loop that handles records, as KafkaJS, aiokafka and Java before 0.10.1 do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
     absent="",
 )
 def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
-    """KafkaJS and aiokafka have no separate thread for heartbeats: a slow handler and a pause look the same."""
+    """They have no separate thread for heartbeats: a slow handler and a pause look the same."""
     if any(a.back_at is None and not timeline.said_by(a.participant, Event).first(a.at) for a in subject.absences):
         return Unobservable()  # a handler that never ends and a process that died look the same, too
     told = all_in_loops(timeline, subject.absences)

@@ -6,7 +6,7 @@ from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
 from rebalance_forensics.diagnosis.episodes.members.expulsions import expelled_at_once, expulsion_told
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, loop_of
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, loop_of, polls_for_heartbeats
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
     is_static,
@@ -139,8 +139,12 @@ def _unknown_at_join(event: Event) -> bool:
 
 @sign(present="it learned from a failed commit, after processing records, that it was no longer a member", absent="")
 def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
-    """A heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first to be refused."""
-    del timeline
+    """A heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first to be refused.
+
+    Before, whoever polls again commits first, whether its loop was slow or its process stood still.
+    """
+    if any(polls_for_heartbeats(timeline, one) for one in subject.participants):
+        return Unobservable()
     told = [e for a in subject.absences for e in lines_of(a)[:1]]
     commits = all(isinstance(e, OffsetCommitFailed) or is_late_commit(e) for e in told)
     return Present(tuple(told)) if told and commits else Unobservable()
@@ -327,7 +331,12 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="it was running, and may have sent a LeaveGroup that these logs do not show", absent="")
 def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
-    """A client before 2.1 logs no LeaveGroup; without its coordinator's log a slow loop looks like silence."""
+    """A client before 2.1 logs no LeaveGroup; without its coordinator's log a slow loop looks like silence.
+
+    Before 0.10.1 a slow loop is silence: nobody sends a LeaveGroup for it.
+    """
+    if any(polls_for_heartbeats(timeline, one) for one in subject.participants):
+        return Unobservable()
     for absence in subject.absences:
         unheard = all(d.why == "vanished" for d in absence.departures)
         polls = absence.participant.kind != "worker"  # nobody calls poll() on a Connect worker's membership

@@ -50,7 +50,8 @@ def protocol_of(timeline: Timeline) -> Protocol | None:
 def _every_client_is_java(timeline: Timeline) -> bool:
     """Whether no line of another client is known; one that logs nothing is taken for what the others are."""
     heard = timeline.participants
-    return not any(e.pattern.startswith(OTHER_CLIENTS) and heard.of_speaker(e) is not None for e in timeline.own)
+    others = (e for e in timeline.own if e.speaker.role == "other" and e.pattern.startswith(OTHER_CLIENTS))
+    return all(heard.of_speaker(e) is None for e in others)
 
 
 def alternatives_to(timeline: Timeline, protocol: Protocol) -> Iterator[Alternative]:

@@ -1,15 +1,19 @@
 """Clients that send heartbeats from the loop that handles records: a slow record silences them as a pause does.
 
 KafkaJS sends a heartbeat between two messages or batches (runner.js), aiokafka from the application's own event loop
-(group_coordinator.py). All other clients have a thread or goroutine of their own for them.
+(group_coordinator.py), Java before 0.10.1 from poll() (KIP-62). All other clients have a thread or goroutine of their
+own for them.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.reference.releases import release_range
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
@@ -27,7 +31,27 @@ def _loops(timeline: Timeline) -> dict[Participant | None, Event]:
     for event in timeline.own:
         if event.pattern.startswith(_KAFKAJS) or event.speaker.component == _AIOKAFKA:
             found.setdefault(timeline.participants.of_speaker(event), event)
-    return found
+    return found | _before_kip_62(timeline)
+
+
+def polls_for_heartbeats(timeline: Timeline, participant: Participant) -> bool:
+    """Whether it is a Java consumer before 0.10.1: it sends heartbeats from poll() and has no poll timeout."""
+    return participant in timeline.remembered(_before_kip_62)
+
+
+def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
+    """What such consumers print of their release; one that was upgraded since is none any more."""
+    told: dict[Participant, list[VersionReported]] = defaultdict(list)
+    for event in timeline.of(VersionReported) if timeline.kind == "consumer" else ():
+        if event.speaker.role != "broker" and event.product == "kafka":
+            for participant in timeline.participants.at_place(event):
+                told[participant].append(event)
+    return {who: events[0] for who, events in told.items() if all(map(_is_before_kip_62, events))}
+
+
+def _is_before_kip_62(event: VersionReported) -> bool:
+    spread = release_range(event.version)
+    return spread is not None and spread[1] < (0, 10, 1)
 
 
 def all_in_loops(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event, ...]:

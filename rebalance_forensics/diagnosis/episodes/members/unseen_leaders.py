@@ -16,5 +16,5 @@ def led_unseen(timeline: Timeline, generation: Generation) -> bool:
 
 def _leaders_say_so(timeline: Timeline) -> bool:
     """Java's clients do from 2.4 on, kafka-python and aiokafka always, librdkafka at the level at which it joins."""
-    joined = timeline.of(JoinSucceeded)
+    joined = (e for e in timeline.of(JoinSucceeded) if e.speaker.role == "other")
     return bool(timeline.of(AssignmentComputed, SyncSucceeded)) or any(e.pattern.startswith(_LEADS) for e in joined)

@@ -35,7 +35,7 @@ _ACTED = (
 _ENDS = (*_ACTED, CoordinatorLost)
 """Whoever has no coordinator cannot join, however often it polls."""
 
-_JAVA = "consumer/"
+_JAVA, _JOINS_AT_DEBUG = "consumer/", "consumer/heartbeat-failed-in-0-9"
 
 
 class Hearing(Struct, frozen=True):
@@ -97,12 +97,15 @@ def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
 def _joins_are_logged(timeline: Timeline, participant: Participant) -> bool:
     """Whether its log would show a JoinGroup: the Java client tells of both at INFO, most others warn of a rebalance.
 
-    A log of warnings repeats such a warning for each rebalance, hours apart, and never says that the member rejoined.
+    A log of warnings repeats such a warning for each rebalance, hours apart, and never says that the member rejoined;
+    no more does the log of a Java client 0.9, which joins at DEBUG.
     """
-    if timeline.said_by(participant, *_ACTED):
-        return True
     told = timeline.said_by(participant, HeartbeatFailed, JoinRequested)
-    return any(e.pattern.startswith(_JAVA) or e.level in DETAILED for e in told)
+    if any(e.pattern == _JOINS_AT_DEBUG for e in told):
+        return bool(timeline.said_by(participant, JoinStarted))
+    return bool(timeline.said_by(participant, *_ACTED)) or any(
+        e.pattern.startswith(_JAVA) or e.level in DETAILED for e in told
+    )
 
 
 def _tells_of_a_rebalance(event: Event) -> bool:
