@@ -102,3 +102,33 @@ def test_without_the_coordinator_the_same_generation_shows_that_it_was_never_rem
         story.reborn("pod-1")
     assert story.causes() == ["static-member-restart"]
     assert "static-member-expired" not in [c.cause for c in story.the_incident().root_causes]
+
+
+def rejoin(story: Story, pods: str, generation: int, time: str) -> None:
+    for pod in pods:
+        said_by_static(story, f"c-{pod}", f"pod-{pod}", time, "(Re-)joining group")
+    for pod in pods:
+        joined = f"Successfully joined group with generation {generation}"
+        said_by_static(story, f"c-{pod}", f"pod-{pod}", f"{time[:-3]}900", joined)
+        said_by_static(
+            story, f"c-{pod}", f"pod-{pod}", f"{time[:-3]}910", f"Setting newly assigned partitions [o-{pod}]"
+        )
+
+
+def test_a_member_that_was_removed_before_is_no_part_of_a_deployment_that_costs_no_rebalance() -> None:
+    story = Story(seen="clients", release=(2, 3))
+
+    def starts(pod: str, time: str) -> None:
+        story.started(f"c-{pod}", time, group_instance_id=f"pod-{pod}", session_timeout_ms=10_000)
+
+    for pod in "123":
+        starts(pod, "01:00:00.000")
+    rejoin(story, "123", 1, "01:00:03.000")
+    rejoin(story, "23", 2, "01:10:00.000")
+    starts("1", "01:10:05.000")
+    rejoin(story, "123", 3, "01:10:05.100")
+    for pod, time in (("1", "01:12:00"), ("2", "01:12:12"), ("3", "01:12:24")):
+        starts(pod, f"{time}.000")
+        rejoin(story, pod, 3, f"{time}.100")
+    assert story.causes() == ["static-member-expired", "static-member-restart"]
+    assert [i.generations for i in story.incidents()] == [(2, 3), ()]

@@ -12,6 +12,7 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import ex
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
+from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.episodes.runs import walks
 from rebalance_forensics.events.base import Event
@@ -61,8 +62,13 @@ class RestartWalk(Struct, frozen=True):
 
 
 def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
-    """Restarts that walk over at least two members and most of the group."""
-    clean = [r for r in restarts(timeline) if not exception_before(timeline, r.away)]
+    """Restarts that walk over at least two members and most of the group.
+
+    A static member that is back in time costs no rebalance: those walk by themselves (static_returns).
+    """
+    in_time = {r.fact.id for group in static_returns(timeline) for r in group if r.fact is not None}
+    clean = [r for r in restarts(timeline) if in_time.isdisjoint(a.id for a in r.arrivals)]
+    clean = [r for r in clean if not exception_before(timeline, r.away)]
     for walk in walks(clean, lambda r: r.away.at, lambda r: r.by):
         for group in _bounces(walk):
             if _covers_most(timeline, group):
