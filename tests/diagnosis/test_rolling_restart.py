@@ -34,6 +34,22 @@ def test_one_side_is_enough(release: Release, seen: Side) -> None:
     assert deployed(release, seen).causes() == ["rolling-restart"]
 
 
+@pytest.mark.parametrize("release", [(1, 0), (2, 4), (3, 9), (4, 1)])
+def test_a_member_that_died_shortly_before_was_no_step_of_it(release: Release) -> None:
+    story = Story(release=release).formed(*ALL)
+    dead = story.id_of("c-1")
+    story.broker("01:09:00.000", story.words.failed(dead))
+    story.reborn("c-1").rebalanced("01:09:00.001", f"removing member {dead} on heartbeat expiration", ["c-2", "c-3"])
+    comes(story, "c-1", "01:09:20.000", ALL)
+    for second, client in zip((45, 52, 59), ALL, strict=True):
+        stay = [c for c in ALL if c != client]
+        closes(story, client, f"01:09:{second}.000", stay)
+        comes(story, client, f"01:09:{second}.900", [*stay, client])
+    crash, deployment = story.incidents()
+    assert [i.root_causes[0].cause for i in (crash, deployment)] == ["process-crash", "rolling-restart"]
+    assert [i.generations for i in (crash, deployment)] == [(2, 3), (4, 5, 6, 7, 8, 9)]
+
+
 def test_one_member_that_restarts_for_ever_is_no_deployment() -> None:
     story = Story().formed(*ALL)
     for minute in (10, 11, 12):

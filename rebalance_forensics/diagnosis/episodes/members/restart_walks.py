@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence, members_counted, only_listed
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, members_counted, only_listed
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
@@ -70,7 +71,7 @@ def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
     clean = [r for r in restarts(timeline) if in_time.isdisjoint(a.id for a in r.arrivals)]
     clean = [r for r in clean if not exception_before(timeline, r.away)]
     for walk in walks(clean, lambda r: r.away.at, lambda r: r.by):
-        for group in _bounces(walk):
+        for group in map(_from_its_first_step, _bounces(walk)):
             if _covers_most(timeline, group):
                 replaced = tuple(_replaced(group))
                 yield RestartWalk(tuple(group), replaced, everyone=len(replaced) >= _settled(timeline, group))
@@ -150,6 +151,20 @@ def _bounces(run: list[Restart]) -> list[list[Restart]]:
     first, second = {r.by for r in run[:half]}, {r.by for r in run[half:]}
     twice = half >= ENOUGH_TO_WALK and len(run) % 2 == 0 and first == second and len(first) == half
     return [run[:half], run[half:]] if twice else [run]
+
+
+def _from_its_first_step(group: list[Restart]) -> list[Restart]:
+    """Without those who were lost before it began: a deployment gets round to them with everybody else."""
+    visits = Counter(r.by for r in group)
+    for place, restart in enumerate(group):
+        if visits[restart.by] == 1 or restart.away.stop is not None or not _fell_silent(restart.away):
+            return group[place:]
+        visits[restart.by] -= 1
+    return group
+
+
+def _fell_silent(absence: Absence) -> bool:
+    return all(d.why in SILENT for d in absence.departures)
 
 
 def _replaced(group: list[Restart]) -> list[Participant]:
