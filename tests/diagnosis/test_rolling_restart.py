@@ -50,6 +50,18 @@ def test_a_member_that_died_shortly_before_was_no_step_of_it(release: Release) -
     assert [i.generations for i in (crash, deployment)] == [(2, 3), (4, 5, 6, 7, 8, 9)]
 
 
+@pytest.mark.parametrize("release", [(0, 11), (1, 0), (2, 0)])
+def test_a_consumer_that_is_back_without_a_new_configuration_was_not_restarted(release: Release) -> None:
+    story = Story(release=release).formed("c-1", "c-2")
+    story.rebalanced("01:09:00.000", "", ["c-2"]).reborn("c-1").rebalanced("01:09:15.000", "", ["c-2", "c-1"])
+    for second, client, other in ((45, "c-1", "c-2"), (55, "c-2", "c-1")):
+        closes(story, client, f"01:09:{second}.000", [other])
+        comes(story, client, f"01:09:{second}.900", [other, client])
+    slow, deployment = story.incidents()
+    assert [i.root_causes[0].cause for i in (slow, deployment)] == ["slow-processing", "rolling-restart"]
+    assert [i.generations for i in (slow, deployment)] == [(2, 3), (4, 5, 6, 7)]
+
+
 def test_one_member_that_restarts_for_ever_is_no_deployment() -> None:
     story = Story().formed(*ALL)
     for minute in (10, 11, 12):

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, dis
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
+from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts, same_process
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -39,7 +39,7 @@ class Flapping(Struct, frozen=True):
 def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
     """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
     cycles: dict[Participant, list[Absence]] = defaultdict(list)
-    for away in closings(timeline):
+    for away in (a for a in closings(timeline) if not same_process(timeline, a)):
         # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
         if not exception_before(timeline, away) and (away.stop is None or not only_threads_closed(away.stop)):
             cycles[away.participant].append(away)

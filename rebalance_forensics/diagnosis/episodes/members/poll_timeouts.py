@@ -59,11 +59,13 @@ class PollTimeouts(Struct, frozen=True):
 
 def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
     """Whoever's poll timeout expired, by its own log or by the reason its LeaveGroup carried, or may have expired."""
-    silent = [a for a in absences(timeline, ("left",)) if _left_and_came_back(a) and _may_have_expired(timeline, a)]
+    silent = [
+        a for a in absences(timeline, ("left",)) if _left_and_came_back(timeline, a) and _may_have_expired(timeline, a)
+    ]
     for group in runs(absences(timeline, ("poll-timeout",)), lambda a: a.at, STORM_GAP_MS):
         yield PollTimeouts(tuple(group), "poll-timeout")
     for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
-        if all(same_process(a) for a in group):
+        if all(same_process(timeline, a) for a in group):
             yield PollTimeouts(tuple(group), "same-process")
         elif _like_poll_timeouts(timeline, group):
             yield PollTimeouts(tuple(group), "by-turns")
@@ -77,10 +79,15 @@ def _silenced(timeline: Timeline, absence: Absence) -> Shown:
     return "too-late" if has_no_poll_timeout(timeline, absence.participant) else "silent"
 
 
-def _left_and_came_back(away: Absence) -> bool:
+def _left_and_came_back(timeline: Timeline, away: Absence) -> bool:
     """An old broker names no reason: a client that leaves and rejoins by itself was most likely slow."""
     by_itself = not away.participant.has_log or (away.start is None and away.stop is None)
-    return by_itself and away.back_at is not None and away.participant.kind != "worker" and not _another_process(away)
+    return (
+        by_itself
+        and away.back_at is not None
+        and away.participant.kind != "worker"
+        and not _another_process(timeline, away)
+    )
 
 
 def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
@@ -104,10 +111,10 @@ def _limit_told_ms(group: Sequence[Absence]) -> int | None:
     return next((limit for limit in (*own, *told) if limit), None)
 
 
-def _another_process(away: Absence) -> bool:
+def _another_process(timeline: Timeline, away: Absence) -> bool:
     """Who comes back under another id of its own making was started anew."""
     ids = [*(d.member for d in away.departures), *(a.member for a in away.arrivals)]
-    return all(is_bare_member_id(m or "") for m in ids) and not same_process(away)
+    return all(is_bare_member_id(m or "") for m in ids) and not same_process(timeline, away)
 
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, ended_with_its_process
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
@@ -35,7 +37,7 @@ def restarts(timeline: Timeline) -> list[Restart]:
 
 def _restarts(timeline: Timeline) -> list[Restart]:
     crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
-    downs = sorted([*(a for a in closings(timeline) if not same_process(a)), *crashed], key=lambda a: a.at)
+    downs = sorted([*(a for a in closings(timeline) if not same_process(timeline, a)), *crashed], key=lambda a: a.at)
     found, used = [], set()
     for away in downs:
         if away.arrivals:
@@ -72,10 +74,23 @@ def _silence_ms(timeline: Timeline) -> int:
     return session_timeout_ms(timeline) + EXPIRY_SLACK_MS
 
 
-def same_process(away: Absence) -> bool:
-    """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted."""
+def same_process(timeline: Timeline, away: Absence) -> bool:
+    """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted.
+
+    Nor was a Java consumer whose log goes on without its configuration, which each new one prints (AbstractConfig).
+    """
     left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
-    return any(a.member in left for a in away.arrivals)
+    return any(a.member in left for a in away.arrivals) or _is_made_once(timeline, away)
+
+
+def _is_made_once(timeline: Timeline, away: Absence) -> bool:
+    """Whether its log shows how it started, and reaches to its return without a second start."""
+    who = away.participant
+    if timeline.coverage.is_excerpt or who.kind != "client" or away.back_at is None or ended_with_its_process(away):
+        return False
+    dumped = (e for s in timeline.starts.of(who).between(0, away.at) for e in s.events)
+    shown = any(isinstance(e, SettingsReported) for e in dumped)
+    return shown and bool(covering(timeline.coverage.of(who), away.at, away.back_at))
 
 
 def _ends_as_it_starts(timeline: Timeline, away: Absence) -> bool:
