@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import cast, get_args
 
+from rebalance_forensics.catalog.exceptions import thrown_at
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefixes import SpeakerWords
 from rebalance_forensics.catalog.speakers import simple_name
@@ -14,7 +15,7 @@ from rebalance_forensics.events.base import Event, Role, Speaker
 from rebalance_forensics.records import LogRecord
 
 _ROLES = frozenset(get_args(Role))
-_NAMES = re.compile(r"\s*(?:application|client|group|group\.instance)\.id = (?!null\b)\S")
+_NAMES = re.compile(r"\s*(?:(?:application|client|group|group\.instance)\.id|application\.server) = (?!null\b|$)\S")
 _JAVAS_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator"})
 FARTHEST_MS = 253_402_300_799_999
 """The end of the year 9999; a log that says later than that has its digits wrong."""
@@ -42,15 +43,22 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
 
 
 def _quoted(record: LogRecord, match: Match) -> str:
-    """The record's first line, and those below it that say whose it is: the exception's, a client's and a group's."""
+    """The record's first line, and those below it that tell more.
+
+    Of a configuration they are those that say whose it is; of an exception its own and where in the application it was
+    thrown.
+    """
     if match.event == "SettingsReported":
         named = [line.strip() for line in record.message.split("\n")[1:] if _NAMES.match(line)]
         return "\n".join((record.text, *named)) if named and named[0] not in record.text else record.text
     exception = match.fields.get("exception")
-    if not isinstance(exception, str) or exception in record.text:
+    if not isinstance(exception, str):
         return record.text
-    thrown = next((line for line in record.message.split("\n")[1:] if exception in line), None)
-    return f"{record.text}\n{thrown.strip()}" if thrown else record.text
+    thrown = None
+    if exception not in record.text:
+        thrown = next((line.strip() for line in record.message.split("\n")[1:] if exception in line), None)
+    frame = thrown_at(record.message, exception) if match.event == "ExceptionLogged" else None
+    return "\n".join(line for line in (record.text, thrown, frame) if line)
 
 
 _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "KafkaConfig": "broker"}

@@ -34,9 +34,11 @@ _SPOKEN = re.compile(
 _FRAME = re.compile(r"\n[^\S\n]*+at (?:[\w.@$-]+/{1,2})*([\w.$]+)\.[\w$<>]+\(")
 _FRAMES_OF_KAFKA = ("org.apache.kafka.", "kafka.", "java.", "javax.", "jdk.", "sun.", "scala.")
 _ASSIGNING = re.compile(
-    r"\n[^\S\n]*+at [\w.$/]*(?:Consumer|Worker)Coordinator\.(?:performAssignment|onLeaderElected)\("
+    r"\n[^\S\n]*+at [\w.$/]*"
+    r"(?:(?:Consumer|Worker)Coordinator\.(?:performAssignment|onLeaderElected)|Assignor\.assign)\("
 )
-"""The leader's part of a rebalance, under its name before and since 3.3 (AbstractCoordinator)."""
+"""The leader's part of a rebalance, under its name before and since 3.3 (AbstractCoordinator), and what it calls
+(ConsumerPartitionAssignor): of a trace that somebody cut short only the latter may be left."""
 LONGEST_DETAIL = 300
 
 
@@ -62,6 +64,13 @@ def exception_in(record: LogRecord, component: str | None) -> Match | None:
         group=None,
         speaker=SpeakerWords(),
     )
+
+
+def thrown_at(message: str, exception: str) -> str | None:
+    """The first line of an exception's stack trace that is neither Java's nor Kafka's; None where no such line is."""
+    trace = message[message.find(exception) :].partition("\nCaused by: ")[0]
+    frame = next((f for f in _FRAME.finditer(trace) if not f[1].startswith(_FRAMES_OF_KAFKA)), None)
+    return trace[frame.start() + 1 :].partition("\n")[0].strip() if frame is not None else None
 
 
 def _speaks_as_kafka(message: str) -> bool:

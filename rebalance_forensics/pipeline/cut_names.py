@@ -10,7 +10,14 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
+from rebalance_forensics.events.membership import (
+    MemberFailed,
+    MemberIdIssued,
+    MemberJoined,
+    MemberLeft,
+    StaticMemberKept,
+    StaticMemberReplaced,
+)
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock
 from rebalance_forensics.records import LEFT_OUT
@@ -23,7 +30,7 @@ from rebalance_forensics.timeline.identity.names import (
     process_of_streams_client,
     thread_of,
 )
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, SAME_STEP_MS
 
 _NAME_THEIR_GROUP = (
     *OF_A_MEMBER, GroupHeartbeatFailed, GroupLoaded, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft,
@@ -34,20 +41,30 @@ _ROLES = frozenset({"broker", "consumer", "share", "streams", "connect"})
 _BEGUN = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
 _HEARTBEATS = re.compile(r"kafka-coordinator-heartbeat-thread \| (\S{1,250})")
 _CLIENTS = re.compile(r"[\[ ]clientId=([^\],\s\u2026]{1,250})[\],]")
+_GROUPS = re.compile(r"[\[ ]groupId=([^\],\s\u2026]{1,250})[\],]")
+_TAKEN_IN = re.compile(r"\badd(?:ed)? to the group")
 _OF_MEMBERS = ("member", "members", "old_member")
 _ENOUGH = 4
 """So many letters of an id that Kafka drew by lot tell it from the few of a paste."""
 
 
-def clients_in(text: str) -> Iterator[str]:
-    """The client ids that a line names whole, be its message cut off."""
-    yield from _CLIENTS.findall(text)
+class Named:
+    """The clients and groups that lines name whole of which too little is left to be events."""
+
+    def __init__(self) -> None:
+        self.clients: set[str] = set()
+        self.groups: set[str] = set()
+
+    def read(self, text: str) -> None:
+        """Take in what a line names, be its message cut off."""
+        self.clients.update(_CLIENTS.findall(text))
+        self.groups.update(_GROUPS.findall(text))
 
 
-def with_their_names(events: Iterable[Event], clients: Collection[str] = ()) -> Iterator[Event]:
+def with_their_names(events: Iterable[Event], beside: Named | None = None) -> Iterator[Event]:
     """The events of a paste with the groups and the members that its other lines name.
 
-    `clients` are named by lines of which too little is left to be events; more may be added while events are read.
+    `beside` is what lines name that are no events; more may be added while events are read.
     """
     held: list[Event] = []
     failure: Exception | None = None
@@ -58,8 +75,10 @@ def with_their_names(events: Iterable[Event], clients: Collection[str] = ()) -> 
     held = list(on_the_brokers_clock(held))
     if any(LEFT_OUT in event.text for event in held):
         groups = {g for event in held if (g := event.group or _of_its_thread(event)) and not g.endswith(LEFT_OUT)}
-        members = _Members(held, groups, clients)
+        members = _Members(held, groups, beside.clients if beside is not None else ())
+        groups |= beside.groups if beside is not None else set()
         held = [_with_its_group(groups, members.named_in(event)) for event in held]
+        held = [*_returns_told(held)]
         held = [_with_its_client(held, event) for event in held]
     yield from held
     if failure is not None:
@@ -92,6 +111,34 @@ def _of_its_thread(event: Event) -> str | None:
     """The group that the thread is named after which sends a consumer's heartbeats (AbstractCoordinator)."""
     named = _HEARTBEATS.fullmatch(event.speaker.thread or "")
     return named[1] if named else None
+
+
+def _returns_told(held: Sequence[Event]) -> Iterator[Event]:
+    """Cut lines about a static member that joined: whether it is new or came back, the line behind them may tell.
+
+    Where nothing tells, they say neither. Lines of one millisecond that somebody put in order by time may have changed
+    places.
+    """
+    for place, event in enumerate(held):
+        if not (isinstance(event, MemberJoined) and event.instance_id and event.member is None and _is_open(event)):
+            yield event
+        elif any(
+            isinstance(e, StaticMemberKept) and _in_one_step(event, e) for e in held[max(0, place - 1) : place + 2]
+        ):
+            known = {name: getattr(event, name) for name in Event.__struct_fields__}
+            yield StaticMemberReplaced(**known, instance_id=event.instance_id, state=event.state)
+
+
+def _is_open(event: Event) -> bool:
+    """Whether a line was cut before it says that the coordinator took somebody in."""
+    _, cut, behind = event.text.partition(LEFT_OUT)
+    return bool(cut) and _TAKEN_IN.search(behind) is None
+
+
+def _in_one_step(event: Event, kept: Event) -> bool:
+    later = (kept.at or 0) - (event.at or 0)
+    behind = kept.origin.byte_offset > event.origin.byte_offset
+    return 0 <= later <= SAME_STEP_MS if behind else later == 0 and event.at is not None
 
 
 def _with_its_client(events: Sequence[Event], event: Event) -> Event:

@@ -18,7 +18,7 @@ from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.pipeline.cut_names import clients_in, with_their_names
+from rebalance_forensics.pipeline.cut_names import Named, with_their_names
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources.documents import PASTE
@@ -56,7 +56,7 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     counts, tally = SplitCounts(), _Tally()
     try:
         events = _events(split, catalog, reading, counts, tally)
-        yield from with_their_names(events, tally.clients) if split.profile.document == PASTE else events
+        yield from with_their_names(events, tally.named) if split.profile.document == PASTE else events
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
     except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay
@@ -84,7 +84,7 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
                 match, component = thrown or match, None if merged and thrown is not None else component
             if match is None:
                 if pasted:
-                    tally.clients.update(clients_in(record.message))
+                    tally.named.read(record.message)
                 if not record.bare and record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
                     tally.unknown(record)
                 continue
@@ -217,7 +217,7 @@ class _Tally:
         self.version: dict[str | None, str] = {}
         self.seen: defaultdict[str, Times] = defaultdict(Times)
         self.roles: Counter[str] = Counter()
-        self.clients: set[str] = set()
+        self.named = Named()
         """Named by the lines of a paste that no pattern knows."""
 
     def known(self, record: LogRecord, event: Event | None) -> None:

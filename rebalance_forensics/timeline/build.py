@@ -24,6 +24,7 @@ from rebalance_forensics.timeline.replay.group_replay import replayed
 from rebalance_forensics.timeline.replay.processes import processes_of
 from rebalance_forensics.timeline.replay.requests import requests_of
 from rebalance_forensics.timeline.session_timeouts import session_timeout_of
+from rebalance_forensics.timeline.static_returns import with_lines_behind
 from rebalance_forensics.timeline.time_index import InTime, Lasting
 
 
@@ -55,7 +56,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         stops=InTime(processes.stops),
         departures=InTime(history.departures),
         arrivals=InTime(history.arrivals),
-        returns=InTime(history.returns),
+        returns=InTime(with_lines_behind(history.returns, lines.around)),
         requests=InTime(requests_of(who.participants, grouped)),
         rebalances=Lasting(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
         generations=history.generations,

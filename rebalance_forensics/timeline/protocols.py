@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from rebalance_forensics.events.base import Event
@@ -25,14 +25,17 @@ _EAGER = ("range", "roundrobin", "sticky", "RangeAssignor", "RoundRobinAssignor"
 _COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", "compatible")
 
 
-def kind_of(events: Sequence[Event]) -> GroupKind:
-    """Consumer group, Streams application, Connect cluster, Schema Registry or share group."""
+def kind_of(events: Sequence[Event], beside: Iterable[Event] = ()) -> GroupKind:
+    """Consumer group, Streams application, Connect cluster, Schema Registry or share group.
+
+    `beside` is what else its members' processes say: the configuration of a Streams application names the group.
+    """
     roles = {event.speaker.role for event in events}
     if any(isinstance(event, RegistryLeaderElected) for event in events) or "schema-registry" in roles:
         return "schema-registry"
     if "connect" in roles or any(isinstance(event, WorkerAssigned) for event in events):
         return "connect"
-    if any(_is_streams(event) for event in events):
+    if any(_is_streams(event) for event in events) or any(_configures_one_of(events, event) for event in beside):
         return "streams"
     if "share" in roles or any(getattr(event, "protocol", None) == "share" for event in events):
         return "share"
@@ -43,6 +46,14 @@ def kind_of(events: Sequence[Event]) -> GroupKind:
 
 def _is_worker_id(member: str) -> bool:
     return member.startswith("connect-") and not member.startswith("connect-consumer")
+
+
+def _configures_one_of(events: Sequence[Event], event: Event) -> bool:
+    """Whether it is the configuration of the Streams application whose group these lines name."""
+    if not isinstance(event, SettingsReported) or event.kind != "StreamsConfig":
+        return False
+    application = dict(event.settings).get("application.id")
+    return application is not None and any(each.group == application for each in events[:1])
 
 
 def _is_streams(event: Event) -> bool:

@@ -184,7 +184,6 @@ def test_a_message_whose_beginning_was_cut_with_its_logger_is_known_by_its_end(
     [
         "[GroupCoordinator 1]: Member c-1-77aa \u2026 GroupCoordinator)",
         f"{PREFIX} \u2026 47483645 rack: null)",
-        "[GroupCoordinator 1]: Static member with groupInstanceId=i-1 and unknown member id joins group \u2026 x)",
         f"{PREFIX} Re \u2026",
     ],
 )

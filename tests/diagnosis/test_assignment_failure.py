@@ -49,6 +49,19 @@ def test_without_the_leaders_log_a_reason_to_rebalance_is_not_taken_for_the_fail
     assert found.root_causes[0].advice[0].why.startswith("No assignment arrived: 4 times")
 
 
+def test_the_proof_shows_where_the_assignor_threw_and_what_came_of_it_beside_the_lines_that_repeat() -> None:
+    story = throws(30)
+    trace = (
+        "java.lang.IllegalStateException: weights do not add up\n\tat org.example.WeightedAssignor.assign(W.java:41)"
+    )
+    story.client("c-1", "01:10:01.010", f"Poll failed\n{trace}", level="ERROR", logger="com.acme.Loop")
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "assignment-failure")
+    texts = [line.text for line in found.root_causes[0].evidence]
+    assert len(texts) == 20
+    assert any(text.endswith("at org.example.WeightedAssignor.assign(W.java:41)") for text in texts)
+    assert any("Preparing to rebalance" in text for text in texts)
+
+
 def test_one_lost_member_id_is_no_assignment_failure() -> None:
     assert "assignment-failure" not in throws(0).causes()
 

@@ -132,3 +132,12 @@ def test_a_member_that_was_removed_before_is_no_part_of_a_deployment_that_costs_
         rejoin(story, pod, 3, f"{time}.100")
     assert story.causes() == ["static-member-expired", "static-member-restart"]
     assert [i.generations for i in story.incidents()] == [(2, 3), ()]
+
+
+def test_the_proof_shows_that_the_coordinator_did_not_rebalance_and_which_generation_the_member_joined() -> None:
+    (restart,) = [
+        c for c in restarted_without_a_word().the_incident().root_causes if c.cause == "static-member-restart"
+    ]
+    texts = [line.text for line in restart.evidence]
+    assert any("will not trigger rebalance" in text for text in texts)
+    assert any("Successfully joined group with generation Generation{generationId=1" in text for text in texts)

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics.events.base import Event, Speaker
-from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberLeft
-from rebalance_forensics.pipeline.cut_names import with_their_names
+from rebalance_forensics.events.membership import (
+    MemberFailed,
+    MemberIdIssued,
+    MemberJoined,
+    MemberLeft,
+    StaticMemberKept,
+    StaticMemberReplaced,
+)
+from rebalance_forensics.pipeline.cut_names import Named, with_their_names
 from rebalance_forensics.records import Origin
 
 LEFT = "c-1-b749f02b-154f-4c9b-92e6-f57babb332e3"
@@ -65,3 +72,46 @@ def test_what_a_line_names_whole_stays_as_it_is() -> None:
 def test_events_whose_member_is_cut_off_name_none() -> None:
     assert MemberIdIssued.__struct_defaults__[0] is None
     assert MemberFailed.__struct_defaults__[0] == ()
+
+
+CUT = "Static member with groupInstanceId=inst-1 and unknown member id joins group pay\u2026"
+
+
+def joined(at: int, text: str = CUT, place: int = 0) -> MemberJoined:
+    """What is left of the line about a static member that joined."""
+    return MemberJoined(
+        at=at, zoned=True, origin=Origin(path="paste.txt", byte_offset=place, line=1), speaker=BROKER, cluster="",
+        group="pay\u2026", level="INFO", pattern="broker/member-joined", text=text, instance_id="inst-1",
+    )  # fmt: skip
+
+
+def kept(at: int, place: int = 100) -> StaticMemberKept:
+    """The line behind it, where the group does not rebalance."""
+    return StaticMemberKept(
+        at=at, zoned=True, origin=Origin(path="paste.txt", byte_offset=place, line=2), speaker=BROKER, cluster="",
+        group=None, level="INFO", pattern="broker/static-member-kept", text="Static member which joins during Stable",
+    )  # fmt: skip
+
+
+def told(*events: Event) -> list[type[Event]]:
+    """What the cut lines turn out to tell."""
+    beside = Named()
+    beside.read("[Consumer instanceId=inst-1, clientId=c-1, groupId=payments] Successfully \u2026")
+    found = [*with_their_names(events, beside)]
+    assert all(event.group == "payments" for event in found if not isinstance(event, StaticMemberKept))
+    return [type(event) for event in found]
+
+
+def test_a_static_member_whose_line_is_cut_came_back_if_the_coordinator_then_says_it_will_not_rebalance() -> None:
+    assert told(joined(10), kept(12)) == [StaticMemberReplaced, StaticMemberKept]
+    assert told(kept(10, place=0), joined(10, place=100)) == [StaticMemberKept, StaticMemberReplaced]
+
+
+def test_without_that_line_or_long_after_it_nobody_knows_whether_a_static_member_is_new() -> None:
+    assert told(joined(10)) == []
+    assert told(joined(10), kept(90_000)) == [StaticMemberKept]
+    assert told(kept(10, place=0), joined(12, place=100)) == [StaticMemberKept]
+
+
+def test_a_static_member_that_was_added_to_the_group_is_new() -> None:
+    assert told(joined(10, f"{CUT} for this member and add to the group."), kept(12))[0] is MemberJoined

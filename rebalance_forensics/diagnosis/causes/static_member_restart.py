@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
-from rebalance_forensics.diagnosis.episodes.members.static_returns import around_returns, static_returns
+from rebalance_forensics.diagnosis.episodes.members.static_returns import around_returns, joins_of, static_returns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
@@ -26,6 +26,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         who = "One static member" if len(participants) == 1 else f"{len(participants)} static members"
         yield Hypothesis(
             because=lines,
+            circumstances=joins_of(timeline, group),
             culprits=culprits_of(timeline, participants, as_instance=True),
             severity="info",
             brings=around_returns(timeline, group),

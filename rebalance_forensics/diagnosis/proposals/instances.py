@@ -10,7 +10,13 @@ from rebalance_forensics.diagnosis.episodes.members.replaced_threads import (
     lines_of_threads,
     moves_of_threads,
 )
-from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import EndpointChange, FollowedReturn
+from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import (
+    EndpointChange,
+    FollowedReturn,
+    consumer_configured,
+    endpoint_in,
+    endpoints_configured,
+)
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, Unobservable, stated
 from rebalance_forensics.diagnosis.signs.needs import client_log
@@ -48,8 +54,13 @@ def about_replaced_threads(timeline: Timeline, replaced: ReplacedThreads) -> Hyp
 def about_new_endpoint(timeline: Timeline, change: EndpointChange) -> Hypothesis:
     """It came back with another host endpoint, and the group rebalanced once more so that all instances learn it."""
     culprits = culprits_of(timeline, [change.participant])
+    configured = endpoints_configured(timeline, change.participant, time_of(change.told))
+    after = change.told.endpoint or (endpoint_in(configured[-1]) if configured else None)
+    before = endpoint_in(configured[0]) if len(configured) > 1 else None
+    was = f"; it was {before}" if before not in (None, after) else ""
     return Hypothesis(
-        because=[change.told, *(e for f in change.facts for e in getattr(f, "events", [])[:2])],
+        because=[change.told, *(e for f in change.facts for e in getattr(f, "events", [])[:4])],
+        circumstances=(*configured, *consumer_configured(timeline, change)),
         culprits=culprits,
         severity="info",
         onset=min([time_of(change.told), *map(fact_at, change.facts)]),
@@ -59,7 +70,7 @@ def about_new_endpoint(timeline: Timeline, change: EndpointChange) -> Hypothesis
         followups=("endpoint",),
         narrative=(
             f"{culprits[0].name} came back with a different application.server "
-            f"({change.told.endpoint or 'unknown'}): one more rebalance announced it to the others."
+            f"({after or 'unknown'}{was}): one more rebalance announced it to the others."
         ),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.identity.foreign_client_ids import strangers
 from rebalance_forensics.timeline.identity.names import name_in_member_id
@@ -35,7 +36,7 @@ class GroupProfile(Struct, frozen=True):
 def profile_of(lines: TimedLines) -> GroupProfile:
     """Everybody who speaks or is spoken of in the lines of a group."""
     grouped = lines.of_the_group()
-    kind = kind_of(grouped)
+    kind = kind_of(grouped, lines.own.telling(SettingsReported))
     protocols = protocols_of(grouped, kind)
     mode = rebalance_mode_of(lines.own, kind, protocol_at_last(protocols))
     return GroupProfile(kind, protocols, mode, build_participants(kind, lines.own))

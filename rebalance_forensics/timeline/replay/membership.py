@@ -73,7 +73,7 @@ class Register:
 
     def name_newcomers(self, now: int | None = None) -> None:
         """Write in the newcomers that no line named up to now, or at the end of the logs."""
-        for gone, event in self.nameless.back(now, self.departures):
+        for gone, event in self.nameless.back(now, self.departures, self._starts):
             self._came_back_unseen(gone, event)
 
     def _counted(self, event: Event) -> None:

@@ -91,7 +91,9 @@ class Lives(Register):
     def end(self, participant: Participant, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
         """A participant that ends without a LeaveGroup is gone, though nobody is left to tell."""
         for member in self.live.of(participant):
-            self._write_off(member, at, why, proof)
+            back = self._unnamed.get(member)
+            if back is None or back.at <= at:
+                self._write_off(member, at, why, proof)
 
     def hear(self, event: Event) -> None:
         """Take in one event; they come oldest first."""

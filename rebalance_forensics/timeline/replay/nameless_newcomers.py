@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
+from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import ASKS_AGAIN_MS, RESTART_PAIR_MS
 
 Newcomer = MemberIdIssued | MemberJoined
@@ -30,18 +32,24 @@ class NamelessNewcomers:
         self.waiting.popleft()
         return True
 
-    def back(self, now: int | None, departures: dict[DepartureDraft, None]) -> Iterator[tuple[DepartureDraft, Event]]:
+    def back(
+        self, now: int | None, departures: dict[DepartureDraft, None], starts: InTime[Start]
+    ) -> Iterator[tuple[DepartureDraft, Event]]:
         """Those whom no client's line named: each is who has been away longest of those that went shortly before.
 
-        `now` is how far the logs are read, None at their end; `departures` are all so far.
+        Where a process has just started, it is that one. `now` is how far the logs are read, None at their end;
+        `departures` are all so far.
         """
         while self.waiting and (now is None or now - (self.waiting[0].at or 0) > ASKS_AGAIN_MS):
             event = self.waiting.popleft()
             at = event.at or 0
+            start = starts.last(at)
+            started = start.participant if start is not None and start.at > at - RESTART_PAIR_MS else None
             away: DepartureDraft | None = None
             for gone in reversed(departures):
                 if gone.at <= at - RESTART_PAIR_MS:
                     break
-                away = gone if gone.returned is None and gone.at <= at else away
+                if gone.returned is None and gone.at <= at and started in (None, gone.participant):
+                    away = gone
             if away is not None:
                 yield away, event

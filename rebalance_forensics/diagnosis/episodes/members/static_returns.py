@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.episodes.runs import walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
 from rebalance_forensics.events.rebalances import JoinSucceeded
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -39,6 +40,16 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
     found += [r for r in again if not _is_told(told, r)]
     return walks(found, lambda r: r.at, lambda r: r.participant)
+
+
+def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
+    """How each of them was answered: with the generation that the group already had."""
+    found: list[Event] = []
+    for each in group:
+        joined = timeline.said_by(each.participant, JoinSucceeded)
+        near = joined.between(each.at - ITS_ARRIVAL_MS, each.at + ITS_ARRIVAL_MS)
+        found += sorted(near, key=lambda e: abs(time_of(e) - each.at))[:1]
+    return found
 
 
 def _is_told(told: InTime[Return], one: Return) -> bool:

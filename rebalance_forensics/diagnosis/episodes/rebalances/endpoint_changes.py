@@ -9,7 +9,9 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.streams import FollowUpScheduled
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Fact, Rebalance, Request, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -61,6 +63,25 @@ def endpoint_changes(timeline: Timeline) -> Iterator[EndpointChange]:
         returns = timeline.returns.of(participant).between(begin, until)
         asked = timeline.requests.between(event.at - AROUND_MS, event.at + TAKING_OVER_MS)
         yield EndpointChange(participant, event, (*moves, *returns, *asked))
+
+
+def endpoints_configured(timeline: Timeline, participant: Participant, until: int) -> list[SettingsReported]:
+    """The last two configurations with an endpoint in logs where nobody else speaks, as far as they were logged."""
+    dumps = timeline.of(SettingsReported).between(0, until)
+    mine = (e for e in dumps if {*timeline.participants.at_place(e)} == {participant})
+    return [e for e in mine if endpoint_in(e)][-2:]
+
+
+def consumer_configured(timeline: Timeline, change: EndpointChange) -> list[SettingsReported]:
+    """The configuration of the consumer that asks: it names client and group."""
+    name = change.told.speaker.thread or change.told.speaker.client_id
+    dumps = timeline.said_by(change.participant, SettingsReported).between(0, time_of(change.told))
+    return [e for e in dumps if name is not None and dict(e.settings).get("client.id") == name][-1:]
+
+
+def endpoint_in(event: SettingsReported) -> str | None:
+    """The application.server of a Streams configuration; None without one."""
+    return dict(event.settings).get("application.server") or None
 
 
 def followed_returns(timeline: Timeline) -> Iterator[FollowedReturn]:

@@ -68,6 +68,15 @@ def assignor_failures(timeline: Timeline) -> list[list[Event]]:
     return runs(told or [e for e in timeline.of(ExceptionLogged) if e.assigning], time_of, QUIET_MS)
 
 
+def shown_by(timeline: Timeline, run: Sequence[Event]) -> list[Event]:
+    """The first stack trace that the leader logged of it, and the first rebalance that it began anew."""
+    begin, end = time_of(run[0]), time_of(run[-1]) + CLOCK_SLACK_MS
+    paths = {e.origin.path for e in run}
+    thrown = timeline.of(ExceptionLogged).between(begin, end)
+    traces = [e for e in thrown if e.assigning and e.origin.path in paths]
+    return [*traces[:1], *timeline.of(RebalanceStarted).between(begin, end)[:1]]
+
+
 def words_of_failure(event: Event) -> str:
     """What a line says of the exception."""
     told: str | None = next((w for k in ("detail", "reason", "error") if (w := getattr(event, k, None))), None)
