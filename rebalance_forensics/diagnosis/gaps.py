@@ -26,6 +26,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
     """The gaps that matter to this group, widest first."""
     return (
         *_too_little(timeline, incidents),
+        *_picked_lines(timeline, incidents),
         *_not_named(timeline),
         *_no_coordinator(timeline),
         *_no_client(timeline, incidents),
@@ -79,6 +80,20 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
             consequence=f"Whether the group is healthy is unknown. {missing[0].upper()}{missing[1:]} at INFO, from "
             "before that time until after it, would show its members and generations.",
             kind="too-little",
+        )
+    ]
+
+
+def _picked_lines(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
+    """Of lines that somebody picked it is not known what stood between them."""
+    if not incidents or not timeline.coverage.is_excerpt:
+        return []
+    return [
+        Gap(
+            what=f"The lines about {in_words(timeline.group)} are an excerpt.",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
+            consequence="What is not in it may still have been logged; the whole logs would show it.",
         )
     ]
 
