@@ -101,7 +101,10 @@ def log_continues(timeline: Timeline, absence: Absence) -> Answer:
     participant, end = absence.participant, timeline.coverage.ends(absence.participant)
     alive = lines_after(timeline, absence)
     if alive and not covering(timeline.coverage.of(participant), absence.at - 1, time_of(alive[0])):
-        # A log that begins later, or holds warnings only, does not show whether the process was started anew.
+        # A log that begins later, or holds warnings only, does not show whether the process was started anew, unless
+        # it still goes by the member id that only the process before can know.
+        if under_old_id := said_under_old_id(timeline, absence):
+            return Present(under_old_id)
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     if alive:
         return Present(alive)
@@ -155,9 +158,7 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
     """A process that was started anew does not know the member id of the one before."""
     for absence in subject.absences:
         gone = {d.member for d in absence.departures if d.member}
-        until = (absence.back_at or absence.at) + session_timeout_ms(timeline)
-        said = timeline.said_by(absence.participant, Event).between(absence.at + 1, until)
-        told = tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
+        told = said_under_old_id(timeline, absence)
         # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
         told += tuple(
             e for a in absence.arrivals if a.member in gone and is_bare_member_id(a.member) for e in a.events[:1]
@@ -165,6 +166,14 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
         if told and absence.start is None:
             return Present(told)
     return Unobservable()
+
+
+def said_under_old_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """What its own log says after the group lost it, under the member id that it had before."""
+    gone = {d.member for d in absence.departures if d.member}
+    until = (absence.back_at or absence.at) + session_timeout_ms(timeline)
+    said = timeline.said_by(absence.participant, Event).between(absence.at + 1, until)
+    return tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
 
 
 @sign(present="a new process of it started", absent="no new process started: its log continues without a start")
