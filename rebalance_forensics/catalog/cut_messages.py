@@ -34,6 +34,8 @@ _LEAST_TO_BEGIN_A_REASON = 2
 """Kafka has some thirty reasons; what one begins with is told from the others after that."""
 _IDS = frozenset({"member", "members", "old_member", "group"})
 _ID_LETTERS = re.compile(r"[^\s,;()\[\]{}'\"]+")
+_PLAIN_WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){1,20}")
+"""What a person writes; objects that Kafka prints end with brackets or numbers."""
 _LONGEST = 2_000
 
 Fields = Mapping[str, FieldValue]
@@ -107,13 +109,43 @@ class CutMessages(Struct, frozen=True):
         if not told and (logger or "").endswith(LEFT_OUT):
             return None
         if not best or best[0][1].own < least or len({entry.event for entry, _ in best}) > 1:
-            return None
+            return self._in_own_words(peeled, tail, logger)
         cut_off = frozenset(name for _, left in best for name in left.cut_off)
         return best[0][0], Left(
             best[0][1].own,
             _common([left.fields for _, left in best]),
             cut_off,
             _common([left.begun for _, left in best]),
+        )
+
+    def _in_own_words(self, peeled: Peeled, tail: str, logger: str | None) -> tuple[Entry, Left] | None:
+        """A message that repeats what an application said: none of Kafka's own texts ends in such words."""
+        head = peeled.stages[-1]
+        if not head or _PLAIN_WORDS.fullmatch(tail) is None:
+            return None
+        found = [
+            (entry, said)
+            for entry in self.entries
+            if entry.program.lead.startswith(head) and _logged_by(entry, logger)
+            if not entry.prefixes or peeled.kind in entry.prefixes
+            if (said := self._free_text(entry.program, tail)) is not None
+        ]
+        if len({entry.event for entry, _ in found}) != 1:
+            return None
+        entry, said = found[0]
+        return entry, Left(len(head) + len(tail), said)
+
+    def _free_text(self, program: Program, tail: str) -> Fields | None:
+        """What it says of a message that it ends with a text of somebody else's, where its pattern tells whose."""
+        texts = self.fragments.get(program.holes[-1][1], ()) if program.holes else ()
+        behind = _behind(program, tail)
+        if behind is None or behind.open is None or behind.open[0] != len(program.holes) - 1:
+            return None
+        if any(text.words and (side := _behind(text, tail)) is not None and side.own for text in texts):
+            return None
+        name = program.holes[-1][0]
+        return next(
+            ({**text.constants, name: LEFT_OUT + tail} for text in texts if text.constants and not text.words), None
         )
 
     def _fitting(self, peeled: Peeled, tail: str) -> Iterator[tuple[Entry, Left]]:

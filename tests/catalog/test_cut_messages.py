@@ -180,6 +180,26 @@ def test_a_message_whose_beginning_was_cut_with_its_logger_is_known_by_its_end(
 
 
 @pytest.mark.parametrize(
+    ("head", "tail", "why"),
+    [
+        ("R", "equested by operator", "enforced"),
+        ("Request joi", "ack b is drained", "unknown"),
+        ("R", "dicated by the current assignment and re-join", "revoke-partitions"),
+        ("R", "rs-3, orders-4]", None),
+        ("Re", "payments", None),
+    ],
+)
+def test_words_at_the_end_that_are_none_of_kafkas_reasons_are_the_applications(
+    catalog: Catalog, head: str, tail: str, why: str | None
+) -> None:
+    logger = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+    found = catalog.match_inside(f"{PREFIX} {head} \u2026 {tail}", logger=logger, level="INFO", headed=True)
+    assert (found and found.fields.get("why")) == why
+    if found is not None and why == "enforced":
+        assert found.fields["reason"] == f"\u2026{tail}"
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "[GroupCoordinator 1]: Member c-1-77aa \u2026 GroupCoordinator)",

@@ -103,9 +103,8 @@ def log_continues(timeline: Timeline, absence: Absence) -> Answer:
     if alive and not covering(timeline.coverage.of(participant), absence.at - 1, time_of(alive[0])):
         # A log that begins later, or holds warnings only, does not show whether the process was started anew, unless
         # it still goes by the member id that only the process before can know.
-        if under_old_id := said_under_old_id(timeline, absence):
-            return Present(under_old_id)
-        return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+        alive = said_under_old_id(timeline, absence)
+        end = None
     if alive:
         return Present(alive)
     if end is None:
