@@ -32,7 +32,7 @@ _LEAST_OF_A_REASON = 6
 """So many of the end of a reason, whose message around it is known."""
 _LEAST_TO_BEGIN_A_REASON = 2
 """Kafka has some thirty reasons; what one begins with is told from the others after that."""
-_IDS = frozenset({"member", "members", "old_member", "group"})
+_IDS = frozenset({"member", "members", "old_member", "group", "instance_id"})
 _ID_LETTERS = re.compile(r"[^\s,;()\[\]{}'\"]+")
 _PLAIN_WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){1,20}")
 """What a person writes; objects that Kafka prints end with brackets or numbers."""

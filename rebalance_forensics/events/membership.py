@@ -76,12 +76,16 @@ class MemberLeft(Event, frozen=True, kw_only=True):
 
 
 class MemberFailed(Event, frozen=True, kw_only=True):
-    """The coordinator gave up on members that stopped heartbeating, rejoining, syncing or revoking."""
+    """The coordinator gave up on members that stopped heartbeating, rejoining, syncing or revoking.
+
+    `instance_id` is that of a static member in a paste whose other lines show it.
+    """
 
     members: tuple[str, ...] = ()
     why: FailureReason
     timeout_ms: int | None = None
     epoch: int | None = None
+    instance_id: str | None = None
 
 
 class PendingMemberRemoved(Event, frozen=True, kw_only=True):

@@ -42,6 +42,7 @@ _BEGUN = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
 _HEARTBEATS = re.compile(r"kafka-coordinator-heartbeat-thread \| (\S{1,250})")
 _CLIENTS = re.compile(r"[\[ ]clientId=([^\],\s\u2026]{1,250})[\],]")
 _GROUPS = re.compile(r"[\[ ]groupId=([^\],\s\u2026]{1,250})[\],]")
+_STATIC = re.compile(r"\bStatic [mM]ember with ")
 _TAKEN_IN = re.compile(r"\badd(?:ed)? to the group")
 _OF_MEMBERS = ("member", "members", "old_member")
 _ENOUGH = 4
@@ -78,7 +79,9 @@ def with_their_names(events: Iterable[Event], beside: Named | None = None) -> It
         members = _Members(held, groups, beside.clients if beside is not None else ())
         groups |= beside.groups if beside is not None else set()
         held = [_with_its_group(groups, members.named_in(event)) for event in held]
-        held = [*_returns_told(held)]
+        spoken = {event.speaker.client_id for event in held} | (beside.clients if beside is not None else set())
+        held = [_known_as_static(event, held, spoken) for event in held]
+        held = [*_returns_told([*_with_whole_instances(held)])]
         held = [_with_its_client(held, event) for event in held]
     yield from held
     if failure is not None:
@@ -113,6 +116,43 @@ def _of_its_thread(event: Event) -> str | None:
     return named[1] if named else None
 
 
+def _known_as_static(event: Event, held: Sequence[Event], clients: Collection[str | None]) -> Event:
+    """A member that was given up is static if its id begins with a group.instance.id that another line shows.
+
+    Of that one the end may be cut off, as long as no client is called so.
+    """
+    if not (isinstance(event, MemberFailed) and len(event.members) == 1):
+        return event
+    name = name_in_member_id(event.members[0])
+    if name is None or name in clients:
+        return event
+    known = (
+        e.instance_id for e in held if isinstance(e, MemberJoined | StaticMemberReplaced) and e.group == event.group
+    )
+    return replace(event, instance_id=name) if any(each and _is_or_begins(each, name) for each in known) else event
+
+
+def _with_whole_instances(held: Sequence[Event]) -> Iterator[Event]:
+    """A group.instance.id of which the end was cut off is the one that begins so; else the line names none."""
+    ids = {getattr(event, "instance_id", None) or event.speaker.instance_id for event in held}
+    whole = [each for each in ids if each and not each.endswith(LEFT_OUT)]
+    for event in held:
+        instance_id = getattr(event, "instance_id", None)
+        if not (isinstance(instance_id, str) and instance_id.endswith(LEFT_OUT)):
+            yield event
+            continue
+        longer = [each for each in whole if _is_or_begins(instance_id, each)]
+        if len(longer) == 1:
+            yield replace(event, instance_id=longer[0])
+        elif not isinstance(event, StaticMemberReplaced):  # which tells nothing without
+            yield replace(event, instance_id=None)
+
+
+def _is_or_begins(instance_id: str, name: str) -> bool:
+    begun = instance_id.removesuffix(LEFT_OUT)
+    return name.startswith(begun) and len(begun) >= _ENOUGH if begun != instance_id else name == instance_id
+
+
 def _returns_told(held: Sequence[Event]) -> Iterator[Event]:
     """Cut lines about a static member that joined: whether it is new or came back, the line behind them may tell.
 
@@ -120,9 +160,9 @@ def _returns_told(held: Sequence[Event]) -> Iterator[Event]:
     places.
     """
     for place, event in enumerate(held):
-        if not (isinstance(event, MemberJoined) and event.instance_id and event.member is None and _is_open(event)):
+        if not (isinstance(event, MemberJoined) and event.member is None and _is_open(event)):
             yield event
-        elif any(
+        elif event.instance_id and any(
             isinstance(e, StaticMemberKept) and _in_one_step(event, e) for e in held[max(0, place - 1) : place + 2]
         ):
             known = {name: getattr(event, name) for name in Event.__struct_fields__}
@@ -130,9 +170,9 @@ def _returns_told(held: Sequence[Event]) -> Iterator[Event]:
 
 
 def _is_open(event: Event) -> bool:
-    """Whether a line was cut before it says that the coordinator took somebody in."""
+    """Whether a static member's line was cut before it says that the coordinator took it in."""
     _, cut, behind = event.text.partition(LEFT_OUT)
-    return bool(cut) and _TAKEN_IN.search(behind) is None
+    return bool(cut) and _STATIC.search(event.text) is not None and _TAKEN_IN.search(behind) is None
 
 
 def _in_one_step(event: Event, kept: Event) -> bool:

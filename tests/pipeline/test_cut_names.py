@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event, Speaker
 from rebalance_forensics.events.membership import (
@@ -115,3 +116,41 @@ def test_without_that_line_or_long_after_it_nobody_knows_whether_a_static_member
 
 def test_a_static_member_that_was_added_to_the_group_is_new() -> None:
     assert told(joined(10, f"{CUT} for this member and add to the group."), kept(12))[0] is MemberJoined
+
+
+def failed(member: str) -> MemberFailed:
+    """The coordinator gave up on a member."""
+    return MemberFailed(
+        at=20, zoned=True, origin=Origin(path="paste.txt", byte_offset=300, line=3), speaker=BROKER, cluster="",
+        group="payments", level="INFO", pattern="broker/member-failed", text="Member \u2026", members=(member,),
+        why="session-expired",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("instance", "member", "static"),
+    [
+        ("inst-1", "inst-1-b749f02b-154f-4c9b-92e6-f57babb332e3", "inst-1"),
+        ("inst\u2026", "inst-1-b749f02b-154f-4c9b-92e6-f57babb332e3", "inst-1"),
+        ("inst\u2026", "inst-1-b749f02b-154f-4c\u2026", "inst-1"),
+        ("in\u2026", "inst-1-b749f02b-154f-4c9b-92e6-f57babb332e3", None),
+        ("inst-2", "inst-1-b749f02b-154f-4c9b-92e6-f57babb332e3", None),
+        ("c-1\u2026", LEFT, None),
+    ],
+)
+def test_a_member_is_static_whose_id_begins_with_an_instance_id_and_with_no_clients_name(
+    instance: str, member: str, static: str | None
+) -> None:
+    beside = Named()
+    beside.read("[Consumer clientId=c-1, groupId=payments] Successfully \u2026")
+    shown = replace(joined(10), instance_id=instance, group="payments")
+    (found,) = (e for e in with_their_names([shown, failed(member)], beside) if isinstance(e, MemberFailed))
+    assert found.instance_id == static
+
+
+def test_an_instance_id_that_was_cut_is_never_shown_as_one() -> None:
+    events = [replace(left(LEFT), instance_id="inst\u2026", text="Member \u2026"), joined(10), kept(12)]
+    found = [e for e in with_their_names(events) if isinstance(e, MemberLeft)]
+    assert [e.instance_id for e in found] == ["inst-1"]
+    alone = [e for e in with_their_names(events[:1]) if isinstance(e, MemberLeft)]
+    assert [e.instance_id for e in alone] == [None]

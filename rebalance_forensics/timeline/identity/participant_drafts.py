@@ -11,6 +11,7 @@ from typing import TypeVar
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import (
     MemberDescribed,
+    MemberFailed,
     MemberIdIssued,
     MemberJoined,
     MemberLeft,
@@ -283,7 +284,7 @@ class ParticipantDrafts:
         if isinstance(event, MemberDescribed):
             self._described(event)
         instance, member = getattr(event, "instance_id", None), getattr(event, "member", None)
-        if isinstance(event, RebalanceStarted) and len(event.members) == 1:
+        if isinstance(event, RebalanceStarted | MemberFailed) and len(event.members) == 1:
             member = event.members[0]
         if event.speaker.role == "broker" and instance and member and not isinstance(event, StaticMemberFenced):
             self._owns_instance(instance, member)
