@@ -11,6 +11,8 @@ from rebalance_forensics.timeline.text_limit import shortened
 HARMFUL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 SUSPECT = re.compile(r"[^ -~]")
 # No language stacks more than a few accents on one letter; a thousand of them cover the lines above.
+MOST_LINES = 6
+"""So many lines of one record are set below each other; a longer one goes on in the last."""
 STACKED_MARKS = re.compile(r"([\u0300-\u036f]{4})[\u0300-\u036f]+")
 
 
@@ -27,6 +29,12 @@ def prose(text: str) -> str:
 def line_of(text: str, limit: int) -> str:
     """One harmless line of at most about `limit` characters of a text of any length."""
     return shortened(printable(shortened(text, limit)), 6 * limit)
+
+
+def lines_of(text: str, limit: int) -> list[str]:
+    """What a record prints below each other, as harmless lines: an exception stands under the line that logged it."""
+    lines = [line_of(line, limit) for line in shortened(text, limit).split("\n", MOST_LINES - 1)]
+    return [line for line in lines if line]
 
 
 def _shown(found: re.Match[str]) -> str:

@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.model import Culprit, Gap
 from rebalance_forensics.records import BY_ORDER_MS, EpochMs
 from rebalance_forensics.report import terminal
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.report.terminal import Explanation
 from rebalance_forensics.timeline.model import Generation, Member, Reading, ReadSpan
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
@@ -319,3 +320,13 @@ def test_lines_without_times_are_given_no_time_and_no_duration() -> None:
     told = terminal.render(replace(crash_report(), incidents=(incident,), groups=(history,)))
     assert "When         the lines have no times\n" in told
     assert "unknown UTC" not in told
+
+
+def test_an_exception_stands_below_the_line_that_logged_it_and_moves_no_cursor() -> None:
+    text = "ERROR Poll failed\njava.lang.IllegalStateException: no\x1b[2J\nat org.example.W.assign(W.java:41)"
+    assert lines_of(text, 200) == [
+        "ERROR Poll failed",
+        "java.lang.IllegalStateException: no\\x1b[2J",
+        "at org.example.W.assign(W.java:41)",
+    ]
+    assert len(lines_of("x\n" * 900, 4_000)) <= 6

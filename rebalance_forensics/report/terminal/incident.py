@@ -12,7 +12,7 @@ from rich.text import Text
 from rebalance_forensics.diagnosis.model import Headline, Incident, KnownBug, RootCause
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.differential import chance, deciding, exclusions, likelihoods, ruled_out
-from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, said
 from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import time_of_day
@@ -178,7 +178,7 @@ def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
         yield indented("no line of these logs shows it")
     for line in shown:
         yield indented(said(place(line), "cyan"))
-        yield indented(line_of(line.text, limit), 4)
+        yield from (indented(part, 4) for part in lines_of(line.text, limit))
     left_out = max(cause.evidence_total, len(cause.evidence)) - len(shown)
     if left_out:
         hint = "; --verbose shows more" if len(shown) < len(cause.evidence) else ""

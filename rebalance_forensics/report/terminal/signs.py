@@ -11,7 +11,7 @@ from rich.table import Table
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.differential import LEGEND, Hypothesis, SignLine, SignTable, either, sign_table
-from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, said
 from rebalance_forensics.report.wording import count, place
 
@@ -87,6 +87,6 @@ def _lines(signs: Sequence[SignLine]) -> Iterator[RenderableType]:
         yield indented(said(sign.says, "bold"))
         for line in sign.row.evidence:
             yield indented(said(place(line), "cyan"), 4)
-            yield indented(line_of(line.text, LINE_CHARACTERS), 6)
+            yield from (indented(part, 6) for part in lines_of(line.text, LINE_CHARACTERS))
         if not sign.row.evidence:
             yield indented(f"{sign.where}: nothing of the kind", 4)
