@@ -102,6 +102,39 @@ def test_streams_instances_beside_their_coordinator_are_told_apart(tmp_path: Pat
     }
 
 
+def _cut(text: str) -> str:
+    return f"{text[:150]} \u2026 {text[-20:]}"
+
+
+def test_of_two_streams_instances_the_one_that_has_just_started_is_the_newcomer_without_an_id(tmp_path: Path) -> None:
+    # The ids of the newcomers are cut off; the first instance has been back for half a minute by then.
+    lines = [_cut(each) if "member" in each else each for each in RESTARTED[:6]]
+    lines += [_cut(_failed(50, _member(1, 1, "cc"))), _cut(_joined(52, _member(1, 1, "dd")))]
+    assert first_causes(lines, tmp_path) == ["rolling-restart"]
+
+
+_EPOCHS = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+_OWN = "org.apache.kafka.clients.consumer.internals.ConsumerMembershipManager"
+_FENCED = [
+    line(10, "[GroupCoordinator id=2 topic=__consumer_offsets partition=5] [GroupId payments] Member "
+             "XZucSBNXT7SmPPd_rwHa7g fenced from the group because the member session expired.", _EPOCHS),
+    line(19, "[Consumer clientId=c-3, groupId=payments] Member XZucSBNXT7SmPPd_rwHa7g with epoch 3 transitioned from "
+             "STABLE to FENCED.", _OWN),
+    line(19.1, "[Consumer clientId=c-3, groupId=payments] Member XZucSBNXT7SmPPd_rwHa7g with epoch 0 transitioned from "
+               "FENCED to JOINING.", _OWN),
+    line(19.2, "[GroupCoordinator id=2 topic=__consumer_offsets partition=5] [GroupId payments] Member "
+               "XZucSBNXT7SmPPd_rwHa7g joins the consumer group using the consumer protocol.", _EPOCHS),
+]  # fmt: skip
+
+
+def test_a_member_that_speaks_under_its_old_id_after_its_session_expired_was_alive_all_the_time(tmp_path: Path) -> None:
+    (incident,) = report_of(_FENCED, tmp_path).incidents
+    first, *others = incident.root_causes
+    assert (first.cause, first.confidence) == ("process-pause", 0.75)
+    assert "network-partition" in {cause.cause for cause in others}, "the lines of one that is cut off are the same"
+    assert "process-crash" in {ruled_out.cause for ruled_out in incident.ruled_out}
+
+
 def test_a_worker_that_starts_before_somebody_joins_anew_is_the_one_that_was_lost(tmp_path: Path) -> None:
     member = "connect-10.0.0.7:8083-{}2fd2af-87ae-4a7c-b04c-c22c0aa3873c"
     words = "Dynamic member with unknown member id joins group cdc in Stable state. Created a new member id"
