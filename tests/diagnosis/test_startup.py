@@ -79,3 +79,10 @@ def test_who_expires_sooner_than_a_session_lasts_was_in_the_group_before_those_w
     story.group_says("01:10:01.000", f"Member {story.member('c-1')} fenced from the group because its session expired.")
     story.bumped("01:10:01.001")
     assert all(i.root_causes[0].cause != "startup" for i in story.case().incidents)
+
+
+@pytest.mark.parametrize("old", [0, 5])
+def test_an_old_client_in_a_later_generation_does_not_tell_that_it_is_alone(old: int) -> None:
+    story = Story(seen="clients", release=(2, 2), generation=old).started("c-1", "00:59:58.000")
+    told = [i.root_causes[0] for i in story.formed("c-1").case().incidents]
+    assert [(cause.cause, cause.confidence < 0.6) for cause in told] == [("startup", old > 0)]

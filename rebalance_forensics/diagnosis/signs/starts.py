@@ -11,6 +11,7 @@ from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
     GroupEmptied,
+    JoinSucceeded,
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.facts import Arrival
@@ -21,16 +22,29 @@ EMPTY = ("Empty", "Dead")
 
 @sign(present="the group had a generation before, and no line tells whether anybody of it was left", absent="")
 def had_a_generation_before(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the coordinator names an old generation and nothing else shows that the group was empty.
+    """Whether coordinator or members name an old generation and nothing else shows that the group was empty.
 
     An empty group keeps the number of its last generation, so the number tells neither.
     """
     arrivals = [fact for fact in subject.facts if isinstance(fact, Arrival)]
     said = [e for r in touched(timeline, arrivals) for e in r.events]
-    opened = next((e for e in said if isinstance(e, RebalanceStarted)), None)
-    if opened is None or not opened.generation or _was_seen_empty(timeline, arrivals):
+    follows = _follows_another(said)
+    if follows is None or _was_seen_empty(timeline, arrivals):
         return Absent()
-    return Absent() if _nobody_else_in(timeline, arrivals, said) else Present((opened,))
+    return Absent() if _nobody_else_in(timeline, arrivals, said) else Present((follows,))
+
+
+def _follows_another(said: Sequence[Event]) -> Event | None:
+    """The line by which the first generation of these is not the group's first; the coordinator's, where it is there.
+
+    Clients before 2.4 do not log that they lead: one that joins alone does not show that somebody else is in.
+    """
+    opened = next((e for e in said if isinstance(e, RebalanceStarted)), None)
+    if opened is not None:
+        return opened if opened.generation else None
+    joins = (e for e in said if isinstance(e, JoinSucceeded))
+    first = min(joins, key=lambda e: e.generation, default=None)
+    return first if first is not None and first.generation > 1 else None
 
 
 def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
