@@ -209,3 +209,12 @@ def test_of_topics_that_changed_together_a_group_under_a_pattern_reads_those_tha
     story.client("c-1", "01:10:03.310", "Adding newly assigned partitions: [orders-9]")
     assert story.goes_on("01:30:00.000").causes() == ["topic-metadata-change"]
     assert story.blamed() == ["orders"]
+
+
+@pytest.mark.parametrize("before", [0, 9])
+def test_a_member_whose_first_epoch_is_a_later_one_does_not_tell_that_it_is_alone(before: int) -> None:
+    story = EpochStory(release=(4, 1), seen="clients", generation=before)
+    story.started("c-1", "00:59:58.000")
+    story.joins("c-1", "01:00:00.000").goes_on("01:10:00.000")
+    told = [i.root_causes[0] for i in story.case().incidents]
+    assert [(cause.cause, cause.confidence < 0.6) for cause in told] == [("startup", before > 0)]

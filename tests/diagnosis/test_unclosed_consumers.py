@@ -5,7 +5,7 @@ import pytest
 from tests.diagnosis.closings import APP_INFO, LEAVING
 from tests.diagnosis.test_slow_processing import EXPIRED, SHORT
 from tests.kafka_words import Release
-from tests.story import Side, Story
+from tests.story import Side, Story, clock, ms
 
 SINCE_3_7 = "The mbean of App info: [kafka.consumer], id: [c-3] already exists, so skipping a new mbean creation."
 UNTIL_3_6 = (
@@ -77,3 +77,25 @@ def test_the_member_that_left_is_the_old_one_not_the_one_that_was_made_last() ->
     story, old = made_anew()
     departures = times_out(story, old).timeline().departures
     assert [d.member for d in departures] == [old]
+
+
+@pytest.mark.parametrize("joined", ["with it", "long before"])
+def test_threads_of_one_client_id_do_not_take_each_others_place(joined: str) -> None:
+    """Six consumers of one process may bear one client id; one of them that does not poll was not made anew."""
+    story = Story().formed("c-1", "c-2")
+    first, second = story.id_of("c-3"), story.reborn("c-3").id_of("c-3")
+    came = {first: "01:10:00.000", second: "01:10:00.500" if joined == "with it" else "01:10:30.000"}
+    for member, at in came.items():
+        story.broker(at, story.words.introduced(member))
+        story.client("c-3", at, story.of("c-3").introduced(member).split("] ", 1)[1])
+    for begin in ("01:10:01.000", "01:10:30.000")[: 1 if joined == "with it" else 2]:
+        story.broker(begin, story.words.preparing(story.generation, story.words.adding(second)))
+        story.generation += 1
+        story.assigned(ms(begin), ["c-1", "c-2", "c-3"])
+    expired = ms("01:14:55.000" if joined == "with it" else "01:16:00.000")
+    story.client("c-3", clock(expired), EXPIRED, level="WARN")
+    story.client("c-3", clock(expired + 1), LEAVING.format(first, SHORT))
+    story.broker(clock(expired + 10), story.words.left(first, SHORT))
+    incident = next(i for i in story.goes_on("01:30:00.000").case().incidents if i.severity != "info")
+    assert incident.root_causes[0].cause == "slow-processing"
+    assert "did not close the old one" not in incident.summary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.shutdowns import ALL_WENT, ONE_HEARD, about_shutdown
@@ -28,7 +28,7 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(ALL_WENT, DECISIVE),
-        speaks_against(ONE_HEARD, STRONG),
+        speaks_against(ONE_HEARD, STRONG + WEAK),
         speaks_against(closes.error_before_close, STRONG),
         speaks_against(closes.why_unheard, STRONG),
     ),

@@ -6,6 +6,7 @@ from rebalance_forensics.diagnosis.advice.poll_loops import close_the_old, short
 from rebalance_forensics.diagnosis.episodes.members.absences import is_missing
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts, missed_between
 from rebalance_forensics.diagnosis.episodes.members.unclosed_consumers import made_beside
+from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs.poll_timeouts import shown_by
@@ -18,7 +19,8 @@ MANY = 3
 
 def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
     """Its poll timeout expired, or may have expired, once or again and again."""
-    beside = [a for away in slow.absences if (a := made_beside(timeline, away)) is not None]
+    limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
+    beside = [a for away in slow.absences if (a := made_beside(timeline, away, limit)) is not None]
     unclosed = len(beside) == len(slow.absences)
     missing = is_missing(timeline, slow.absences) and not unclosed
     return about_absences(

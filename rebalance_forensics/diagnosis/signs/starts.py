@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, sign
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
@@ -16,6 +17,7 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import LAST_JOINED_MS
 
 EMPTY = ("Empty", "Dead")
 
@@ -28,7 +30,7 @@ def had_a_generation_before(timeline: Timeline, subject: Subject) -> Answer:
     """
     arrivals = [fact for fact in subject.facts if isinstance(fact, Arrival)]
     said = [e for r in touched(timeline, arrivals) for e in r.events]
-    follows = _follows_another(said)
+    follows = _follows_another(said) or _joins_a_later_epoch(timeline, arrivals)
     if follows is None or _was_seen_empty(timeline, arrivals):
         return Absent()
     return Absent() if _nobody_else_in(timeline, arrivals, said) else Present((follows,))
@@ -45,6 +47,17 @@ def _follows_another(said: Sequence[Event]) -> Event | None:
     joins = (e for e in said if isinstance(e, JoinSucceeded))
     first = min(joins, key=lambda e: e.generation, default=None)
     return first if first is not None and first.generation > 1 else None
+
+
+def _joins_a_later_epoch(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
+    """The first answer to a member of a group without a leader (KIP-848, KIP-932): whoever forms it has epoch 1."""
+    if timeline.has_coordinator_log:
+        return None
+    first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
+    came = {a.member for a in arrivals}
+    told = (e for e in timeline.of(MemberTransitioned).between(first, last + LAST_JOINED_MS) if e.member in came)
+    answered = min((e for e in told if e.epoch), key=lambda e: e.epoch or 0, default=None)
+    return answered if answered is not None and (answered.epoch or 0) > 1 else None
 
 
 def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

@@ -64,10 +64,15 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
             and not _others_in(timeline, run)
             and not _others_expire(timeline, run)
         ):
-            settled = _settled_after(timeline, run[0].at)
+            settled = settled_after(timeline, run[0].at)
             born = [a for a in run if not _had_left(timeline, a, run[0].at) and _of_the_start(a, settled)]
             found.append([a for a in born if not _added_to_its_process(a, born, settled)])
     return [run for run in found if run]
+
+
+def settled_after(timeline: Timeline, at: int) -> int:
+    """When the first generation after `at` was created; a newcomer that started later was added to it."""
+    return next(timeline.remembered(_settled).onwards(at), at)
 
 
 def waits_for_newcomers(rebalance: Rebalance) -> bool:
@@ -176,11 +181,6 @@ def _member_counts(timeline: Timeline) -> dict[int, int]:
     for event in timeline.of(GenerationStabilized):
         found[event.generation] = max(found[event.generation], event.member_count or 0)
     return found
-
-
-def _settled_after(timeline: Timeline, at: int) -> int:
-    """When the first generation after `at` was created; a newcomer that started later was added to it."""
-    return next(timeline.remembered(_settled).onwards(at), at)
 
 
 def _settled(timeline: Timeline) -> InTime[int]:
