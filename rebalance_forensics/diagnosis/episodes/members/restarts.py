@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, ended_with_its_process
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.episodes.members.moved_tasks import moved_tasks
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.process import SettingsReported
@@ -107,9 +108,13 @@ def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
 
 
 def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
-    """Nameless newcomers that took the place of a member that fell silent, by the identity of its absence."""
+    """Newcomers that took the place of a member that fell silent, by the identity of its absence.
+
+    They have no name, or that of its Connect task.
+    """
     silent = {id(a) for a in losses(timeline) if not is_static(timeline, a)}
-    return {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
+    nameless = {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
+    return nameless | moved_tasks(timeline)
 
 
 def _went_down(timeline: Timeline, absence: Absence) -> bool:

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.story import Story
+
+CONFIG = "org.apache.kafka.clients.consumer.ConsumerConfig"
+TASK = "connector-consumer-jdbc-2"
+
+
+def moved(client: str = TASK) -> Story:
+    """Worker w-3 dies at 01:09:15; after 33 s, before that session is over, w-1 runs the consumer of the same task."""
+    story = Story(group="connect-jdbc").formed("c-1")
+    lost = story.id_of(TASK)
+    for path in ("w-3/connect.log", "w-1/connect.log"):
+        at = "01:05:00" if path[2] == "3" else "01:09:48"
+        name = TASK if path[2] == "3" else client
+        member = story.reborn(name).id_of(name) if path[2] == "1" else lost
+        told = f"ConsumerConfig values: \n\tclient.id = {name}\n\tgroup.id = connect-jdbc\n"
+        story.line(path, f"{at}.000", told, logger=CONFIG)
+        story.line(path, f"{at}.100", story.of(name).joining())
+        story.broker(f"{at}.100", story.words.introduced(member))
+        story.line(path, f"{at}.110", story.of(name).introduced(member))
+        story.broker(f"{at}.120", story.words.preparing(story.generation, story.words.adding(member)))
+        if path[2] == "1":
+            story.broker("01:10:00.000", story.words.failed(lost))
+        story.generation += 1
+        end = "01:05:03" if path[2] == "3" else "01:10:00"
+        story.broker(f"{end}.010", story.words.stabilized(story.generation, 2))
+        story.line(path, f"{end}.020", story.of(name).joined(story.generation, member))
+    return story.goes_on("01:30:00.000")
+
+
+def test_the_consumer_of_a_task_that_moved_to_another_worker_is_no_scale_out() -> None:
+    came, lost = moved().incidents()
+    assert [i.root_causes[0].cause for i in (came, lost)] == ["scale-out", "process-crash"]
+    assert [c.name for c in lost.root_causes[0].culprits] == ["w-3"]
+    assert lost.summary.endswith("a newcomer took its place.")
+
+
+@pytest.mark.parametrize("other", ["connector-consumer-jdbc-3", "connector-consumer-s3-2"])
+def test_the_consumer_of_another_task_is_new(other: str) -> None:
+    crash = next(i for i in moved(other).incidents() if i.root_causes[0].cause == "process-crash")
+    assert "newcomer" not in crash.summary
