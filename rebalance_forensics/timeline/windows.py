@@ -246,6 +246,8 @@ ALL_AT_ONCE_MS = 5_000
 ONE_LOSS_MS = 15_000
 """Losses of one coordinator follow each other within this: with its host gone, the connection set-up of a client times
 out after 10 s (socket.connection.setup.timeout.ms, KIP-601), and it asks again."""
+FOUND_AGAIN_MS = 1_000
+"""A coordinator that is there is found again by then: two lookups, retry.backoff.ms (100 ms) apart."""
 HAND_OVER_MS = 60_000
 """What a broker logs of its stop and another of loading the group belongs to one move: from the stop to the fencing of
 a broker pass 9 s (broker.session.timeout.ms, KRaftConfigs) or 18 s (zookeeper.session.timeout.ms, ZkConfigs; 6 s before

@@ -398,3 +398,31 @@ def test_members_that_were_expired_before_any_of_them_found_the_coordinator_agai
         story.reborn(client)
     story.rebalanced("01:10:41.000", "", ["c-1", "c-2"])
     assert story.causes() == ["coordinator-failover"]
+
+
+REFUSED = {
+    "The request timed out.": "error response REQUEST_TIMED_OUT",
+    "The coordinator is not available.": "error response COORDINATOR_NOT_AVAILABLE",
+}
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+@pytest.mark.parametrize("message", REFUSED)
+@pytest.mark.parametrize("found", [2, 1])
+def test_a_coordinator_that_answers_a_commit_and_is_found_again_was_never_lost(
+    message: str, seen: Side, found: int
+) -> None:
+    """With a dead follower of the offsets topic a commit waits in vain, and the consumer looks for its coordinator."""
+    story = Story(seen=seen).formed("c-1", "c-2", "c-3")
+    for place, client in enumerate(("c-1", "c-2", "c-3")):
+        at = f"01:10:00.{place}"
+        refused = f"Offset commit failed on partition orders-{place} at offset 201: {message}"
+        story.client(client, f"{at}00", refused, level="WARN")
+        for then, cause in (("00", REFUSED[message]), ("03", "coordinator unavailable")):
+            lost = "Group coordinator b-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: "
+            why = f"{cause}. isDisconnected: false. Rediscovery will be attempted."
+            story.client(client, f"{at}{then}", lost + why)
+            again = f"Discovered group coordinator b-{found}:9092 (id: {2147483647 - found} rack: null)"
+            story.client(client, f"{at}{int(then) + 2:02}", again)
+    told = story.goes_on("01:20:00.000").causes()
+    assert told == ([] if found == 2 else ["coordinator-failover"])

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
+from rebalance_forensics.diagnosis.episodes.coordinator.late_writes import answered_in_vain
 from rebalance_forensics.diagnosis.episodes.coordinator.unanswered_joins import gave_up_waiting
 from rebalance_forensics.diagnosis.episodes.members.membership_at import times_with_members
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
@@ -242,7 +243,7 @@ def _one_by_one_lost(timeline: Timeline, run: list[Event]) -> bool:
 def _has_own_reason(timeline: Timeline, lost: Event) -> bool:
     """Whether a member gave up its coordinator for a reason of its own, wherever that was."""
     starting_or_denied = _still_starting(timeline, lost) or _is_denied(timeline, lost)
-    return starting_or_denied or gave_up_waiting(timeline, lost)
+    return starting_or_denied or gave_up_waiting(timeline, lost) or answered_in_vain(timeline, lost)
 
 
 def _is_denied(timeline: Timeline, event: Event) -> bool:
