@@ -8,7 +8,13 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import chains_of_moves
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.coordinator import about_moves
-from rebalance_forensics.diagnosis.signs.coordinator import ANSWERED, LOADED, LOST_BY_MOST, offsets_outage_meanwhile
+from rebalance_forensics.diagnosis.signs.coordinator import (
+    ANSWERED,
+    FOUND_ANOTHER,
+    LOADED,
+    LOST_BY_MOST,
+    offsets_outage_meanwhile,
+)
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -34,6 +40,7 @@ CAUSE = Cause(
     signs=(
         speaks_for(LOADED, DECISIVE + WEAK),
         speaks_for(LOST_BY_MOST, DECISIVE),
+        speaks_for(FOUND_ANOTHER, DECISIVE),
         speaks_for(ANSWERED, STRONG),
         speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.advice.brokers import replicate_offsets, restart_brokers_cleanly
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
     CoordinatorMove,
+    ShownBy,
     was_fenced,
     whole_cluster_stopped,
     without_coordinator_ms,
@@ -16,7 +17,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalan
 from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
-from rebalance_forensics.diagnosis.signs.coordinator import ANSWERED, LOADED, LOST_BY_MOST
+from rebalance_forensics.diagnosis.signs.coordinator import ANSWERED, FOUND_ANOTHER, LOADED, LOST_BY_MOST
 from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -78,7 +79,8 @@ def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
 
 def _shown(chain: list[CoordinatorMove]) -> Sign:
     by = {m.shown_by for m in chain}
-    return LOADED if "load" in by else LOST_BY_MOST if "losses" in by else ANSWERED
+    shown: dict[ShownBy, Sign] = {"load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER}
+    return next((sign for kind, sign in shown.items() if kind in by), ANSWERED)
 
 
 def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:

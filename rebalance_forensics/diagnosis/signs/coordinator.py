@@ -22,6 +22,8 @@ ANSWERED = stated(
     "coordinator-answered", present="the broker that a member took for its coordinator answered that it is not"
 )
 
+FOUND_ANOTHER = stated("another-coordinator-found", present="a member lost its coordinator and then found another one")
+
 
 @sign(
     present="its session expired exactly one session after the coordinator moved: it was lost in the move",

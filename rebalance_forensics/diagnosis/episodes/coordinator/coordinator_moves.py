@@ -44,8 +44,9 @@ from rebalance_forensics.timeline.windows import (
 
 MOST_LINES = 8
 """So many lines of members show a move; the others say the same."""
-ShownBy = Literal["load", "losses", "answer", "nothing"]
-"""A broker that loads the group, most members that lose their coordinator, or a broker's answer to one of them."""
+ShownBy = Literal["load", "losses", "answer", "another", "nothing"]
+"""A broker that loads the group, most members that lose their coordinator, or of one of them a broker's answer or the
+other coordinator that it then found."""
 
 
 class CoordinatorMove(Struct, frozen=True):
@@ -62,7 +63,8 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     """Moves after the group's first generation, told by brokers or members; one chain where brokers go in turn."""
     settled = _settled_at(timeline)
     moves = [] if settled is None else _told_by_brokers_or_most(timeline, settled)
-    moves += [m for m in _answered(timeline) if not any(abs(m.at - other.at) <= HAND_OVER_MS for other in moves)]
+    for told in (_answered(timeline), [] if settled is None else _found_another(timeline, settled)):
+        moves += [m for m in told if not any(abs(m.at - other.at) <= HAND_OVER_MS for other in moves)]
     steps = [*moves, *_bounces(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
         chain = [m for m in walk if m.events]
@@ -217,6 +219,25 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
         broker = next((number for number in named if number is not None), None)
         if broker is not None:
             yield _of_run(run, broker, "answer")
+
+
+def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
+    """A member loses its coordinator and then finds another: a group has one at a time, so the first let go of it.
+
+    Whoever is cut off finds the same again. Brokers that missed the move name the former for a while.
+    """
+    lost = [e for e in timeline.of(CoordinatorLost) if (e.at or 0) > settled and not _has_own_reason(timeline, e)]
+    for run in runs(lost, time_of, ONE_LOSS_MS):
+        broker = next((e.coordinator for e in run if e.coordinator not in (None, _next_found(timeline, e))), None)
+        if broker is not None:
+            yield _of_run(run, broker, "another", until=_found_again(timeline, run))
+
+
+def _next_found(timeline: Timeline, lost: CoordinatorLost) -> int | None:
+    """The coordinator that the member found next, as soon as a move allows; the same one where it found none."""
+    found = timeline.said_by(timeline.participants.of_speaker(lost), CoordinatorFound).first(time_of(lost))
+    soon = found is not None and time_of(found) - time_of(lost) <= HAND_OVER_MS
+    return found.coordinator if found is not None and soon else lost.coordinator
 
 
 def _born_at(timeline: Timeline) -> int:
