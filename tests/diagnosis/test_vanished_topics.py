@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis.test_rebalance_straggler import alone
 from tests.diagnosis.test_slow_processing import EXPIRED, LEAVING, SHORT
 from tests.story import Side, Story, clock, ms
 
@@ -67,3 +68,11 @@ def test_a_leader_that_notices_the_deletion_tells_of_nothing_else(seen: Side) ->
     assert (incident.severity, incident.occurrences) == ("warning", 1)
     assert "did not rejoin meanwhile" in incident.root_causes[0].narrative
     assert incident.root_causes[0].confidence >= 0.9
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_whoever_repeats_a_commit_instead_of_rejoining_holds_nobody_up_by_itself(*, busy: bool) -> None:
+    story = alone((3, 9), 30, rejoins=True)
+    if busy:
+        refused(story, "c-1", 31)
+    assert ("rebalance-straggler" in story.causes()) == (not busy)

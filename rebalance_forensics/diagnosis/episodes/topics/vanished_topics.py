@@ -53,6 +53,11 @@ class Vanished(Struct, frozen=True):
         """Whether a member was still trying to commit what it had read when the group lost it."""
         return any(0 <= away.at - at <= COMMIT_REPEATED_MS for at in self.refused_by.get(away.participant, ()))
 
+    def kept_busy(self, participant: Participant, begin: int, end: int) -> bool:
+        """Whether a member tried to commit what it had read all that time: until then it does not rejoin."""
+        times = [at for at in self.refused_by.get(participant, ()) if begin <= at <= end]
+        return bool(times) and times[0] - begin <= COMMIT_REPEATED_MS and end - times[-1] <= COMMIT_REPEATED_MS
+
     def is_noticed_by(self, change: TopicChange) -> bool:
         """Whether a leader noticed nothing but that these topics are gone, while members could not commit."""
         at = [fact.at if isinstance(fact, Request) else fact.started_at for fact in change.facts]
