@@ -47,3 +47,18 @@ def test_one_member_that_finds_another_coordinator_was_not_cut_off(number: int) 
     story.generation += 1
     story.reborn("c-1").assigned(ms("01:10:14.000"), ["c-1"])
     assert (story.causes()[0] == "coordinator-failover") == (number == 3)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_broker_that_knows_no_partitions_yet_after_its_start_changed_no_topic(*, lost: bool) -> None:
+    story = Story(seen="clients", release=(4, 1)).formed("c-1", "c-2")
+    if lost:
+        for client in ("c-1", "c-2"):
+            story.client(client, "01:10:00.000", LOST)
+            again = "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)"
+            story.client(client, "01:10:13.000", again)
+    noticed = "cached metadata has changed from (version2: {orders=[NO_RACKS]}) at the beginning of the rebalance to "
+    story.client("c-1", "01:10:13.003", f"Request joining group due to: {noticed}(version50: {{orders=[]}})")
+    story.rebalanced("01:10:13.500", "the leader rejoined", ["c-1", "c-2"])
+    expected = "coordinator-failover" if lost else "topic-metadata-change"
+    assert story.goes_on("01:20:00.000").causes() == [expected]

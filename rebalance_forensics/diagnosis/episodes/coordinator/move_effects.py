@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import CoordinatorMove
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import knows_no_partition_yet
 from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.timeline.event_index import time_of
@@ -28,7 +29,11 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
     for move in chain:
         begin, end = move.at - CLOCK_SLACK_MS, move.until + AFTER_MOVE_MS
         asked = timeline.requests.between(begin, end)
-        found += [r for r in asked if r.why in ("other", "member-rejoined", "leader-rejoined")]
+        found += [
+            r
+            for r in asked
+            if r.why in ("other", "member-rejoined", "leader-rejoined") or knows_no_partition_yet(timeline, r)
+        ]
         gone = timeline.departures.between(begin, end)
         found += [d for d in gone if d.why in SILENT and (d.returned is not None or _counted_by_itself(d, move))]
         later = timeline.departures.since(begin)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -12,6 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, formed_at, touched
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import given_topics
+from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import changed_topics, knows_no_partition_yet
 from rebalance_forensics.diagnosis.episodes.topics.new_partitions import Growth, growths
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     of_the_group,
@@ -27,7 +27,7 @@ from rebalance_forensics.diagnosis.wording.durations import span
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
-from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -39,12 +39,6 @@ from rebalance_forensics.timeline.windows import (
     ONE_REQUEST_MS,
     SAME_REJOIN_MS,
 )
-
-_TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[(?:[^\[\]]|\[[^\[\]]*\])*\]|[^,}]*)")
-"""Topics and what is told of their partitions: how many, or since KIP-881 the racks of each, a list within a list."""
-
-_SARAMAS = re.compile(r"partitions in topics \[(\S+)\] changed")
-"""Sarama lists every topic that the member reads (consumer_group.go): which one changed it tells where there is one."""
 
 
 class TopicChange(Struct, frozen=True, kw_only=True):
@@ -65,6 +59,7 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     formed = formed_at(timeline)
     asked = [r for r in timeline.requests if r.at > formed]
     told = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
+    told = [r for r in told if not knows_no_partition_yet(timeline, r)]
     for group in runs(told, lambda r: r.at, ONE_METADATA_CHANGE_MS):
         yield _noticed(timeline, group, metadata.CHANGE_LOGGED, [])
     near = InTime(told)
@@ -211,23 +206,3 @@ def _made_before(timeline: Timeline, group: Sequence[Request]) -> list[str]:
     made = {name for r in group for name in _names_of(topics_changed_before(timeline, r.at))}
     read = set(given_topics(timeline).partitions)
     return sorted(made & read or made)
-
-
-def changed_topics(event: Event) -> list[str]:
-    """The topics whose partitions differ between the two snapshots a leader logs."""
-    if isinstance(event, JoinRequested):
-        before, after, text = event.before, event.after, event.reason or ""
-    elif isinstance(event, RebalanceStarted):
-        before, after, text = None, None, event.client_reason or ""
-    else:
-        return []
-    if before is None or after is None:
-        if (listed := _SARAMAS.search(text)) is not None:
-            return [listed[1]]
-        found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", text, re.DOTALL)
-        found = found or re.search(r"changed from (.*?) to (.*)", text, re.DOTALL)
-        if found is None:
-            return []
-        before, after = found[1], found[2]
-    old, new = dict(_TOPICS.findall(before)), dict(_TOPICS.findall(after))
-    return sorted(t for t in old.keys() | new.keys() if old.get(t) != new.get(t))
