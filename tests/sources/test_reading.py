@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -310,3 +311,23 @@ def test_a_python_client_speaks_in_any_usual_configuration(head: str) -> None:
 def test_a_raw_line_of_no_layout_is_its_own_message() -> None:
     record = parse_line("Dear team")
     assert (record.message, record.at, record.level) == ("Dear team", None, None)
+
+
+@pytest.mark.parametrize(
+    ("days", "years"),
+    [
+        (["May 12"], [2026]),
+        (["Nov 20"], [2026]),
+        (["Nov 21"], [2026]),
+        (["Nov 23"], [2025]),
+        (["Dec 31", "Jan 01"], [2025, 2026]),
+    ],
+)
+def test_dates_without_a_year_are_of_the_last_one_before_the_file_was_written(
+    days: list[str], years: list[int], tmp_path: Path
+) -> None:
+    """A log that is read half a year later lies as near to the next year's date as to its own."""
+    lines = [f"{day} 10:15:30 node-1 app[81]: {kafka('10:15:30,123', 'started')[25:]}" for day in days]
+    read = Read(tmp_path, {"messages": "".join(lines)})
+    told = [datetime.fromtimestamp((record.at or 0) / 1000, UTC).year for record in read.records["messages"]]
+    assert told == years

@@ -21,7 +21,7 @@ from rebalance_forensics.sources.files.places import Stamp
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.neighbours import profiles_of
 from rebalance_forensics.sources.profiles.profile import FileProfile, Look
-from rebalance_forensics.sources.records.record_clock import with_year
+from rebalance_forensics.sources.times.years import with_year
 from rebalance_forensics.sources.times.zones import ZoneRules
 
 _BESIDE = frozenset({"continues_in", "defects", "kafka_version", "late", "near_ms"})

@@ -18,6 +18,7 @@ from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.peeler import opened
 from rebalance_forensics.sources.profiles.sample import Sample, Sampled
 from rebalance_forensics.sources.times.timestamps import DAY_MS, DateOrder, Stamp, days_on
+from rebalance_forensics.sources.times.years import written_by
 from rebalance_forensics.sources.times.zones import QUARTER_MS
 
 _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
@@ -58,7 +59,7 @@ class Dates(Struct, frozen=True, kw_only=True):
     at: EpochMs | None = None
     """The first time that somebody else printed around its lines."""
     yearless: tuple[int, int] | None = None
-    """The first and last date without a year."""
+    """The first and last date without a year, of its lines or of what somebody else wrote around them."""
 
     @classmethod
     def of(cls, sample: Sample) -> Dates:
@@ -70,7 +71,8 @@ class Dates(Struct, frozen=True, kw_only=True):
         midnight = _tied_midnight(sample, clocks) if clocks else None
         started = _STARTED.search(sample.text)
         order, readings = _orders(stamps)
-        yearless = [stamp.local_ms for stamp in stamps if stamp.form == "no-year"]
+        around = [line.line.local for line in sample.lines if line.line.local is not None]
+        yearless = [stamp.local_ms for stamp in (*stamps, *around) if stamp.form == "no-year"]
         return cls(
             own=own,
             tied=None if own or midnight is None else _tied_range(clocks, midnight),
@@ -139,7 +141,13 @@ def near_to(file: InputFile, dates: Dates, neighbours: Neighbours) -> EpochMs:
     if neighbours.begin is not None:
         return neighbours.begin
     midnight = _midnight_in(file.path)
-    return EpochMs(file.mtime_ms if midnight is None else midnight)
+    return EpochMs(_age_of(file, dates) if midnight is None else midnight)
+
+
+def _age_of(file: InputFile, dates: Dates) -> int:
+    """When it was written last; its lines are no younger, so dates without a year are of the last one that fits."""
+    latest = None if dates.yearless is None else written_by(max(dates.yearless), file.mtime_ms)
+    return file.mtime_ms if latest is None else latest
 
 
 def _midnight_in(path: str) -> int | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.times import zones
 from rebalance_forensics.sources.times.timestamps import DAY_MS, Stamp, days_on
+from rebalance_forensics.sources.times.years import with_year
 
 _HALF_DAY_MS = DAY_MS // 2
 _HOUR_MS = 3_600_000
@@ -97,26 +97,8 @@ class Clock:
         return with_year(local_ms, beside if beside is not None else self.profile.near_ms)
 
 
-def with_year(local_ms: int, near: int | None) -> int | None:
-    """A time of 1972 in the year that brings it nearest to another time."""
-    if near is None:
-        return None
-    year = datetime.fromtimestamp(near / 1000, UTC).year
-    found = (_in_year(local_ms, each) for each in (year - 1, year, year + 1))
-    return min((each for each in found if each is not None), key=lambda each: abs(each - near), default=None)
-
-
 def _in_season(at: EpochMs, envelope_at: EpochMs | None) -> EpochMs:
     """An instant an hour from its envelope's is of another season: the file's zone was told before clocks changed."""
     if envelope_at is not None and abs(abs(at - envelope_at) - _HOUR_MS) < _SEASON_SLACK_MS:
         return EpochMs(at + (_HOUR_MS if envelope_at > at else -_HOUR_MS))
     return at
-
-
-def _in_year(local_ms: int, year: int) -> int | None:
-    """A time of 1972 in another year; None for the 29th of February in most."""
-    moment = datetime.fromtimestamp(local_ms / 1000, UTC)
-    try:
-        return local_ms + round((moment.replace(year=year) - moment).total_seconds()) * 1000
-    except ValueError:
-        return None
