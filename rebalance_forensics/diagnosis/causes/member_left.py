@@ -48,6 +48,7 @@ CAUSE = Cause(
         speaks_against(others.others_unheard, WEAK),
         speaks_against(ERROR_UNHEARD, STRONG + WEAK),
         speaks_for(closes.thread_left, STRONG),
+        speaks_for(closes.task_left, STRONG),
     ),
     brings=("scale-in",),
     lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),

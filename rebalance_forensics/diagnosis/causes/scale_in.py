@@ -36,6 +36,7 @@ CAUSE = Cause(
         speaks_against(closes.error_before_close, DECISIVE),
         speaks_against(closes.only_reason_logged, WEAK),
         speaks_against(closes.thread_left, STRONG),
+        speaks_against(closes.task_left, STRONG),
         speaks_against(returns.came_back, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
         speaks_for(heartbeats.closes_without_leaving, WEAK),

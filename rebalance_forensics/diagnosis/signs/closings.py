@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
-from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import SINK_CLIENTS, exception_before
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import own_log
+from rebalance_forensics.diagnosis.signs.others import others_stayed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import HeardLog
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -109,3 +110,19 @@ def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
         return False
     left = {timeline.participants.client_of(d.member or "") for d in absence.departures if d.why not in SILENT}
     return len(left) == 1 or len(left) < len(one.client_ids)
+
+
+@sign(
+    present="the consumer of one sink task closed while the tasks beside it ran on: a task that fails does that, a "
+    "connector that is changed starts all of its tasks anew",
+    absent="",
+)
+def task_left(timeline: Timeline, subject: Subject) -> Answer:
+    """WorkerSinkTask closes its consumer when the task throws; only brokers tell of this one, which see no reason."""
+    if len(subject.absences) != 1 or not left_unheard(timeline, subject.absences):
+        return Absent()
+    away = subject.absences[0]
+    tasks = [client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)]
+    told = tuple(e for d in away.departures if d.why not in SILENT for e in d.events[:1])
+    stayed = isinstance(others_stayed.answer(timeline, subject), Present)
+    return Present(told) if tasks and told and stayed else Absent()

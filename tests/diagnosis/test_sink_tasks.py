@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis.closings import closes
+from tests.kafka_words import Release
 from tests.story import Story
 
 CONFIG = "org.apache.kafka.clients.consumer.ConsumerConfig"
@@ -42,3 +44,13 @@ def test_the_consumer_of_a_task_that_moved_to_another_worker_is_no_scale_out() -
 def test_the_consumer_of_another_task_is_new(other: str) -> None:
     crash = next(i for i in moved(other).incidents() if i.root_causes[0].cause == "process-crash")
     assert "newcomer" not in crash.summary
+
+
+@pytest.mark.parametrize("release", [(3, 2), (4, 1)])
+@pytest.mark.parametrize("client", [TASK, "payments-2"])
+def test_one_sink_task_that_leaves_alone_may_have_failed(release: Release, client: str) -> None:
+    """A task that throws closes its consumer; a connector that is changed or stopped closes all of them."""
+    story = Story(group="connect-jdbc", release=release, seen="brokers").formed("c-0", "c-1", client)
+    closes(story, client, "01:10:00.000", ["c-0", "c-1"]).goes_on("01:30:00.000")
+    cause = story.the_incident().root_causes[0]
+    assert (cause.cause, cause.confidence < 0.6) == (("member-left", True) if client == TASK else ("scale-in", False))
