@@ -15,6 +15,8 @@ _QUOTED = "> \t`\"'"
 """What a person puts before a line to show that it is one."""
 _OWN_WORDS = 24
 """Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence."""
+_WHOLE_LINE = 16
+"""So many are enough where a message with its group is all that stands in a line, behind marks at most."""
 _LEVEL = r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
 _SERVICE = r"[\w.-]{1,80}\s{1,40}\|"
 """What docker compose prints before each line."""
@@ -54,11 +56,11 @@ def is_kafkas(found: Match, *, amid: bool = False) -> bool:
 
     Amid other words, as in a sentence that quotes it, it must also name its group. No sentence has settings behind it.
     """
-    return (
-        found.dressed
-        or "settings" in found.fields
-        or (found.weight >= _OWN_WORDS and (not amid or found.group is not None))
-    )
+    if found.dressed or "settings" in found.fields:
+        return True
+    if found.group is None:
+        return found.weight >= _OWN_WORDS and not amid
+    return found.weight >= (_OWN_WORDS if amid else _WHOLE_LINE)
 
 
 def beginnings(text: str) -> Iterator[int]:

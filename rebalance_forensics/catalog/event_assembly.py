@@ -6,12 +6,15 @@ import re
 from functools import lru_cache
 from typing import cast, get_args
 
+from msgspec.structs import replace
+
 from rebalance_forensics.catalog.exceptions import thrown_at
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefixes import SpeakerWords
 from rebalance_forensics.catalog.speakers import simple_name
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.events.base import Event, Role, Speaker
+from rebalance_forensics.events.base import Event, Pairs, Role, Speaker
+from rebalance_forensics.events.process import configured_group
 from rebalance_forensics.records import LogRecord
 
 _ROLES = frozenset(get_args(Role))
@@ -40,6 +43,18 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
         text=_quoted(record, match),
         **match.fields,
     )
+
+
+def mention_of(
+    match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None
+) -> Event | None:
+    """That a line names a group; None where it names none. What else it tells is nothing about groups."""
+    settings = cast("Pairs", match.fields.get("settings") or ())
+    group = match.group or configured_group(dict(settings))
+    if group is None:
+        return None
+    mention = replace(match, event="GroupMentioned", fields={}, group=group)
+    return event_of(mention, record, cluster=cluster, host=host, component=component)
 
 
 def _quoted(record: LogRecord, match: Match) -> str:

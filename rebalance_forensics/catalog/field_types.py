@@ -32,10 +32,11 @@ _OPTION = r"Some\([^\n]*?\)|Optional(?:Int|Long)?\[[^\n]*?\]|Optional(?:Int|Long
 ANY = r"(?s:.*?)"
 
 TYPES: Mapping[str, HoleType] = {
-    "id": HoleType(r"\S+?", str, loose=r"[^\n]+?"),
+    "id": HoleType(r"\S+?", java_values.name, loose=r"[^\n]+?"),
     "word": HoleType(r"""[^\s,;()\[\]{}'"]+?""", str),
     "text": HoleType(ANY, str),
     "line": HoleType(r"[^\n]*?", str),
+    "uncoded": HoleType(r"[^\n]*?", java_values.uncoded),
     "rest": HoleType(r"(?s:.*)", str.strip),
     "dot": HoleType(r"\.", str),
     "int": HoleType(r"-?\d+", java_values.integer),

@@ -8,6 +8,8 @@ from math import isfinite
 
 from rebalance_forensics.catalog.fields import FieldValue
 
+HIDDEN = "***"
+_MARKS = frozenset("*#\u2022\u2588")
 _OPTION = re.compile(r"(?:Some|Optional(?:Int|Long)?)[(\[](.*)[)\]]", re.DOTALL)
 _EMPTY = frozenset({"", "None", "null", "Optional.empty", "OptionalInt.empty", "OptionalLong.empty"})
 _WRAPPER = re.compile(r"(?:[A-Z]\w*|set|frozenset)(?=[(\[])")
@@ -20,6 +22,18 @@ _NODE = re.compile(r"(\S*?)(?::(-?\d+))? \(id: ([-+]?\d+)(?: rack: [^)]*)?\)")
 _COORDINATOR_IDS = 2**30
 _MAX_INT = 2**31 - 1
 _LONG = 2**63
+
+
+def name(text: str) -> str:
+    """A name as it stands; one that somebody covered with marks by hand is one name however many they took."""
+    return HIDDEN if text[:1] in _MARKS and not text.strip(text[0]) else text
+
+
+def uncoded(text: str) -> str:
+    """Words before an error's text; ValueError for the constant, which tables of errors have beside it and no log."""
+    if "RD_KAFKA_RESP_ERR_" in text:
+        raise ValueError(text)
+    return text
 
 
 def option(text: str) -> str | None:

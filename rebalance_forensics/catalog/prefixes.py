@@ -100,6 +100,13 @@ _RDKAFKA = regex.compile(
     r"[A-Z][A-Z0-9_]{2,} \[(?P<thread>(?P<client_id>[^\]\n]*?)#(?:consumer|producer)-\d+)\] "
     r"(?:\[thrd:[^\]\n]*\]: )?(?:\S+/(?:-?\d+|bootstrap): )?"
 )
+# The same with whatever a program prints before the thread: rdkafka-ruby its name, others the fields of the event.
+_RDKAFKA_THREAD = regex.compile(
+    r"(?:[^\n\[#]{0,60}?\b(?P<thread>(?P<client_id>[\w.-]{1,250})#(?:consumer|producer)-\d+)\b)?"
+    r"[^\n\[]{0,120}+\[thrd:[^\]\n]*\]: (?:\S+/(?:-?\d+|bootstrap): )?"
+)
+# Quarkus puts the values of its diagnostic context between the thread and the message, and SmallRye numbers each.
+_SMALLRYE = regex.compile(r"[^\n:]{1,200}? (?=SRMSG18\d{3}: )")
 _UNKNOWN = regex.compile(r"\[[^\]\n]{1,200}\]:? ")
 _INTEGERS = frozenset({"broker", "offsets_partition"})
 _LONGEST_INTEGER = len(str(-(2**31)))
@@ -171,8 +178,12 @@ def _first(message: str) -> _Found | None:
         return _Found(match.end(), {"group": match["group"]}, "other", "ruby-kafka")
     if message.startswith("[") and (match := _CONNECT_CONTEXT.match(message)):
         return _Found(match.end(), {"task": match["task"]}, "connect", "connector")
+    if "SRMSG18" in message[1:200] and (match := _SMALLRYE.match(message)):
+        return _Found(match.end(), {}, None, "smallrye")
     if "#" in message[:160] and (match := _RDKAFKA.match(message)):
         return _Found(match.end(), match.groupdict(), "other", "librdkafka")
+    if "[thrd:" in message[:200] and (match := _RDKAFKA_THREAD.match(message)):
+        return _Found(match.end(), _words(match.groupdict()), "other", "librdkafka")
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from rebalance_forensics.events.base import Event, Pairs
@@ -42,6 +43,19 @@ class SettingsReported(Event, frozen=True, kw_only=True):
 
     kind: str
     settings: Pairs = ()
+
+
+def configured_group(settings: Mapping[str, str]) -> str | None:
+    """The group that a process's configuration names."""
+    named = settings.get("group.id") or settings.get("application.id")
+    return None if named in (None, "", "null") else named
+
+
+class GroupMentioned(Event, frozen=True, kw_only=True):
+    """A line names a group and says nothing of its members (a heartbeat, a configuration); told once a log, if at all.
+
+    It keeps a group in the report of which nothing can be judged. A group with any other line of its own needs none.
+    """
 
 
 class BrokerStarted(Event, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rebalance_forensics import defects
 from rebalance_forensics.catalog.bare_messages import is_kafkas
 from rebalance_forensics.catalog.compiled_catalog import Release
-from rebalance_forensics.catalog.event_assembly import event_of
+from rebalance_forensics.catalog.event_assembly import event_of, mention_of
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog
@@ -19,6 +19,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.pipeline.cut_names import Named, with_their_names
+from rebalance_forensics.pipeline.mentions import Mentions
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources.documents import PASTE
@@ -73,6 +74,7 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     records = read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts)
     if not split.is_part:
         records = marked_if_torn(records)
+    mentions = Mentions()
     for record in known.in_doubt_last(records) if pasted else records:
         try:
             match = known.match(record)
@@ -88,7 +90,10 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
                 if not record.bare and record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
                     tally.unknown(record)
                 continue
-            event = event_of(match, record, cluster=cluster, host=record.host or profile.host, component=component)
+            host = record.host or profile.host
+            event = event_of(match, record, cluster=cluster, host=host, component=component)
+            if mentions.wanted_beside(event):
+                mentions.note(mention_of(match, record, cluster=cluster, host=host, component=component))
             if event is not None and event.group is not None and not event.group.isascii():
                 event.group.encode()  # what no column of text can hold is spoiled here, on every engine alike
         except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
@@ -99,6 +104,8 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
             counts.recognize()
         if event is not None and not _is_between_brokers(event):
             yield event
+    if not split.is_part:
+        yield from mentions.left()
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:

@@ -107,7 +107,7 @@ def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
     if told:
         yield Gap(
             what=f"Too little to judge any group: no line of {'this log' if len(told) == 1 else 'these logs'} "
-            "mentions a consumer group.",
+            "names a consumer group or shows what a member of one did.",
             started_at=min((one.first for one in told if one.first is not None), default=None),
             ended_at=last_of(told),
             consequence="Whether a group is healthy is unknown: server.log of every broker (one of them is the "

@@ -31,7 +31,7 @@ def conclusion(report: Report) -> Conclusion:
     open_ones = unexplained(report)
     unknown = f"too little is logged about {count(len(too_little), 'group')}" if too_little else ""
     if too_little and not report.groups:
-        unknown = "no line names a consumer group or was written by a member of one"
+        unknown = "no line names a consumer group or shows what a member of one did"
     if not report.incidents and len(too_little) >= len(report.groups):
         return Conclusion(title="Nothing could be judged", details=unknown, calm=False)
     title = "No fault found"

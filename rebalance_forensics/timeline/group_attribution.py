@@ -17,7 +17,7 @@ from rebalance_forensics.events.partitions import (
     PartitionsLost,
     PartitionsRevoked,
 )
-from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.process import SettingsReported, configured_group
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationReset,
@@ -150,6 +150,4 @@ def _concerns(event: Event, group: str, places: set[str], clients: set[str]) -> 
 
 def group_in(event: SettingsReported) -> str | None:
     """The group that a process's configuration names."""
-    settings = dict(event.settings)
-    named = settings.get("group.id") or settings.get("application.id")
-    return None if named in (None, "", "null") else named
+    return configured_group(dict(event.settings))

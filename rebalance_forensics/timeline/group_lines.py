@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import GroupMentioned
 from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.event_index import distinct
 from rebalance_forensics.timeline.group_attribution import adopted, concerning
@@ -24,7 +25,7 @@ class Lines(Struct, frozen=True):
 
 def gathered(group: str, own: Iterable[Event], around: Surroundings) -> Lines:
     """Each line once, said by what its log shows its speaker to be: a broker, a client, a worker."""
-    told = without_failed_joins(distinct(own))
+    told = without_failed_joins(_telling(distinct(own)))
     tied = around.of_unnamed_clients(group, told)
     told = distinct([*told, *tied]) if tied else told
     unknown = [event for event in told if event.speaker.role == "unknown"]
@@ -32,6 +33,11 @@ def gathered(group: str, own: Iterable[Event], around: Surroundings) -> Lines:
     taken = {event.origin for event in tied}
     beside = with_roles([event for event in around.beside(group, told) if event.origin not in taken], told)
     return Lines(group, tuple(mine), tuple(beside))
+
+
+def _telling(own: list[Event]) -> list[Event]:
+    """A line that only names the group tells nothing beside any other."""
+    return [event for event in own if not isinstance(event, GroupMentioned)] or own
 
 
 def attributed(lines: Lines) -> tuple[Event, ...]:

@@ -113,3 +113,10 @@ def test_a_line_in_quotes_is_no_sentence(catalog: Catalog, mark: str) -> None:
     found = catalog.match_inside(f"{mark}{text} due to consumer poll timeout has expired.{mark.strip('> ')}")
     assert found is not None
     assert (found.event, found.fields["why"]) == ("LeaveSent", "poll-timeout")
+
+
+def test_a_line_that_is_nothing_but_a_short_message_with_its_group_is_one(catalog: Catalog) -> None:
+    found = catalog.match_inside("Failed to join group payments: EOF")
+    assert found is not None
+    assert (found.event, found.group) == ("JoinFailed", "payments")
+    assert catalog.match_inside("We see: Failed to join group payments: EOF") is None

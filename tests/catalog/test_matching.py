@@ -68,3 +68,11 @@ def test_inner_classes_and_companions_speak_for_their_outer_class(catalog: Catal
 
 def test_a_long_hostile_message_ends(catalog: Catalog) -> None:
     assert catalog.match("Member " + "in group " * 20_000 + "x") is None
+
+
+@pytest.mark.parametrize("members", ["*******", "****", "\u2588\u2588\u2588"])
+def test_a_name_that_was_covered_is_one_name_however_long_the_cover(members: str) -> None:
+    line = f"[GroupCoordinator 3]: Member {members} in group ***** has failed, removing it from the group"
+    found = Catalog.load().match(line)
+    assert found is not None
+    assert (found.fields["members"], found.group) == (("***",), "***")

@@ -50,3 +50,23 @@ def test_a_group_id_with_blanks_and_brackets_is_whole() -> None:
 
 def test_a_message_that_only_begins_with_a_bracket_stays() -> None:
     assert peel("[a-0, a-1] were revoked").stages == ("[a-0, a-1] were revoked",)
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("[thrd:main]: ", {}),
+        ("rdkafka: [thrd:main]: 127.0.0.1:9092/1: ", {}),
+        ("topic=orders, lvl=7, facility=HEARTBEAT, msg=[thrd:main]: ", {}),
+        (
+            "Handle: orders#consumer-1\tLevel: Debug\tMessage:[thrd:main]: ",
+            {"client_id": "orders", "thread": "orders#consumer-1"},
+        ),
+    ],
+)
+def test_librdkafka_speaks_behind_its_thread_whatever_a_program_prints_before_it(
+    before: str, said: dict[str, str]
+) -> None:
+    peeled = peel(f'{before}Group "payments": leave (in state up)')
+    assert peeled.bare == 'Group "payments": leave (in state up)'
+    assert {name: text for name, text in peeled.said.items() if text} == said

@@ -94,7 +94,7 @@ def test_a_producer_that_lost_its_brokers_is_no_member_of_a_group(tmp_path: Path
     )
     report = report_on(tmp_path, app=line)
     assert not report.groups
-    assert "no line names a consumer group or was written by a member of one" in str(conclusion(report))
+    assert "no line names a consumer group or shows what a member of one did" in str(conclusion(report))
 
 
 def test_a_java_consumer_that_has_no_group_is_none_either(tmp_path: Path) -> None:
@@ -235,3 +235,23 @@ def test_a_commit_that_fails_amid_a_rebalance_loses_no_membership(tmp_path: Path
     report = report_on(tmp_path, app=line)
     assert [group.group for group in report.groups] == ["payments"]
     assert not report.incidents
+
+
+HEARTBEAT = "2026-11-20 10:15:30,678 DEBUG kafka.coordinator Heartbeat: payments[7] orders-1-0000c1b2-1111-4c22"
+CONFIGURED = (
+    "2026-11-20 10:15:30,678 INFO  o.a.k.c.consumer.ConsumerConfig - ConsumerConfig values:\n\tgroup.id = payments"
+)
+REJOINS = "2026-11-20 10:15:40,678 INFO kafka.coordinator (Re-)joining group payments"
+
+
+@pytest.mark.parametrize("line", [HEARTBEAT, CONFIGURED])
+def test_a_group_of_which_a_log_shows_nothing_but_the_name_is_named_all_the_same(tmp_path: Path, line: str) -> None:
+    report = report_on(tmp_path, app=line)
+    assert [group.group for group in report.groups] == ["payments"]
+    assert any(gap.what.startswith("Too little to judge group payments") for gap in report.gaps)
+
+
+def test_a_group_whose_members_are_heard_is_not_mentioned_beside_them(tmp_path: Path) -> None:
+    quiet = report_on(tmp_path, app=HEARTBEAT, other=REJOINS)
+    told = next(gap.what for gap in quiet.gaps if "Too little to judge" in gap.what)
+    assert "1 line tells of it" in told

@@ -31,7 +31,7 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(NEWCOMERS, DECISIVE),
-        speaks_for(PICKED, STRONG),
+        speaks_for(PICKED, WEAK),
         speaks_for(COUNTED, STRONG),
         speaks_for(PICKED_COUNTS, WEAK),
         speaks_for(ONLY_LISTED, 0),

@@ -14,7 +14,7 @@ _LEVEL = r"(?:debug|info|notice|warning|warn|error|critical)"
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"(?:(?P<time>{DATED}|{CLOCK}) (?:\[(?P<level>{_LEVEL})\]|(?P<level2>{_LEVEL}):) |="
+        rf"(?:(?P<time>{DATED}|{CLOCK}) (?:\[(?P<level>{_LEVEL})\] ?|(?P<level2>{_LEVEL}):) |="
         rf"(?P<level3>[A-Z]+) REPORT==== "
         rf"(?P<time2>\d{{1,2}}-[A-Z][a-z]{{2}}-\d{{4}}::\d\d:\d\d:\d\d(?:\.\d+)?) ===\s*)(?P<message>.*)"
     ),

@@ -13,6 +13,8 @@ from rebalance_forensics.sources.layouts.json_kafkajs import LAYOUT as KAFKAJS
 
 SAMPLE = '[10:15:30.123] ERROR (7): [Runner] The group is rebalancing, re-joining\n    groupId: "payments"'
 REJECT = "[2026-11-20 10:15:30,123] INFO (Re-)joining group (kafka.coordinator)"
+_HIDDEN = r"[\d./-]{0,10}[T ]?(?:<[\w .-]{1,20}>|[xX]{2,}[xX:.,-]{0,24}|\*{2,20})"
+"""A time that somebody made illegible, or the clock behind its day."""
 _KEY = re.compile(r"\n {2,8}(?P<key>\w{1,40}): (?P<value>[^\n]{0,2000})")
 
 
@@ -34,7 +36,7 @@ def _plain(value: str) -> str:
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"\[(?P<time>{DATED}|{CLOCK}|\d{{13}})\] (?P<level>{LEVEL})"
+        rf"\[(?:(?P<time>{DATED}|{CLOCK}|\d{{13}})|{_HIDDEN})\] (?P<level>{LEVEL})"
         r"(?: {1,2}\((?P<thread>(?:[\w.@/-]{1,80}/)?\d{1,9}(?: on [\w.-]{1,250})?)\))?: (?P<message>.*)"
     ),
     starts=(b"[",),

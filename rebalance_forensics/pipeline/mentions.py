@@ -1,0 +1,38 @@
+"""Groups that a log names though it says nothing of their members: the report names them, and what would tell more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import (
+    ClusterReported,
+    SettingsReported,
+    StartTimeReported,
+    VersionReported,
+)
+
+_OF_THE_PROCESS = (ClusterReported, SettingsReported, StartTimeReported, VersionReported)
+"""What a client says of itself before it is a member of anything."""
+
+
+class Mentions:
+    """The first line of each group that a log names, as long as nothing in it tells what a member did."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, Event] = {}
+        self._is_told = False
+
+    def wanted_beside(self, event: Event | None) -> bool:
+        """Whether a line that tells this, or nothing, may still be the only one that names a group."""
+        self._is_told = self._is_told or not (event is None or isinstance(event, _OF_THE_PROCESS))
+        return not self._is_told
+
+    def note(self, mention: Event | None) -> None:
+        """Keep it if its group was not mentioned before."""
+        if mention is not None and mention.group is not None:
+            self._first.setdefault(mention.group, mention)
+
+    def left(self) -> Iterable[Event]:
+        """What a log says of groups that tells nothing else of any."""
+        return () if self._is_told else self._first.values()
