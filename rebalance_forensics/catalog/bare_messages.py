@@ -55,11 +55,12 @@ def is_kafkas(found: Match, *, amid: bool = False) -> bool:
     """Whether a message is surely one and not a few words that happen to read like it.
 
     Amid other words, as in a sentence that quotes it, it must also name its group. No sentence has settings behind it.
+    Whoever quotes the words alone leaves out which partitions; consumers print them, in brackets where they are none.
     """
     if found.dressed or "settings" in found.fields:
         return True
     if found.group is None:
-        return found.weight >= _OWN_WORDS and not amid
+        return found.weight >= _OWN_WORDS and not amid and found.fields.get("partitions") != ()
     return found.weight >= (_OWN_WORDS if amid else _WHOLE_LINE)
 
 

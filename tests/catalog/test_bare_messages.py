@@ -51,6 +51,7 @@ def test_the_prefix_of_a_class_makes_a_short_message_kafkas(catalog: Catalog, li
         "Preparing to rebalance is what the broker writes when somebody joins or leaves.",
         "Is the rebalance timeout the same as max.poll.interval.ms of the slowest member?",
         "Stabilized group payments, finally, after we raised the session timeout to a minute.",
+        "Revoking previously assigned partitions",
         "The leader finished the assignment \u2026 and nobody got partition 7.",
     ],
 )

@@ -145,7 +145,10 @@ def _spoken_of(event: Event) -> int | None:
 def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
     """The last broker that spoke for the group before `at`; the loading one itself when it restarted."""
     spoke = timeline.remembered(_said_by_brokers).last(at - 1)
-    if spoke is not None:
+    if spoke is None:
+        # Of logs that begin with the move, only that the old coordinator lets go of the group is left.
+        spoke = timeline.of(GroupUnloaded).last(at - 1)
+    if spoke is not None and spoke.speaker.broker is not None:
         return f"broker-{spoke.speaker.broker}"
     lost = timeline.of(CoordinatorLost).between(at - HAND_OVER_MS + 1, at + HAND_OVER_MS - 1)
     known = [e.coordinator for e in lost if e.coordinator is not None]
