@@ -169,6 +169,19 @@ def test_a_client_that_heartbeats_from_its_handlers_loop_was_paused_or_handled_a
     assert max(told.values()) <= 0.55
 
 
+def test_a_kafkajs_member_that_fell_silent_and_goes_on_waited_for_its_handler_first(tmp_path: Path) -> None:
+    forgotten = kafkajs(
+        45,
+        "ERROR",
+        f"[Runner] {FORGOTTEN}, re-joining the group",
+        groupId="payments",
+        memberId=KAFKAJS,
+        error=FORGOTTEN,
+    )
+    told = incidents(tmp_path, rejoined(0), rejoined(4), forgotten, rejoined(46))[-1].root_causes
+    assert [cause.cause for cause in told][:2] == ["slow-processing", "process-pause"]
+
+
 def test_kafka_python_names_the_broker_that_denies_to_be_its_coordinator(tmp_path: Path) -> None:
     found = incidents(
         tmp_path,

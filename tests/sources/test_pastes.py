@@ -13,6 +13,7 @@ from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources import pastes
 from rebalance_forensics.sources.files.walk import discover
 from rebalance_forensics.sources.pastes import tables
+from rebalance_forensics.sources.pastes.characters import plain
 from rebalance_forensics.sources.pastes.piece import Piece
 from rebalance_forensics.sources.profiles.neighbours import profile
 from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
@@ -112,3 +113,9 @@ def test_words_in_bold_are_words_of_the_line(tmp_path: Path) -> None:
     said = "Group payments: session timed out (last error was **Local: Broker transport failure**): rejoining"
     found = read(f"It says\n\n%4|1612579319.971|SESSTMOUT|rdkafka#consumer-1| [thrd:main]: {said}\n", tmp_path)
     assert "was Local: Broker transport failure)" in found[0].message
+
+
+def test_texts_of_a_json_document_are_the_lines_they_hold() -> None:
+    said = r"JOIN [orders-1#consumer-2] [thrd:main]: Group \"payments\": join with 1 subscribed topic(s)"
+    (line,) = plain([Piece(0, 0, f'"{said}"' + "}      ")])
+    assert line.text == said.replace("\\", "")

@@ -18,8 +18,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A process was paused (GC, CPU throttling, a suspended VM) for longer than session.timeout.ms and "
-    "then resumed.",
+    summary="A process was paused (GC, CPU throttling, a suspended VM) beyond session.timeout.ms, then resumed.",
     mechanism=(
         "The whole process is frozen, including its heartbeat thread. The coordinator expires the session and gives "
         "its partitions away. When the process wakes up, its member id is unknown and it joins as a new member."
@@ -49,6 +48,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.paused_or_cut_off, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),
         speaks_against(heartbeat_loops.heartbeats_in_the_loop, WEAK),
+        speaks_against(heartbeat_loops.heartbeats_between_records, WEAK),
         speaks_against(threads.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
     ),

@@ -25,10 +25,7 @@ CAUSE = Cause(
         "itself, the group rebalances, and the member rejoins when it polls again: two rebalances for one slow loop. "
         "A static member sends none; it stays in the group until its session expires."
     ),
-    shows=(
-        "Client: 'consumer poll timeout has expired'. Broker from 3.2: the same words as the leave reason. Older "
-        "brokers show only leaves and rejoins of the same client."
-    ),
+    shows="Client: 'consumer poll timeout has expired'. Broker: the same as leave reason since 3.2, before: leaves.",
     remedy="Make the loop faster (max.poll.records, timeouts on the calls it makes), or raise max.poll.interval.ms.",
     usual="fault",
     propose=propose,
@@ -38,6 +35,7 @@ CAUSE = Cause(
         speaks_for(SAME_PROCESS, STRONG + WEAK),
         speaks_for(BY_TURNS, STRONG),
         speaks_for(heartbeat_loops.heartbeats_in_the_loop, STRONG + WEAK),
+        speaks_for(heartbeat_loops.heartbeats_between_records, WEAK),
         speaks_for(threads.other_threads_stayed, DECISIVE),
         speaks_against(heartbeats.expiry_logged, DECISIVE - STRONG),
         speaks_for(heartbeats.awake_without_a_leave, STRONG + WEAK),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_between_records, all_in_loops
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -17,4 +17,15 @@ def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
     if any(a.back_at is None and not timeline.said_by(a.participant, Event).first(a.at) for a in subject.absences):
         return Unobservable()  # a handler that never ends and a process that died look the same, too
     told = all_in_loops(timeline, subject.absences)
+    return Present(told) if told else Unobservable()
+
+
+@sign(
+    present="it came back, and its client sends no heartbeat while the handler of a record waits for something",
+    absent="",
+)
+def heartbeats_between_records(timeline: Timeline, subject: Subject) -> Answer:
+    """A handler that waits for something silences KafkaJS though its process runs; a pause is the rarer of the two."""
+    back = bool(subject.absences) and all(a.back_at is not None for a in subject.absences)
+    told = all_between_records(timeline, subject.absences) if back else ()
     return Present(told) if told else Unobservable()

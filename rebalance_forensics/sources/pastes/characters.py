@@ -23,6 +23,10 @@ _ESCAPED = re.compile(r"\\(?P<mark>[_*\[\]|#<>~])")
 _BOLD = re.compile(r"(?<![*\w])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![*\w])")
 
 
+_TEXT = re.compile(r'\s*"(?P<inner>(?:[^"\\]|\\.)*)"[\s}\],]*')
+"""A text of a JSON document, with the brackets that close the document."""
+
+
 def has_links(lines: Iterable[str]) -> bool:
     """Whether a chat or a ticket made links of host names."""
     return any("://" in line and (_SLACK.search(line) or _MARKDOWN.search(line)) for line in lines)
@@ -47,7 +51,9 @@ def _plain(text: str) -> str:
         text = _BARE.sub(r"\g<shown>", text)
     if "&" in text and _ENTITY.search(text):
         text = html.unescape(text).translate(_PLAIN)
-    if "\\" in text and '\\"' not in text:
+    if '\\"' in text and (lone := _TEXT.fullmatch(text)):
+        text = lone["inner"].replace('\\"', '"').replace("\\\\", "\\")
+    elif "\\" in text and '\\"' not in text:
         text = _ESCAPED.sub(r"\g<mark>", text)
     if "**" in text:
         text = _BOLD.sub("", text)

@@ -60,6 +60,12 @@ def all_in_loops(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event
     return tuple(e for e in found if e is not None) if all(found) else ()
 
 
+def all_between_records(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event, ...]:
+    """The same where each of them is KafkaJS: it sends no heartbeat before its handler has returned."""
+    told = all_in_loops(timeline, absences)
+    return told if all(event.pattern.startswith(_KAFKAJS) for event in told) else ()
+
+
 def has_no_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
     """Whether its client is Sarama, franz-go or kafka-go: they send heartbeats however long a record takes."""
     return participant in timeline.remembered(_go_clients)
