@@ -24,11 +24,12 @@ class Row(Struct, frozen=True, kw_only=True):
     sign: Sign
     present: int = 0
     absent: int = 0
+    weight: int = 0
+    """The most it can decide."""
 
-    @property
-    def weight(self) -> int:
-        """The most it can decide."""
-        return max(abs(self.present), abs(self.absent))
+    def __post_init__(self) -> None:
+        """Of its two weights the heavier one counts."""
+        force_setattr(self, "weight", max(abs(self.present), abs(self.absent)))
 
 
 def speaks_for(sign: Sign, weight: int, *, absent: int = 0) -> Row:

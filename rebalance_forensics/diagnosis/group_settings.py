@@ -26,6 +26,10 @@ def session_timeout_ms(timeline: Timeline) -> int:
 
     It says how far to look back: a client of an older release may have been given a longer one than its own default.
     """
+    return timeline.remembered(_session_ms)
+
+
+def _session_ms(timeline: Timeline) -> int:
     return session_told_ms(timeline) or SESSION_MS
 
 

@@ -48,7 +48,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
             raise ValueError("a hypothesis needs evidence")
         force_setattr(self, "because", distinct_events(self.because))
         if self.onset is None:
-            force_setattr(self, "onset", min((e.at for e in self.because if e.at is not None), default=0))
+            force_setattr(self, "onset", min([e.at for e in self.because if e.at is not None], default=0))
 
     @property
     def accounts_for(self) -> tuple[Fact, ...]:

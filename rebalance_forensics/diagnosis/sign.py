@@ -6,8 +6,9 @@ Silence is an answer only where a log would have spoken: what no log could show 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.base import Event
@@ -58,6 +59,7 @@ class Unobservable(Struct, frozen=True, gc=False):
 
 
 Answer = Present | Absent | Unobservable
+_ID = attrgetter("id")
 
 
 class Subject(Struct, frozen=True, kw_only=True, gc=False):
@@ -68,12 +70,14 @@ class Subject(Struct, frozen=True, kw_only=True, gc=False):
     facts: tuple[Fact, ...] = ()
     begin: int = 0
     end: int = 0
+    answers: dict[str, Answer] = field(default_factory=dict)
+    """What the signs answered so far, by sign."""
 
     def key(self) -> tuple[object, ...]:
         """What tells it from other subjects: facts are told apart by what they are, not by what they hold."""
         return (
-            tuple(map(id, self.participants)), tuple(a.departures[0].id for a in self.absences),
-            tuple(f.id for f in self.facts),
+            tuple(map(id, self.participants)), tuple([a.departures[0].id for a in self.absences]),
+            tuple(map(_ID, self.facts)),
             self.begin, self.end,
         )  # fmt: skip
 
@@ -93,19 +97,10 @@ class Sign(Struct, frozen=True, kw_only=True, eq=False):
 
     def answer(self, timeline: Timeline, subject: Subject) -> Answer:
         """What the logs answer; each question is asked once."""
-        return self.of(answers_about(timeline, subject), timeline, subject)
-
-    def of(self, known: dict[str, Answer], timeline: Timeline, subject: Subject) -> Answer:
-        """The same where the answers about this subject are at hand."""
-        answer = known.get(self.id)
+        answer = subject.answers.get(self.id)
         if answer is None:
-            answer = known[self.id] = self.ask(timeline, subject)
+            answer = subject.answers[self.id] = self.ask(timeline, subject)
         return answer
-
-
-def answers_about(timeline: Timeline, subject: Subject) -> dict[str, Answer]:
-    """What the signs answered so far about a subject, by sign: what tells subjects apart is put together once."""
-    return timeline.once(subject.key(), dict[str, Answer])
 
 
 def sign(*, present: str, absent: str) -> Callable[[Ask], Sign]:

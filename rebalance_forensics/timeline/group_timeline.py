@@ -62,21 +62,27 @@ class Timeline:
     settings: Mapping[str, str] = field(default_factory=dict)
     _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was asked before; many rules ask the same, each at the price of a pass over all events."""
+    _said: dict[object, dict[Participant | None, InTime[Any]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What each participant's log says, by the types that were asked for."""
 
     def once(self, question: object, answer: Callable[[], T]) -> T:
         """The answer to a question about this timeline, worked out when it is first asked."""
         known = self._answers
-        if question not in known:
-            known[question] = answer()
-        found: T = known[question]
+        try:
+            found: T = known[question]
+        except KeyError:
+            found = known[question] = answer()
         return found
 
     def remembered(self, answer: Callable[[Timeline], T]) -> T:
         """What a function says of this timeline, worked out when it is first asked."""
         known = self._answers
-        if answer not in known:
-            known[answer] = answer(self)
-        found: T = known[answer]
+        try:
+            found: T = known[answer]
+        except KeyError:
+            found = known[answer] = answer(self)
         return found
 
     @property
@@ -115,15 +121,24 @@ class Timeline:
 
     def of(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
-        own = self.own.telling(*kinds)
-        around: InTime[E] = self.around.telling(*kinds) if self.around else NOTHING
-        if own and around:
-            return self.once(kinds, lambda: InTime(merged(own, around), time_of))
-        return own or around
+        known = self._answers
+        try:
+            found: InTime[E] = known[kinds]
+        except KeyError:
+            found = known[kinds] = self._telling(kinds)
+        return found
+
+    def _telling(self, kinds: tuple[type[E], ...]) -> InTime[E]:
+        own, around = self.own.telling(*kinds), self.around.telling(*kinds)
+        return InTime(merged(own, around), time_of) if own and around else own or around
 
     def said_by(self, participant: Participant | None, *kinds: type[E]) -> InTime[E]:
         """What a participant's own log says: events of these types, all of it for `Event`."""
-        return self.once(("said by", kinds), lambda: self._by_speaker(kinds)).get(participant) or NOTHING
+        try:
+            said = self._said[kinds]
+        except KeyError:
+            said = self._said[kinds] = self._by_speaker(kinds)
+        return said.get(participant, NOTHING)
 
     def moves(self, begin: int, end: int, participant: Participant | None = None) -> list[Move]:
         """What its members did in a while, or one of them: departures, then arrivals, then stops."""

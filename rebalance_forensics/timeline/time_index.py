@@ -18,15 +18,11 @@ class InTime(list[T]):
     def __init__(self, things: Iterable[T] = (), at: Callable[[T], int] = attrgetter("at")) -> None:
         super().__init__(sorted(things, key=at))
         self._at = at
-        self._times: list[int] | None = None
-        self._by_participant: dict[object, InTime[T]] | None = None
 
-    @property
+    @cached_property
     def times(self) -> list[int]:
         """When each of them was."""
-        if self._times is None:
-            self._times = list(map(self._at, self))
-        return self._times
+        return list(map(self._at, self))
 
     def between(self, begin: int, end: int) -> list[T]:
         """Those from `begin` to `end`, both included."""
@@ -76,12 +72,14 @@ class InTime(list[T]):
 
     def of(self, participant: object) -> InTime[T]:
         """Those of one participant."""
-        if self._by_participant is None:
-            found: dict[object, list[T]] = defaultdict(list)
-            for thing in self:
-                found[thing.participant].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
-            self._by_participant = {participant: InTime(things, self._at) for participant, things in found.items()}
-        return self._by_participant.get(participant) or NOTHING
+        return self._by_participant.get(participant, NOTHING)
+
+    @cached_property
+    def _by_participant(self) -> dict[object, InTime[T]]:
+        found: dict[object, list[T]] = defaultdict(list)
+        for thing in self:
+            found[thing.participant].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
+        return {participant: InTime(things, self._at) for participant, things in found.items()}
 
 
 NOTHING: InTime[Any] = InTime()

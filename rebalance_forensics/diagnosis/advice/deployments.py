@@ -51,7 +51,7 @@ def _enough(timeline: Timeline, down: int) -> str:
 
 def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
     """Members that are added and removed again and again."""
-    told = (e for away in flapping.absences for e in away.events())
+    told = (e for away in flapping.absences for e in away.events)
     calm = Advice(
         action="Widen the autoscaler's thresholds or its stabilization window.",
         why=f"{counted(len(flapping.absences), 'removal')}{span(told)}: each leave and each return is a rebalance.",

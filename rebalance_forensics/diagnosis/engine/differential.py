@@ -77,7 +77,7 @@ def _contradiction(
     if put_forward is not None:
         answers = put_forward.answers
     else:
-        answers = answered(timeline, cause.excluding, one.hypothesis.subject()) if cause.excluding else ()
+        answers = answered(timeline, cause.excluding, one.subject) if cause.excluding else ()
     decisive = (told for told in answers if type(told[1]) is not Unobservable and worth(*told) <= -DECISIVE)
     return next((told for told in decisive if _is_shown(told[1])), None)
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
-from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
+from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, subject_of
 from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
     REFUSED_SETTINGS,
     brokers_out_of_reach,
@@ -53,8 +53,9 @@ def left_over(
     rebalances = (*lags, *_rebalances(timeline, {*assigned, *told}), *_unnumbered(timeline, drafts))
     found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts)]
     for one in found if found or drafts else _lone_losses(timeline):
-        answers = answered(timeline, causes[UNEXPLAINED].signs, one.subject(), one)
-        yield Weighed(cause=UNEXPLAINED, hypothesis=one, answers=answers, odds=0)
+        subject = subject_of(timeline, one)
+        answers = answered(timeline, causes[UNEXPLAINED].signs, subject, one)
+        yield Weighed(cause=UNEXPLAINED, hypothesis=one, subject=subject, answers=answers, odds=0)
 
 
 def _lags(timeline: Timeline, assigned: Assigned, drafts: Sequence[Draft]) -> list[Hypothesis]:

@@ -56,7 +56,7 @@ def _candidates(
     for name in causes[verdict.cause].lookalikes if verdict.cause in causes else ():
         if name in found:
             continue
-        answers = answered(timeline, causes[name].signs, verdict.hypothesis.subject())
+        answers = answered(timeline, causes[name].signs, verdict.subject)
         if not any(type(told) is not Unobservable and worth(row, told) <= -DECISIVE for row, told in answers):
             found[name] = answers
     return found
@@ -70,8 +70,7 @@ def _needed(answers: Answers) -> Iterator[Need]:
 
 def _unheard(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
     """Where no sign asks for a log: those concerned, the coordinator, the other members; what came before and after."""
-    subject = verdict.hypothesis.subject()
-    begin, end = subject.begin, subject.end
+    begin, end = verdict.subject.begin, verdict.subject.end
     mine = verdict.hypothesis.participants
     yield from (client_log(one, begin, end) for one in mine)
     yield coordinator_log(begin, end)

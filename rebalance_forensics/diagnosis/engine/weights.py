@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, answers_about
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -17,6 +17,8 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
 
     cause: str
     hypothesis: Hypothesis
+    subject: Subject
+    """What its signs are asked about, with what they answered: hypotheses of several causes share one."""
     answers: tuple[tuple[Row, Answer], ...]
     odds: int
     contradiction: tuple[Row, Answer] | None = None
@@ -25,7 +27,8 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
 
 def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis) -> Weighed:
     """Ask every sign of the table once."""
-    answers = answered(timeline, cause.signs, hypothesis.subject(), hypothesis)
+    subject = subject_of(timeline, hypothesis)
+    answers = answered(timeline, cause.signs, subject, hypothesis)
     odds, against = cause.prior, None
     for row, answer in answers:
         if type(answer) is not Unobservable:
@@ -33,7 +36,15 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
             odds += adds
             if adds <= -DECISIVE and against is None:
                 against = row, answer
-    return Weighed(cause=name, hypothesis=hypothesis, answers=answers, odds=odds, contradiction=against)
+    return Weighed(
+        cause=name, hypothesis=hypothesis, subject=subject, answers=answers, odds=odds, contradiction=against
+    )
+
+
+def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:
+    """What the signs of a hypothesis are asked about: the same as of others that are about the same."""
+    subject = hypothesis.subject()
+    return timeline.once(subject.key(), lambda: subject)
 
 
 def answered(
@@ -41,13 +52,15 @@ def answered(
 ) -> tuple[tuple[Row, Answer], ...]:
     """Rows of a cause's sign table, asked about somebody; what only a hypothesis can answer is taken from it."""
     own = hypothesis.answers if hypothesis is not None else {}
-    known = answers_about(timeline, subject)
+    known = subject.answers
     told: list[tuple[Row, Answer]] = []
     for row in signs:
         sign = row.sign
         answer = own.get(sign) if own else None
         if answer is None:
-            answer = known.get(sign.id) or sign.of(known, timeline, subject)
+            answer = known.get(sign.id)
+        if answer is None:
+            answer = known[sign.id] = sign.ask(timeline, subject)
         told.append((row, answer))
     return tuple(told)
 

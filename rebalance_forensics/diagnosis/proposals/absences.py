@@ -34,16 +34,16 @@ def about_absences(
 
     The lines in `because` come before those of the absences; `brings` is added to what belongs to them.
     """
-    participants = tuple(dict.fromkeys(a.participant for a in absences))
+    participants = tuple(dict.fromkeys([a.participant for a in absences]))
     blamed = culprits or culprits_of(timeline, participants)
     return Hypothesis(
-        because=(*because, *(e for a in absences for e in a.events())),
+        because=(*because, *[e for a in absences for e in a.events]),
         circumstances=circumstances,
         culprits=blamed,
-        narrative=narrative.replace("{who}", ", ".join(c.name for c in blamed)),
+        narrative=narrative.replace("{who}", ", ".join([c.name for c in blamed])),
         severity=severity,
-        explains=tuple(d for a in absences for d in a.departures),
-        brings=with_rebalances(timeline, (*(f for a in absences for f in a.facts()), *brings)),
+        explains=tuple([d for a in absences for d in a.departures]),
+        brings=with_rebalances(timeline, (*[f for a in absences for f in a.facts], *brings)),
         participants=participants,
         absences=tuple(absences),
         answers=answers or {},
@@ -71,7 +71,7 @@ def about_heartbeat_loss(
         [absence],
         narrative=narrative,
         severity=severity,
-        because=[*(e for d in absence.departures for e in d.events), *own],
+        because=(*absence.told, *own),
         circumstances=circumstances,
         brings=brings,
         culprits=culprits_of(timeline, [absence.participant], as_instance=as_instance),

@@ -28,10 +28,10 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
     last = max(f.at for f in facts)
     emptied = timeline.of(GroupEmptied).first(last - CLOCK_SLACK_MS) if is_empty_after(timeline, last) else None
     empty = "; the group is empty" if emptied is not None else ""
-    lines = tuple(e for a in group for e in a.events()[:1])
+    lines = tuple(e for a in group for e in a.events[:1])
     alone = _is_the_only_one_heard(timeline, participants)
     return Hypothesis(
-        because=tuple(e for a in group for e in a.events()),
+        because=tuple(e for a in group for e in a.events),
         circumstances=(emptied,) if emptied is not None else (),
         culprits=(the_group(timeline, participants),),
         severity="info",
@@ -72,5 +72,5 @@ def _narrative(
 
 def _gave_another_reason(absence: Absence) -> bool:
     """An administrator may remove members, with words of their own (KafkaAdminClient)."""
-    said = [e.why for d in absence.departures for e in d.events if isinstance(e, MemberLeft)]
+    said = [e.why for e in absence.told if isinstance(e, MemberLeft)]
     return absence.stop is None and any(why in ("other", "removed-by-admin") for why in said)

@@ -59,7 +59,7 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
     """Members that do not rejoin because they cannot commit what they read of a topic that is gone."""
     begin, end, names = vanished.begin, vanished.end, ", ".join(vanished.topics)
     late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.held_up(a)]
-    facts = [*timeline.moves(begin, end + ITS_REBALANCE_MS), *(fact for away in late for fact in away.facts())]
+    facts = [*timeline.moves(begin, end + ITS_REBALANCE_MS), *(fact for away in late for fact in away.facts)]
     asked = timeline.requests.between(begin - SAME_REJOIN_MS, end)
     who = f"{vanished.members} members" if vanished.members > 1 else "one member"
     noticed = [e for r in asked if r.why == "metadata-changed" for e in r.events[:1]]

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.sign import (
     looked,
     sign,
 )
-from rebalance_forensics.diagnosis.signs.heartbeats import lines_of, log_continues
+from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
@@ -82,7 +82,7 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
 
 def failed_requests(absence: Absence) -> list[Event]:
     """What the client itself says of its last request where its session was over: the connection failed."""
-    return [e for e in lines_of(absence) if isinstance(e, CoordinatorLost) and _not_reached(e)]
+    return [e for e in absence.told if isinstance(e, CoordinatorLost) and _not_reached(e)]
 
 
 def _slow_to_find(timeline: Timeline, absence: Absence, until: int) -> bool:
@@ -99,20 +99,20 @@ def _not_reached(event: CoordinatorLost) -> bool:
 
 def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
-    if absence.start is not None or absence.stop is not None or timeline.measured(1) is None:
+    said = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost)
+    if not said or absence.start is not None or absence.stop is not None or timeline.measured(1) is None:
         return []  # where only the order of the lines is known, nobody knows for how long connections were lost
     until = absence.back_at if absence.back_at is not None else timeline.last
     joined = _last_joined(timeline, absence)
     # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
     begin = max(absence.at - session_timeout_ms(timeline) - LOST_AT_THE_END_MS, joined or 0)
-    said = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost)
     found = said.between(begin, until + SAME_REBALANCE_MS)
     if found and until - time_of(found[0]) > WAKING_MS and time_of(found[-1]) - time_of(found[0]) > BURST_MS:
         return found
     if _in_vain(timeline, absence, found) or _kept_sending(found):
         return found
     # Without the coordinator's log the silence began at any time after the last generation it joined.
-    expired = any(isinstance(e, MemberFailed) for e in lines_of(absence))
+    expired = any(isinstance(e, MemberFailed) for e in absence.told)
     since = begin if expired else joined if joined is not None else absence.at
     lost = timeline.said_by(absence.participant, CoordinatorLost).between(since, until - WAKING_MS - 1)
     again = timeline.said_by(absence.participant, CoordinatorFound)
@@ -175,7 +175,7 @@ def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The last answer to a member, and the one that said less than a session later that it was none."""
     own = timeline.said_by(absence.participant, HeartbeatFailed)
     session = session_told_ms(timeline) or LEAST_SESSION_MS
-    told = (e for d in absence.departures for e in d.events if isinstance(e, HeartbeatFailed) and was_expelled(e))
+    told = (e for e in absence.told if isinstance(e, HeartbeatFailed) and was_expelled(e))
     lost = next((e for e in told if timeline.participants.of_speaker(e) is absence.participant), None)
     if lost is None or lost.at is None:
         return ()

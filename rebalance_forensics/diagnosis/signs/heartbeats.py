@@ -56,13 +56,6 @@ from rebalance_forensics.timeline.windows import (
 )
 
 
-def lines_of(absence: Absence) -> tuple[Event, ...]:
-    """The lines that tell of its departures."""
-    if len(absence.departures) == 1:
-        return absence.departures[0].events
-    return tuple(e for d in absence.departures for e in d.events)
-
-
 @sign(
     present="it did not leave on its own: its session expired, or its log would show the request",
     absent="it left the group on its own",
@@ -70,7 +63,7 @@ def lines_of(absence: Absence) -> tuple[Event, ...]:
 def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members fell silent rather than left."""
     for absence in subject.absences:
-        told = lines_of(absence)
+        told = absence.told
         if all(isinstance(e, SyncFailed) for e in told):
             # A member that waited for its assignment too long is unknown as well; nothing says that it was silent.
             return Unobservable((coordinator_log(absence.at, absence.at),))
@@ -78,7 +71,7 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
             return Absent(lines=told)
         if absence.vanished and not _would_log_its_leaving(timeline, absence):
             return Unobservable((coordinator_log(absence.at, absence.at),))
-    return Present(tuple(e for a in subject.absences for e in lines_of(a))) if subject.absences else Unobservable()
+    return Present(tuple(e for a in subject.absences for e in a.told)) if subject.absences else Unobservable()
 
 
 def _would_log_its_leaving(timeline: Timeline, absence: Absence) -> bool:
@@ -127,7 +120,7 @@ def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
         e
         for a in subject.absences
         if a.start is None
-        for e in lines_of(a)
+        for e in a.told
         if isinstance(e, CoordinatorLost | HeartbeatFailed) or was_refused(e) or _unknown_at_join(e)
     ]
     own = tuple(e for e in told if timeline.participants.of_speaker(e) in subject.participants)
@@ -147,7 +140,7 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
     """
     if any(polls_for_heartbeats(timeline, one) for one in subject.participants):
         return Unobservable()
-    told = [e for a in subject.absences for e in lines_of(a)[:1]]
+    told = [e for a in subject.absences for e in a.told[:1]]
     commits = all(isinstance(e, OffsetCommitFailed) or is_late_commit(e) for e in told)
     return Present(tuple(told)) if told and commits else Unobservable()
 
@@ -241,7 +234,7 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     if not subject.absences or all_in_loops(timeline, subject.absences):
         return Unobservable()
     for absence in subject.absences:
-        if any(isinstance(e, MemberFailed) for e in lines_of(absence)) or timeline.protocol not in (
+        if any(isinstance(e, MemberFailed) for e in absence.told) or timeline.protocol not in (
             "classic",
             "unknown",
         ):
@@ -263,7 +256,7 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
     if not subject.participants:
         return Unobservable()
     if subject.absences and all(is_static(timeline, a) for a in subject.absences):
-        return Present(tuple(e for a in subject.absences for e in lines_of(a)))
+        return Present(tuple(e for a in subject.absences for e in a.told))
     return Absent() if any(a.has_log for a in subject.participants) else Unobservable()
 
 
@@ -299,7 +292,7 @@ def log_breaks_off(timeline: Timeline, subject: Subject) -> Answer:
 def unknown_at_sync_only(timeline: Timeline, subject: Subject) -> Answer:
     """A member that waited for its assignment too long is unknown as well; nothing says that it was silent."""
     del timeline
-    told = [e for a in subject.absences for e in lines_of(a)]
+    told = [e for a in subject.absences for e in a.told]
     return Present(tuple(told)) if told and all(isinstance(e, SyncFailed) for e in told) else Absent()
 
 
@@ -333,7 +326,7 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the coordinator says that a session expired, of a client that a slow record does not silence."""
     if all_in_loops(timeline, subject.absences):
         return Unobservable()
-    told = tuple(e for a in subject.absences for e in lines_of(a) if isinstance(e, MemberFailed))
+    told = tuple(e for a in subject.absences for e in a.told if isinstance(e, MemberFailed))
     return Present(told) if told else Unobservable()
 
 

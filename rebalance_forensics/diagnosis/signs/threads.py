@@ -17,4 +17,4 @@ def other_threads_stayed(timeline: Timeline, subject: Subject) -> Answer:
     if not subject.absences or any(a.participant.kind != "instance" for a in subject.absences):
         return Unobservable()
     lived = [a for a in subject.absences if process_lived(timeline, a)]
-    return Present(distinct_events(e for a in lived for e in a.events())) if lived else Absent()
+    return Present(distinct_events(e for a in lived for e in a.events)) if lived else Absent()

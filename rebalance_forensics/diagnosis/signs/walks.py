@@ -18,7 +18,7 @@ EXPIRED_IN_TURN = stated(
 
 def shown_by(walk: RestartWalk) -> dict[Sign, Answer]:
     """How they went, how they came back, and whether more than lists and expired sessions tell of it."""
-    went = Present(tuple(e for r in walk.restarts for e in r.away.events()[:1]))
+    went = Present(tuple(e for r in walk.restarts for e in r.away.events[:1]))
     came = Present(tuple(e for r in walk.restarts for a in r.arrivals[:1] for e in a.events[:1]))
     all_back = all(r.arrivals for r in walk.restarts)
     shown = {WALKED: (went, True), ALL_BACK: (came, all_back), ONLY_LISTED: (went, walk.mostly_listed)}

@@ -50,15 +50,24 @@ class Absence:
     """When the group lost it."""
     back_at: int | None = field(init=False)
     """When it came back."""
+    vanished: bool = field(init=False)
+    """Whether only its absence from the next generation tells that it is gone."""
+    told: tuple[Event, ...] = field(init=False)
+    """The lines that tell of its departures."""
+    events: tuple[Event, ...] = field(init=False)
+    """The lines that show it, departures first."""
+    facts: tuple[Fact, ...] = field(init=False)
+    """What belongs to it."""
 
     def __post_init__(self) -> None:  # noqa: D105
-        self.at = min(d.at for d in self.departures)
-        self.back_at = min((a.at for a in self.arrivals), default=None)
-
-    @property
-    def vanished(self) -> bool:
-        """Whether only its absence from the next generation tells that it is gone."""
-        return all(d.why == "vanished" for d in self.departures)
+        self.at = min([d.at for d in self.departures])
+        self.back_at = min([a.at for a in self.arrivals], default=None)
+        self.vanished = all(d.why == "vanished" for d in self.departures)
+        self.told = tuple([e for d in self.departures for e in d.events])
+        stopped = self.stop.events if self.stop is not None else ()
+        started = self.start.events[:1] if self.start is not None else ()
+        self.events = (*self.told, *stopped, *started, *(e for a in self.arrivals for e in a.events[:2]))
+        self.facts = (*self.departures, *self.arrivals, *((self.stop,) if self.stop is not None else ()))
 
     @property
     def only_died(self) -> bool:
@@ -70,17 +79,6 @@ class Absence:
         """The stream threads that ended while their instance lived on."""
         ended = self.stop.events if self.stop is not None else ()
         return sorted({e.thread or e.speaker.thread or "" for e in ended if isinstance(e, StreamThreadStateChanged)})
-
-    def facts(self) -> tuple[Fact, ...]:
-        """What belongs to it."""
-        return (*self.departures, *self.arrivals, *((self.stop,) if self.stop else ()))
-
-    def events(self) -> list[Event]:
-        """The lines that show it, departures first."""
-        found = [e for d in self.departures for e in d.events]
-        found += self.stop.events if self.stop else []
-        found += self.start.events[:1] if self.start else []
-        return found + [e for a in self.arrivals for e in a.events[:2]]
 
 
 def only_listed(fact: Arrival | Departure) -> bool:
@@ -300,9 +298,9 @@ def _places_around(timeline: Timeline, at: int, slack_ms: int) -> list[int]:
 
 
 def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """These facts, and the rebalances that they fall into or begin."""
+    """These facts, and the rebalances that they fall into or begin: one loss is put down to many causes."""
     known = tuple(facts)
-    return (*known, *touched(timeline, known))
+    return timeline.once(("with rebalances", known), lambda: (*known, *touched(timeline, known)))
 
 
 def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:

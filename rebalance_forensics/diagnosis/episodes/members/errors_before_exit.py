@@ -25,6 +25,8 @@ def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
     begin = away.stop.at if away.stop is not None else away.at
     since, until = begin - EXCEPTION_MS, away.at + MOMENTS_BEFORE_MS
     found = thrown_by(timeline, away.participant, since, until) + _failures_of_its_task(timeline, away, since, until)
+    if not found:
+        return []
     threads = _stream_threads(timeline, away)
     found = [e for e in found if not threads or (own := _stream_thread(e)) is None or own in threads]
     return sorted(found, key=lambda e: abs(time_of(e) - begin))

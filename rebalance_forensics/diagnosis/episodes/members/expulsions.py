@@ -37,7 +37,7 @@ def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
 
 def expulsion_told(absence: Absence) -> tuple[Event, ...]:
     """The answers to the heartbeats of a Java client that say that it is no member."""
-    told = (e for d in absence.departures for e in d.events if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
+    told = (e for e in absence.told if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
     return tuple(e for e in told if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
 
 

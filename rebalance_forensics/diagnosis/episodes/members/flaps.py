@@ -33,7 +33,7 @@ class Flapping(Struct, frozen=True):
     @property
     def lines(self) -> tuple[Event, ...]:
         """One line of each absence."""
-        return distinct_events(e for away in self.absences for e in away.events()[:1])
+        return distinct_events(e for away in self.absences for e in away.events[:1])
 
 
 def flapping_members(timeline: Timeline) -> Iterator[Flapping]:

@@ -27,7 +27,7 @@ def losses(timeline: Timeline) -> list[Absence]:
 
 def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> int:
     """When it fell silent, as far as its lines tell; its last word may be hours older than a session."""
-    told = [e.at for e in (*own, *absence.events()) if e.at is not None]
+    told = [e.at for e in (*own, *absence.events) if e.at is not None]
     return max(min(told, default=absence.at), absence.at - session_timeout_ms(timeline))
 
 

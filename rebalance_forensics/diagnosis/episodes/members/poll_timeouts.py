@@ -44,7 +44,7 @@ class PollTimeouts(Struct, frozen=True):
     def lines(self) -> tuple[Event, ...]:
         """The lines of the absences; those in which a client names its poll timeout come first."""
         told = [e for a in self.absences for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)]
-        return distinct_events([*told, *(e for a in self.absences for e in a.events())])
+        return distinct_events([*told, *(e for a in self.absences for e in a.events)])
 
     @property
     def away_ms(self) -> int:

@@ -36,9 +36,7 @@ class RestartWalk(Struct, frozen=True):
     @property
     def lines(self) -> list[Event]:
         """How each went, and the first line of its return."""
-        return [
-            e for r in self.restarts for e in (*r.away.events(), *(e for a in r.arrivals[:1] for e in a.events[:1]))
-        ]
+        return [e for r in self.restarts for e in (*r.away.events, *(e for a in r.arrivals[:1] for e in a.events[:1]))]
 
     @property
     def longest_down_ms(self) -> int:
