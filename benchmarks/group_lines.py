@@ -77,7 +77,7 @@ def main() -> None:
     before = 0.0
     for log in sys.argv[1:]:
         before = _cpu()
-        to_json(analyze([log], AnalyzeOptions(engine="local")))
+        to_json(analyze([log], AnalyzeOptions(engine="local", lanes=False)))
     print(_cpu() - before, getrusage(RUSAGE_SELF).ru_maxrss >> 10)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import pairwise, takewhile, zip_longest
+from itertools import pairwise, zip_longest
 from typing import NamedTuple, TypeVar
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
@@ -38,18 +38,22 @@ class Contenders:
         self._same: dict[tuple[int, ...], Sieve[Entry]] = {}
         self._by_beginning = lru_cache(_REMEMBERED)(self._all_by_beginning)
 
-    def leading(self, peeled: Peeled, logger: str | None) -> Iterator[tuple[Entry, str]]:
+    def leading(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
         """Those that are found by how the message begins, with the text that they are tried on."""
         *prefixed, text = stages = peeled.stages
         if not text or text.startswith(OPENINGS):
-            return  # of a prefix that nobody knows the beginning says too little
-        behind = takewhile(lambda pair: pair[0].startswith(OPENINGS), pairwise(stages))
-        sieves = tuple(self._behind(stage[: -len(inner)]) for stage, inner in behind)
+            return []  # of a prefix that nobody knows the beginning says too little
+        sieves: tuple[Sieve[Entry], ...] = ()
+        for stage, inner in pairwise(stages):
+            if not stage.startswith(OPENINGS):
+                break
+            sieves = (*sieves, self._behind(stage[: -len(inner)]))
         leads = self.bare.leads_of(text)
-        for entry, at, needle, lead in self._by_beginning(leads, sieves, len(prefixed), peeled.kind, logger):
-            stage = stages[at]
-            if needle in stage and stage.startswith(lead):
-                yield entry, stage
+        return [
+            (entry, stage)
+            for entry, at, needle, lead in self._by_beginning(leads, sieves, len(prefixed), peeled.kind, logger)
+            if needle in (stage := stages[at]) and stage.startswith(lead)
+        ]
 
     def all(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
         """Those that fit the prefixes, and those that spell prefixes out."""

@@ -245,8 +245,9 @@ def _match(entry: Entry, fields: Mapping[str, FieldValue], peeled: Peeled) -> Ma
     own = _own_fields(entry.event, fields, said) if entry.event else dict(fields)
     if own is None:
         return None
-    told = {name: fields[name] for name in SPEAKER_FIELDS & fields.keys() - own.keys()}
-    words = {name: value for name, value in told.items() if value not in (None, "")}
+    words = {
+        name: value for name in SPEAKER_FIELDS & fields.keys() - own.keys() if (value := fields[name]) not in (None, "")
+    }
     return Match(
         pattern=entry.pattern,
         event=entry.event,

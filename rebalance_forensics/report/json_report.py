@@ -221,8 +221,8 @@ def _sign(row: SignRow) -> Document:
         "says": row.says,
         "answer": row.answer,
         "weighs": [{"cause": cause, "weight": weight} for cause, weight in row.weighs],
-        "evidence": [evidence_document(line) for line in row.evidence],
-        "looked_in": [_searched(log) for log in row.looked_in],
+        "evidence": [*map(evidence_document, row.evidence)],
+        "looked_in": [*map(_searched, row.looked_in)],
     }
 
 

@@ -19,8 +19,9 @@ def moment(ms: int) -> datetime | None:
         return None
 
 
+@lru_cache(maxsize=1 << 12)
 def iso(ms: int | None) -> str | None:
-    """`2026-03-01T10:02:11.123Z`."""
+    """`2026-03-01T10:02:11.123Z`; what happens to one member is told several times over."""
     if ms is None:
         return None
     minutes, rest = divmod(ms, MINUTE)

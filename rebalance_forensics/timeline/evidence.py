@@ -16,5 +16,5 @@ def evidence_of(event: Event) -> Evidence:
         line=event.origin.line,
         byte_offset=event.origin.byte_offset,
         timestamp=event.at,
-        text=event.text if len(event.text) <= LONGEST_TEXT else shortened(event.text, LONGEST_TEXT),
+        text=shortened(event.text, LONGEST_TEXT),
     )

@@ -97,7 +97,7 @@ class Timeline:
 
     def measured(self, ms: int) -> int | None:
         """A length between two of its lines, as they tell it; None where they have no times, only an order."""
-        return ms if is_timed(self.first) else None
+        return ms if self.once("timed", lambda: is_timed(self.first)) else None
 
     @property
     def last(self) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, cast
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, Speaker
 from rebalance_forensics.events.connect import RegistryLeaderElected, WorkerAssigned
 from rebalance_forensics.events.epochs import (
     GroupConverted,
@@ -22,6 +22,7 @@ from rebalance_forensics.timeline.identity.names import streams_client
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
 
 _EAGER = ("range", "roundrobin", "sticky", "RangeAssignor", "RoundRobinAssignor", "StickyAssignor", "eager", "default")
+_THREAD = "-StreamThread-"
 _COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", "compatible")
 
 
@@ -30,18 +31,29 @@ def kind_of(events: Sequence[Event], beside: Iterable[Event] = ()) -> GroupKind:
 
     `beside` is what else its members' processes say: the configuration of a Streams application names the group.
     """
-    roles = {event.speaker.role for event in events}
-    if any(isinstance(event, RegistryLeaderElected) for event in events) or "schema-registry" in roles:
+    told = {type(event) for event in events}
+    speakers = {id(event.speaker): event.speaker for event in events}.values()  # few, who speak line after line
+    roles = {speaker.role for speaker in speakers}
+    if RegistryLeaderElected in told or "schema-registry" in roles:
         return "schema-registry"
-    if "connect" in roles or any(isinstance(event, WorkerAssigned) for event in events):
+    if "connect" in roles or WorkerAssigned in told:
         return "connect"
-    if any(_is_streams(event) for event in events) or any(_configures_one_of(events, event) for event in beside):
+    protocols = {event.protocol for event in _having("protocol", events, told)}
+    if any(map(_is_thread, speakers)) or protocols & {"stream", "streams"} or _names_threads(events, told):
         return "streams"
-    if "share" in roles or any(getattr(event, "protocol", None) == "share" for event in events):
+    if any(_configures_one_of(events, event) for event in beside):
+        return "streams"
+    if "share" in roles or "share" in protocols:
         return "share"
     if any(_is_worker_id(m) for e in events if isinstance(e, RebalanceStarted | MemberFailed) for m in e.members):
         return "connect"
     return "consumer" if events else "unknown"
+
+
+def _having(field: str, events: Iterable[Event], told: Iterable[type[Event]]) -> list[Any]:
+    """The events whose type has a field; `told` are the types of all."""
+    having = {kind for kind in told if field in kind.__struct_fields__}
+    return [event for event in events if type(event) in having] if having else []
 
 
 def _is_worker_id(member: str) -> bool:
@@ -56,13 +68,21 @@ def _configures_one_of(events: Sequence[Event], event: Event) -> bool:
     return application is not None and any(each.group == application for each in events[:1])
 
 
-def _is_streams(event: Event) -> bool:
-    if any(name and streams_client(name) for name in (event.speaker.client_id, event.speaker.thread)):
+def _is_thread(speaker: Speaker) -> bool:
+    return any(name and streams_client(name) for name in (speaker.client_id, speaker.thread))
+
+
+def _names_threads(events: Sequence[Event], told: Collection[type[Event]]) -> bool:
+    """Whether a member id is that of a stream thread."""
+    if any(event.member and _THREAD in event.member for event in _having("member", events, told)):
         return True
-    if getattr(event, "protocol", None) in ("stream", "streams"):
-        return True
-    members = [getattr(event, "member", None), *getattr(event, "members", ())]
-    return any(isinstance(m, str) and "-StreamThread-" in m for m in members)
+    return any(_THREAD in member for event in _having("members", events, told) for member in event.members)
+
+
+_TELLING = frozenset({
+    MemberJoined, MemberTransitioned, MemberReconciled, GroupHeartbeatFailed, GroupEpochBumped,
+    TargetAssignmentComputed, GenerationStabilized, RebalanceStarted, JoinSucceeded, SyncSucceeded, GroupConverted,
+})  # fmt: skip
 
 
 def protocol_of(event: Event) -> Protocol | None:
@@ -90,7 +110,7 @@ def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm
     terms: list[ProtocolTerm] = []
     mixed = any(isinstance(e, GroupConverted) for e in events)
     for event in events:
-        protocol = protocol_of(event)
+        protocol = protocol_of(event) if type(event) in _TELLING else None
         if protocol == "consumer" and kind in ("share", "streams"):
             protocol = kind
         if protocol is None or (terms and terms[-1].protocol == protocol):

@@ -98,6 +98,8 @@ class Lasting(InTime[T]):
 
     def places_touching(self, begin: int, end: int) -> list[int]:
         """The same, by their places in the list."""
+        if not self:
+            return []
         found = self._open[: bisect_left(self._open, bisect_right(self.times, end))]
         for longest, begins, places in self._by_length:
             some = places[bisect_left(begins, begin - longest) : bisect_right(begins, end)]

@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, confide
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, worth
 from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow
-from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Present, Unobservable
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Unobservable
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -74,12 +74,11 @@ def _contradiction(
 ) -> tuple[Row, Answer] | None:
     """What speaks decisively against a cause for what another explains."""
     put_forward = next((w for w in outcome.contradicted.get(one, ()) if w.cause == name), None)
-    if put_forward is not None:
-        answers = put_forward.answers
-    else:
-        answers = answered(timeline, cause.excluding, one.subject) if cause.excluding else ()
-    decisive = (told for told in answers if type(told[1]) is not Unobservable and worth(*told) <= -DECISIVE)
-    return next((told for told in decisive if _is_shown(told[1])), None)
+    answers = answered(timeline, cause.excluding, one.subject) if put_forward is None else put_forward.answers
+    for row, answer in answers:
+        if type(answer) is not Unobservable and worth(row, answer) <= -DECISIVE and _is_shown(answer):
+            return row, answer
+    return None
 
 
 def _is_shown(answer: Answer) -> bool:
@@ -119,8 +118,7 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
 
 
 def _sign_row(kind: SignAnswer, row: Row, answer: Answer, weighs: Mapping[str, int]) -> SignRow:
-    says = _says(row, answer)
-    lines, searched = ((), ()) if kind == "unobservable" else (_lines(answer), _searched(answer))
+    says, lines, searched = _says(row, answer), _lines(answer), _searched(answer)
     if not lines and not searched:
         return _bare_row(row.sign.id, says, kind, tuple(weighs.items()))
     return SignRow(
@@ -128,7 +126,7 @@ def _sign_row(kind: SignAnswer, row: Row, answer: Answer, weighs: Mapping[str, i
         says=says,
         answer=kind,
         weighs=tuple(weighs.items()),
-        evidence=tuple(evidence_of(e) for e in lines[:MOST_LINES]),
+        evidence=tuple([evidence_of(e) for e in lines[:MOST_LINES]]),
         looked_in=searched,
     )
 
@@ -140,15 +138,17 @@ def _bare_row(sign: str, says: str, answer: SignAnswer, weighs: tuple[tuple[str,
 
 
 def _says(row: Row, answer: Answer) -> str:
-    return row.sign.absent if isinstance(answer, Absent) and row.sign.absent else row.sign.present
+    return (row.sign.absent or row.sign.present) if type(answer) is Absent else row.sign.present
 
 
 def _lines(answer: Answer) -> tuple[Event, ...]:
-    return answer.lines if isinstance(answer, Present | Absent) else ()
+    return () if isinstance(answer, Unobservable) else answer.lines
 
 
 def _searched(answer: Answer) -> tuple[SearchedLog, ...]:
-    places: tuple[LookedIn, ...] = answer.looked_in if isinstance(answer, Absent) else ()
+    if type(answer) is not Absent or not answer.looked_in:
+        return ()
     return tuple(
-        SearchedLog(path=place.path, started_at=EpochMs(place.begin), ended_at=EpochMs(place.end)) for place in places
+        SearchedLog(path=place.path, started_at=EpochMs(place.begin), ended_at=EpochMs(place.end))
+        for place in answer.looked_in
     )

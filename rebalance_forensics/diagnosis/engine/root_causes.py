@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rebalance_forensics.diagnosis.engine.drafts import names_of
 from rebalance_forensics.diagnosis.engine.weights import Weighed
@@ -48,8 +49,13 @@ def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
     kept: dict[str, Advice] = {}
     for told in sorted((w.hypothesis for w in findings), key=lambda h: h.started_at() - h.last_at()):
         for advice in told.advice:
-            kept.setdefault(_NUMBERS.sub("", advice.action), advice)
+            kept.setdefault(_without_numbers(advice.action), advice)
     return tuple(kept.values())
+
+
+@lru_cache(maxsize=1024)
+def _without_numbers(text: str) -> str:
+    return _NUMBERS.sub("", text)
 
 
 def _interleaved(told: Sequence[Sequence[Event]]) -> list[Event]:

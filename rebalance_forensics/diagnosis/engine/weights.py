@@ -51,17 +51,10 @@ def answered(
     timeline: Timeline, signs: Iterable[Row], subject: Subject, hypothesis: Hypothesis | None = None
 ) -> tuple[tuple[Row, Answer], ...]:
     """Rows of a cause's sign table, asked about somebody; what only a hypothesis can answer is taken from it."""
-    own = hypothesis.answers if hypothesis is not None else {}
     known = subject.answers
-    told: list[tuple[Row, Answer]] = []
-    for row in signs:
-        sign = row.sign
-        answer = own.get(sign) if own else None
-        if answer is None:
-            answer = known.get(sign.id)
-        if answer is None:
-            answer = known[sign.id] = sign.ask(timeline, subject)
-        told.append((row, answer))
+    told = [(row, known.get(row.sign.id) or row.sign.answer(timeline, subject)) for row in signs]
+    if hypothesis is not None and hypothesis.answers:
+        told = [(row, hypothesis.answers.get(row.sign, answer)) for row, answer in told]
     return tuple(told)
 
 

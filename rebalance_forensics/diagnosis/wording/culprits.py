@@ -60,13 +60,18 @@ def _others(participant: Participant, name: str) -> tuple[str, ...]:
 def ids_told(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]:
     """The member ids in these lines of those that had too many to list them all, by the name they are blamed under."""
     found: dict[str, list[str]] = defaultdict(list)
-    for member in dict.fromkeys(m for line in lines for m in members_in(line)):
+    many = timeline.remembered(_of_many_ids)
+    for member in dict.fromkeys(m for line in lines for m in members_in(line)) if many else ():
         participant = timeline.participants.of_member(member)
-        if participant is not None and len(participant.member_ids) > MOST_IDS:
+        if participant is not None and participant in many:
             told = found[culprit_of(participant).name]
             if len(told) < MOST_IDS:
                 told.append(member)
     return found
+
+
+def _of_many_ids(timeline: Timeline) -> frozenset[Participant]:
+    return frozenset(one for one in timeline.participants.everybody if len(one.member_ids) > MOST_IDS)
 
 
 def culprits_of(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
+from typing import NamedTuple
 
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
@@ -26,7 +26,7 @@ _NAMED = ("members", "member", "instance_id", "connector", "change", "topic", "t
 def what_happened(event: Event) -> str:
     """Say it as `payments-2: poll timeout expired`; random ids are cut to their beginning."""
     words = f"fenced {_fenced(event)}" if _is_fencing(event) else _words(type(event).__name__)
-    details = ", ".join(list(dict.fromkeys(_details(event)))[:SHOWN])
+    details = ", ".join([*dict.fromkeys(_details(event))][:SHOWN])
     text = f"{_who(event)}: {words}" + (f", {details}" if details else "")
     return (UUID.sub(r"\1…", text) if text.count("-") >= DASHES else text)[:LONGEST_STEP]
 
@@ -54,26 +54,32 @@ def _who(event: Event) -> str:
     return speaker.client_id or speaker.host or speaker.file
 
 
-def _details(event: Event) -> Iterator[str]:
+def _details(event: Event) -> list[str]:
     fields = _fields_of(type(event).__name__)
-    said = [
-        text for name in _SAID if name in fields and isinstance(text := getattr(event, name), str) and text not in EMPTY
-    ]
-    for name in _NUMBERED:
-        if name in fields and isinstance(number := getattr(event, name), int):
-            yield f"{name} {number}"
-    yield from (words for name, words in _FLAGS.items() if name in fields and getattr(event, name) is True)
-    for name in _NAMED:
-        if name not in fields:
-            continue
-        told = [_own(event, one) for one in _told(getattr(event, name))]
-        yield from (one for one in told if one and not any(one in text for text in said))
-    yield from (text for index, text in enumerate(said) if not any(text in other for other in said[:index]))
+    said = [text for name in fields.said if isinstance(text := getattr(event, name), str) and text not in EMPTY]
+    found = [f"{name} {number}" for name in fields.numbered if isinstance(number := getattr(event, name), int)]
+    found += [_FLAGS[name] for name in fields.flags if getattr(event, name) is True]
+    for name in fields.named:
+        told = _own(event, _told(getattr(event, name)))
+        if told and not any(told in text for text in said):
+            found.append(told)
+    found += [text for index, text in enumerate(said) if not any(text in other for other in said[:index])]
+    return found
+
+
+class _Fields(NamedTuple):
+    """Those fields of a type of events that are told, by how they are told."""
+
+    said: tuple[str, ...]
+    numbered: tuple[str, ...]
+    flags: tuple[str, ...]
+    named: tuple[str, ...]
 
 
 @cache
-def _fields_of(event: str) -> frozenset[str]:
-    return frozenset(EVENT_TYPES[event].__struct_fields__)
+def _fields_of(event: str) -> _Fields:
+    known = EVENT_TYPES[event].__struct_fields__
+    return _Fields(*(tuple(name for name in names if name in known) for names in (_SAID, _NUMBERED, _FLAGS, _NAMED)))
 
 
 def _own(event: Event, name: str) -> str:
@@ -82,9 +88,10 @@ def _own(event: Event, name: str) -> str:
     return "" if client and event.speaker.role != "broker" and name.startswith(client) else name
 
 
-def _told(value: object) -> Iterator[str]:
-    if isinstance(value, str) and value:
-        yield value
-    elif isinstance(value, tuple) and value:
+def _told(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
         more = f" and {len(value) - SHOWN} more" if len(value) > SHOWN else ""
-        yield ", ".join(map(str, value[:SHOWN])) + more
+        return ", ".join(map(str, value[:SHOWN])) + more
+    return ""

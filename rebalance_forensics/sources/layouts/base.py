@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache, partial
 from string import digits
 from typing import Protocol
 
@@ -116,6 +117,7 @@ class Layout(Protocol):
         ...
 
 
+@lru_cache(maxsize=256)
 def level_of(word: str | None) -> str | None:
     """A level in Kafka's own words: INFO, WARN, ERROR, FATAL, DEBUG, TRACE."""
     if not word:
@@ -126,10 +128,7 @@ def level_of(word: str | None) -> str | None:
 
 def _branch(parts: dict[str, str | None], name: str) -> str | None:
     """The group of this name, or of the same name with a digit in another branch of the expression."""
-    found = parts.get(name)
-    if found or len(parts) <= _PLAIN_GROUPS:
-        return found
-    return next((text for key, text in parts.items() if text and key.rstrip(digits) == name), None)
+    return parts.get(name) or next((text for key, text in parts.items() if text and key.rstrip(digits) == name), None)
 
 
 def _unchanged(parsed: Parsed) -> Parsed:
@@ -157,16 +156,17 @@ class TextLayout(Struct, frozen=True, kw_only=True):
         if match is None:
             return None
         parts = match.groupdict()
-        time = _branch(parts, "time")
+        told = parts.get if len(parts) <= _PLAIN_GROUPS else partial(_branch, parts)
+        time = told("time")
         stamp = read_stamp(time) if time else None
         if time and stamp is None:
             return None
         return self.finish(
             Parsed(
                 stamp=stamp,
-                level=level_of(_branch(parts, "level")),
-                logger=_branch(parts, "logger"),
-                thread=(_branch(parts, "thread") or "").strip() or None,
+                level=level_of(told("level")),
+                logger=told("logger"),
+                thread=(told("thread") or "").strip() or None,
                 message=parts["message"] or "",
             )
         )

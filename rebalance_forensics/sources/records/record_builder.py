@@ -94,7 +94,7 @@ class Recorder:
         for each in framed:
             self.counts.reached = each.offset
             before = before if self.profile.document else None
-            for part in each.parted():
+            for part in each.parted() if each.more else (each,):
                 try:
                     record = self.record(part)
                 except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place

@@ -23,7 +23,7 @@ class TimedLines(Struct, frozen=True):
 
     def of_the_group(self) -> tuple[Event, ...]:
         """The lines that name the group."""
-        return tuple(event for event in self.own if event.group is not None)
+        return tuple([event for event in self.own if event.group is not None])
 
 
 def timed(lines: Sequence[Event], around: Surroundings) -> TimedLines:

@@ -11,18 +11,21 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import PendingMemberRemoved
+from rebalance_forensics.events.membership import MemberFailed, MemberLeft
 from rebalance_forensics.events.rebalances import (
     GenerationReset,
     HeartbeatFailed,
     JoinFailed,
     JoinStarted,
+    RebalanceStarted,
 )
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.namesakes import moves
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDraft, ParticipantDrafts
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
+_REMOVED = frozenset({MemberLeft, MemberFailed, RebalanceStarted})
+"""Who is removed while it joins (PendingMemberRemoved) was never in, so no rebalance removed it."""
 _HEARD = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
 
 Word = tuple[int, bool]
@@ -49,8 +52,7 @@ def strangers(participants: ParticipantDrafts, events: Sequence[Event]) -> Itera
 
 def _removed(events: Sequence[Event]) -> Iterator[tuple[int, str]]:
     for event in events:
-        pending = isinstance(event, PendingMemberRemoved)  # was never in, so no rebalance removed it
-        if event.at is not None and event.speaker.role == "broker" and not pending:
+        if type(event) in _REMOVED and event.at is not None and event.speaker.role == "broker":
             yield from ((event.at, member) for came, member in moves(event) if not came)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -357,9 +358,19 @@ def _frozen(
     return MappingProxyType({key: done[draft] for key, draft in known.items()})
 
 
-def member_ids_in(event: Event) -> Iterator[str]:
+def member_ids_in(event: Event) -> list[str]:
     """The member ids that a line names; the one that a fence names as its current owner is left to its own lines."""
-    named = (getattr(event, field_name, None) for field_name in _MEMBER_FIELDS)
-    yield from (member for member in named if member)
-    yield from getattr(event, "members", ())
-    yield from (member for member, _ in getattr(event, "assignment", ()))
+    one, members, assignment = _fields_with_ids(type(event))
+    found = [member for name in one if (member := getattr(event, name))]
+    if members:
+        found += event.members  # type: ignore[attr-defined]  # its type has the field
+    if assignment:
+        found += [member for member, _ in event.assignment]  # type: ignore[attr-defined]
+    return found
+
+
+@cache
+def _fields_with_ids(kind: type[Event]) -> tuple[tuple[str, ...], bool, bool]:
+    """Those fields of a type of events that hold one member id; whether it has `members`, and an `assignment`."""
+    fields = kind.__struct_fields__
+    return tuple(name for name in _MEMBER_FIELDS if name in fields), "members" in fields, "assignment" in fields

@@ -93,20 +93,28 @@ def absences(timeline: Timeline, whys: Iterable[str]) -> list[Absence]:
 
 
 def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
-    by_participant: dict[Participant, list[Departure]] = defaultdict(list)
-    for departure in timeline.departures:
-        by_participant[departure.participant].append(departure)
     found = []
-    for participant, departures in by_participant.items():
-        groups = runs(departures, lambda d: d.at, together_ms(timeline) if participant.kind == "instance" else 0)
-        groups = [part for group in groups for part in _lives_of(timeline, group)]
+    for participant, groups in timeline.remembered(_ends_of_lives).items():
         for index, group in enumerate(groups):
-            if not any(d.why in wanted for d in group):
+            gone = [d for d in group if d.why in wanted]
+            if not gone:
                 continue
             until = groups[index + 1][0].at if index + 1 < len(groups) else None
             before = groups[index - 1][-1].at if index else None
-            found.append(_away(timeline, participant, [d for d in group if d.why in wanted], before, until))
+            found.append(_away(timeline, participant, gone, before, until))
     return sorted(found, key=lambda a: (a.at, a.participant.name))
+
+
+def _ends_of_lives(timeline: Timeline) -> dict[Participant, list[list[Departure]]]:
+    """The departures of each participant, those together by which one life of it ended."""
+    by_participant: dict[Participant, list[Departure]] = defaultdict(list)
+    for departure in timeline.departures:
+        by_participant[departure.participant].append(departure)
+    found = {}
+    for participant, departures in by_participant.items():
+        groups = runs(departures, lambda d: d.at, together_ms(timeline) if participant.kind == "instance" else 0)
+        found[participant] = [part for group in groups for part in _lives_of(timeline, group)]
+    return found
 
 
 def _lives_of(timeline: Timeline, group: list[Departure]) -> list[list[Departure]]:
