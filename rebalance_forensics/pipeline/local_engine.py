@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +20,9 @@ from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read
 from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.pipeline.workload import weight
 from rebalance_forensics.sources.records.splits import Split
+
+IN_TURN = 8
+"""Shards that each worker takes one after another: rows are put in order in memory, and held twice while they are."""
 
 
 def run_locally(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None], processes: int = 1) -> Results:
@@ -45,8 +49,9 @@ def _side_by_side(
             done += sum(map(weight, reads.pop(read)))
             progress(done)
         told = [[directory / f"{shard}-{place}" for place in range(len(plan.portions))] for shard in shards]
-        found = [directory / f"{shard}-found" for shard in shards]
-        for file in pool.map(partial(_investigate, wanted=wanted), told, found):
+        of_workers = [told[first : first + plan.reading.in_turn] for first in range(0, len(told), plan.reading.in_turn)]
+        found = [directory / f"{shard}-found" for shard in plan.reading.first_shards]
+        for file in pool.map(partial(_investigate, wanted=wanted), of_workers, found):
             yield from rows_in([file])
             file.unlink()
 
@@ -56,9 +61,14 @@ def _read(portion: Sequence[Split], reading: Reading, files: Sequence[Path]) -> 
     write_by_shard(read_portion(portion, reading), list(zip(reading.shards, files, strict=True)))
 
 
-def _investigate(told: Sequence[Path], found: Path, *, wanted: Wanted) -> Path:
-    """Second stage: what is found in the rows of one shard; their files are done with."""
-    write_rows(investigate_rows(in_order(rows_in(told)), wanted), found)
-    for file in told:
-        file.unlink()
+def _investigate(told: Sequence[Sequence[Path]], found: Path, *, wanted: Wanted) -> Path:
+    """Second stage: what is found in the rows of one worker's shards, which it takes in turn."""
+    write_rows(investigate_rows(chain.from_iterable(map(_taken, told)), wanted), found)
     return found
+
+
+def _taken(shard: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+    """The rows of one shard in order; their files are done with."""
+    yield from in_order(rows_in(shard))
+    for file in shard:
+        file.unlink()

@@ -54,9 +54,12 @@ class ReadPlan:
 
 
 def plan_reading(
-    paths: Sequence[str], options: AnalyzeOptions, *, workers: int, alone_up_to: int = ALONE_HERE
+    paths: Sequence[str], options: AnalyzeOptions, *, workers: int, alone_up_to: int = ALONE_HERE, in_turn: int = 1
 ) -> ReadPlan:
-    """Find and sniff the files under `paths` and deal their splits to tasks; a little workload is one task."""
+    """Find and sniff the files under `paths` and deal their splits to tasks; a little workload is one task.
+
+    A worker takes so many shards `in_turn`, where others share the work at all.
+    """
     refuse_missing(paths)
     refuse_patterns(options.patterns)
     with held_open():
@@ -74,17 +77,18 @@ def plan_reading(
         profiles=sniffed,
         errors=tuple((printable(path), printable(sentence)) for path, sentence in found.errors),
         portions=deal(splits, 1 if alone else portions_of(splits, workers, split_bytes), workers=workers),
-        reading=reading_of(options, shard_keys(1 if alone else workers)),
+        reading=reading_of(options) if alone else reading_of(options, shard_keys(workers * in_turn), in_turn=in_turn),
         reports=tuple(map(printable, found.reports)),
     )
 
 
-def reading_of(options: AnalyzeOptions, shards: tuple[int, ...] = (0,)) -> Reading:
+def reading_of(options: AnalyzeOptions, shards: tuple[int, ...] = (0,), *, in_turn: int = 1) -> Reading:
     """How files are read; where the shuffle comes later, or never, all events stay in one shard."""
     return Reading(
         cluster=options.cluster or DEFAULT_CLUSTER,
         cluster_per_directory=options.cluster_per_directory,
         shards=shards,
+        in_turn=in_turn,
         patterns=options.patterns,
     )
 

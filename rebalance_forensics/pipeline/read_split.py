@@ -43,8 +43,15 @@ class Reading:
     cluster: str
     cluster_per_directory: bool = False
     shards: tuple[int, ...] = (0,)
+    in_turn: int = 1
+    """So many shards, one behind the other, are one worker's: it holds the groups of one of them at a time."""
     patterns: tuple[str, ...] = ()
     """Directories of the user's own patterns."""
+
+    @property
+    def first_shards(self) -> tuple[int, ...]:
+        """The first shard of each worker: what no group is named in goes there."""
+        return self.shards[:: self.in_turn]
 
     def cluster_of(self, path: str) -> str:
         """The cluster that a file's group ids belong to."""

@@ -35,7 +35,9 @@ def write_by_shard(batches: Iterable[pa.RecordBatch], files: Sequence[tuple[int,
         for batch in batches:
             table = pa.Table.from_batches([batch])
             for shard, out in outs:
-                out.write_table(table.filter(is_one_of("shard", [shard], table)))
+                rows = table.filter(is_one_of("shard", [shard], table))
+                if rows.num_rows:
+                    out.write_table(rows)
 
 
 def rows_in(files: Iterable[Path]) -> Iterator[pa.RecordBatch]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rebalance_forensics import defects
 from rebalance_forensics.pipeline.engine_choice import bytes_below, engine_for
-from rebalance_forensics.pipeline.local_engine import run_locally
+from rebalance_forensics.pipeline.local_engine import IN_TURN, run_locally
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.read_plan import ALONE_ON_SPARK, ReadPlan, plan_reading, refuse_missing
 from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
@@ -70,7 +70,7 @@ def analyze_keeping(
         plan, results = _on_spark(paths, options, session, wanted, progress=progress)
     else:
         with held_open():
-            plan = plan_reading(paths, options, workers=options.processes)
+            plan = plan_reading(paths, options, workers=options.processes, in_turn=IN_TURN)
             total = plan.total_bytes
             results = run_locally(
                 plan,

@@ -67,20 +67,20 @@ def _rows_of_split(split: Split, read: Iterable[Event | SplitStats], reading: Re
             yield from _counted(one, split, reading)
         elif one.group is None:
             row = row_of(one, shard=0, split=split.index)
-            yield from (row._replace(shard=shard) for shard in reading.shards)
+            yield from (row._replace(shard=shard) for shard in reading.first_shards)
         else:
             yield row_of(one, shard=shard_of(one.cluster, one.group, reading.shards), split=split.index)
 
 
 def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
-    """For every shard its lines and how far its log reaches, also where it holds no Kafka line; then the counts."""
+    """For every worker its lines and how far its log reaches, also where it holds no Kafka line; then the counts."""
     cluster = reading.cluster_of(stats.path)
     heard = Row(shard=0, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start)
     everywhere = [heard._replace(payload=payload_of(span)) for span in stats.heard]
     if split.is_part:
         lines = stats.split_lines
         everywhere.append(Row(shard=0, kind=Kind.LINES, path=lines.path, byte_offset=lines.start, line=lines.lines))
-    yield from (one._replace(shard=shard) for one in everywhere for shard in reading.shards)
+    yield from (one._replace(shard=shard) for one in everywhere for shard in reading.first_shards)
     yield Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=payload_of(stats))
 
 

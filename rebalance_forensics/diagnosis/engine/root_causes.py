@@ -53,7 +53,7 @@ def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
     return tuple(kept.values())
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 10)
 def _without_numbers(text: str) -> str:
     return _NUMBERS.sub("", text)
 
