@@ -152,8 +152,8 @@ class Coverage:
 
 def covering(logs: Iterable[HeardLog], begin: int, end: int, *, detailed: bool = True) -> tuple[HeardLog, ...]:
     """Those that reach over a while: alone, or one rolled file after the other."""
-    known = sorted((log for log in logs if log.detailed or not detailed), key=lambda log: log.begin)
-    touching = [log for log in known if log.end >= begin and log.begin <= end]
+    touching = [log for log in logs if (log.detailed or not detailed) and log.end >= begin and log.begin <= end]
+    touching.sort(key=lambda log: log.begin)
     if not touching or touching[0].begin > begin or max(log.end for log in touching) < end:
         return ()
     return tuple(touching)

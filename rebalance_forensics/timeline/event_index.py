@@ -69,7 +69,7 @@ class Told(InTime[Event]):
         if found is None:
             lists = [self._places[kind] for kind in dict.fromkeys(kinds) if kind in self._places]
             places = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
-            found = InTime(map(self.__getitem__, places), time_of) if lists else NOTHING
+            found = InTime(map(self.__getitem__, places), time_of, ordered=True) if lists else NOTHING
             self._asked[kinds] = found
         return found
 
@@ -94,7 +94,7 @@ class Told(InTime[Event]):
         found: dict[int | None, list[Event]] = defaultdict(list)
         for event in self.telling(*MARKED):
             found[event.speaker.broker].append(event)
-        return {broker: InTime(said, time_of) for broker, said in found.items()}
+        return {broker: InTime(said, time_of, ordered=True) for broker, said in found.items()}
 
     @cached_property
     def until(self) -> dict[str, int]:

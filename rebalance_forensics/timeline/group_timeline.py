@@ -165,4 +165,4 @@ class Timeline:
         found: dict[Participant | None, list[E]] = defaultdict(list)
         for event in as_type("list[E]", self.own) if Event in kinds else self.own.telling(*kinds):
             found[self.participants.of_speaker(event)].append(event)
-        return {participant: InTime(said, time_of) for participant, said in found.items()}
+        return {participant: InTime(said, time_of, ordered=True) for participant, said in found.items()}

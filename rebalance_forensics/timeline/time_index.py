@@ -15,8 +15,11 @@ T = TypeVar("T")
 class InTime(list[T]):
     """A list in time order, not to be changed once it is made."""
 
-    def __init__(self, things: Iterable[T] = (), at: Callable[[T], int] = attrgetter("at")) -> None:
-        super().__init__(sorted(things, key=at))
+    def __init__(
+        self, things: Iterable[T] = (), at: Callable[[T], int] = attrgetter("at"), *, ordered: bool = False
+    ) -> None:
+        """`ordered` things are in time order already, as is whatever was picked from such a list."""
+        super().__init__(things if ordered else sorted(things, key=at))
         self._at = at
 
     @cached_property
@@ -79,7 +82,7 @@ class InTime(list[T]):
         found: dict[object, list[T]] = defaultdict(list)
         for thing in self:
             found[thing.participant].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
-        return {participant: InTime(things, self._at) for participant, things in found.items()}
+        return {participant: InTime(things, self._at, ordered=True) for participant, things in found.items()}
 
 
 NOTHING: InTime[Any] = InTime()

@@ -89,6 +89,10 @@ def own_log_continues(timeline: Timeline, subject: Subject) -> Answer:
 
 def log_continues(timeline: Timeline, absence: Absence) -> Answer:
     """Whether the log of one member goes on after the group lost it, without a start or a shutdown in between."""
+    return timeline.once(("log continues", absence), lambda: _continues(timeline, absence))
+
+
+def _continues(timeline: Timeline, absence: Absence) -> Answer:
     if absence.start is not None or absence.stop is not None:
         return Unobservable()
     participant, end = absence.participant, timeline.coverage.ends(absence.participant)

@@ -12,7 +12,10 @@ from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS
 
 def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
     """The death that ended a member's heartbeats: the last one within a session before the group lost it."""
+    deaths = timeline.of(ProcessDied)
+    if not deaths:
+        return None
     begin = absence.at - session_timeout_ms(timeline) - SAME_REBALANCE_MS
-    told = timeline.of(ProcessDied).between(begin, absence.at + SAME_REBALANCE_MS)
+    told = deaths.between(begin, absence.at + SAME_REBALANCE_MS)
     mine = [e for e in told if absence.participant in dead_at(timeline.participants, e)]
     return mine[-1] if mine else None
