@@ -10,15 +10,9 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import (
-    MemberFailed,
-    MemberIdIssued,
-    MemberJoined,
-    MemberLeft,
-    StaticMemberKept,
-    StaticMemberReplaced,
-)
+from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
 from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.pipeline.cut_instances import with_static_members
 from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
@@ -30,7 +24,7 @@ from rebalance_forensics.timeline.identity.names import (
     process_of_streams_client,
     thread_of,
 )
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, SAME_STEP_MS
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
 
 _NAME_THEIR_GROUP = (
     *OF_A_MEMBER, GroupHeartbeatFailed, GroupLoaded, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft,
@@ -42,8 +36,6 @@ _BEGUN = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
 _HEARTBEATS = re.compile(r"kafka-coordinator-heartbeat-thread \| (\S{1,250})")
 _CLIENTS = re.compile(r"[\[ ]clientId=([^\],\s\u2026]{1,250})[\],]")
 _GROUPS = re.compile(r"[\[ ]groupId=([^\],\s\u2026]{1,250})[\],]")
-_STATIC = re.compile(r"\bStatic [mM]ember with ")
-_TAKEN_IN = re.compile(r"\badd(?:ed)? to the group")
 _OF_MEMBERS = ("member", "members", "old_member")
 _ENOUGH = 4
 """So many letters of an id that Kafka drew by lot tell it from the few of a paste."""
@@ -80,8 +72,7 @@ def with_their_names(events: Iterable[Event], beside: Named | None = None) -> It
         groups |= beside.groups if beside is not None else set()
         held = [_with_its_group(groups, members.named_in(event)) for event in held]
         spoken = {event.speaker.client_id for event in held} | (beside.clients if beside is not None else set())
-        held = [_known_as_static(event, held, spoken) for event in held]
-        held = [*_returns_told([*_with_whole_instances(held)])]
+        held = list(with_static_members(held, spoken))
         held = [_with_its_client(held, event) for event in held]
     yield from held
     if failure is not None:
@@ -114,71 +105,6 @@ def _of_its_thread(event: Event) -> str | None:
     """The group that the thread is named after which sends a consumer's heartbeats (AbstractCoordinator)."""
     named = _HEARTBEATS.fullmatch(event.speaker.thread or "")
     return named[1] if named else None
-
-
-def _known_as_static(event: Event, held: Sequence[Event], clients: Collection[str | None]) -> Event:
-    """A member that was given up is static if its id begins with a group.instance.id that another line shows.
-
-    Of that one the end may be cut off, as long as no client is called so.
-    """
-    if not (isinstance(event, MemberFailed) and len(event.members) == 1):
-        return event
-    name = name_in_member_id(event.members[0])
-    if name is None or name in clients:
-        return event
-    known = (
-        e.instance_id for e in held if isinstance(e, MemberJoined | StaticMemberReplaced) and e.group == event.group
-    )
-    return replace(event, instance_id=name) if any(each and _is_or_begins(each, name) for each in known) else event
-
-
-def _with_whole_instances(held: Sequence[Event]) -> Iterator[Event]:
-    """A group.instance.id of which the end was cut off is the one that begins so; else the line names none."""
-    ids = {getattr(event, "instance_id", None) or event.speaker.instance_id for event in held}
-    whole = [each for each in ids if each and not each.endswith(LEFT_OUT)]
-    for event in held:
-        instance_id = getattr(event, "instance_id", None)
-        if not (isinstance(instance_id, str) and instance_id.endswith(LEFT_OUT)):
-            yield event
-            continue
-        longer = [each for each in whole if _is_or_begins(instance_id, each)]
-        if len(longer) == 1:
-            yield replace(event, instance_id=longer[0])
-        elif not isinstance(event, StaticMemberReplaced):  # which tells nothing without
-            yield replace(event, instance_id=None)
-
-
-def _is_or_begins(instance_id: str, name: str) -> bool:
-    begun = instance_id.removesuffix(LEFT_OUT)
-    return name.startswith(begun) and len(begun) >= _ENOUGH if begun != instance_id else name == instance_id
-
-
-def _returns_told(held: Sequence[Event]) -> Iterator[Event]:
-    """Cut lines about a static member that joined: whether it is new or came back, the line behind them may tell.
-
-    Where nothing tells, they say neither. Lines of one millisecond that somebody put in order by time may have changed
-    places.
-    """
-    for place, event in enumerate(held):
-        if not (isinstance(event, MemberJoined) and event.member is None and _is_open(event)):
-            yield event
-        elif event.instance_id and any(
-            isinstance(e, StaticMemberKept) and _in_one_step(event, e) for e in held[max(0, place - 1) : place + 2]
-        ):
-            known = {name: getattr(event, name) for name in Event.__struct_fields__}
-            yield StaticMemberReplaced(**known, instance_id=event.instance_id, state=event.state)
-
-
-def _is_open(event: Event) -> bool:
-    """Whether a static member's line was cut before it says that the coordinator took it in."""
-    _, cut, behind = event.text.partition(LEFT_OUT)
-    return bool(cut) and _STATIC.search(event.text) is not None and _TAKEN_IN.search(behind) is None
-
-
-def _in_one_step(event: Event, kept: Event) -> bool:
-    later = (kept.at or 0) - (event.at or 0)
-    behind = kept.origin.byte_offset > event.origin.byte_offset
-    return 0 <= later <= SAME_STEP_MS if behind else later == 0 and event.at is not None
 
 
 def _with_its_client(events: Sequence[Event], event: Event) -> Event:

@@ -78,7 +78,7 @@ def test_events_whose_member_is_cut_off_name_none() -> None:
 CUT = "Static member with groupInstanceId=inst-1 and unknown member id joins group pay\u2026"
 
 
-def joined(at: int, text: str = CUT, place: int = 0) -> MemberJoined:
+def joined(at: int | None, text: str = CUT, place: int = 0) -> MemberJoined:
     """What is left of the line about a static member that joined."""
     return MemberJoined(
         at=at, zoned=True, origin=Origin(path="paste.txt", byte_offset=place, line=1), speaker=BROKER, cluster="",
@@ -86,7 +86,7 @@ def joined(at: int, text: str = CUT, place: int = 0) -> MemberJoined:
     )  # fmt: skip
 
 
-def kept(at: int, place: int = 100) -> StaticMemberKept:
+def kept(at: int | None, place: int = 100) -> StaticMemberKept:
     """The line behind it, where the group does not rebalance."""
     return StaticMemberKept(
         at=at, zoned=True, origin=Origin(path="paste.txt", byte_offset=place, line=2), speaker=BROKER, cluster="",
@@ -106,12 +106,18 @@ def told(*events: Event) -> list[type[Event]]:
 def test_a_static_member_whose_line_is_cut_came_back_if_the_coordinator_then_says_it_will_not_rebalance() -> None:
     assert told(joined(10), kept(12)) == [StaticMemberReplaced, StaticMemberKept]
     assert told(kept(10, place=0), joined(10, place=100)) == [StaticMemberKept, StaticMemberReplaced]
+    assert told(joined(None), kept(None)) == [StaticMemberReplaced, StaticMemberKept], "in the order of the lines"
 
 
 def test_without_that_line_or_long_after_it_nobody_knows_whether_a_static_member_is_new() -> None:
     assert told(joined(10)) == []
     assert told(joined(10), kept(90_000)) == [StaticMemberKept]
     assert told(kept(10, place=0), joined(12, place=100)) == [StaticMemberKept]
+
+
+def test_before_3_0_the_words_of_a_new_static_member_are_no_other_ones() -> None:
+    new = replace(joined(10, "Static Member with unknown member id joins group pay\u2026"), instance_id=None)
+    assert told(new) == [MemberJoined]
 
 
 def test_a_static_member_that_was_added_to_the_group_is_new() -> None:
