@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.differential import chance, deciding, exclusions, likelihoods, ruled_out
-from rebalance_forensics.report.plain_text import line_of, prose
+from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.wording import (
     culprits,
@@ -98,11 +98,10 @@ def _cause(cause: RootCause) -> Iterator[str]:
 
 
 def _quoted(line: Evidence) -> Iterator[str]:
-    text = line_of(line.text, LINE_CHARACTERS)
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    longest = max((len(run) for run in re.findall("`+", line.text)), default=0)
     fence = "`" * max(3, longest + 1)
     when = f" {time_of_day(line.timestamp)}" if is_timed(line.timestamp) else ""
-    yield from (f"`{code(place(line))}`{when}", "", f"{fence}text", text, fence, "")
+    yield from (f"`{code(place(line))}`{when}", "", f"{fence}text", *lines_of(line.text, LINE_CHARACTERS), fence, "")
 
 
 def safe(text: str) -> str:

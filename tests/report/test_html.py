@@ -16,6 +16,7 @@ from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.content import content_of
 from rebalance_forensics.report.html.names import brief
 from rebalance_forensics.report.html.sentences import sentence
+from rebalance_forensics.report.incident_markdown import incident_markdown
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import Clock
 from rebalance_forensics.timeline.model import CoordinatorTerm
@@ -241,3 +242,15 @@ def test_headings_of_rivals_follow_one_another_without_a_gap() -> None:
     levels = [int(level) for level in re.findall(r"<h([1-6])", main)]
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_an_exception_stands_below_the_line_that_logged_it_on_the_page_and_as_markdown() -> None:
+    report = crash_report()
+    (incident, *_), (cause, *rivals) = report.incidents, report.incidents[0].root_causes
+    text = "ERROR Poll failed\njava.lang.IllegalStateException: <b>no</b>\u202e\nat org.example.W.assign(W.java:41)"
+    logged = replace(cause.evidence[0], text=text)
+    incident = replace(incident, root_causes=(replace(cause, evidence=(logged,)), *rivals))
+    page = to_html(replace(report, incidents=(incident,)))
+    below = "ERROR Poll failed\njava.lang.IllegalStateException: {}no{}\\u202e\nat org.example.W.assign(W.java:41)"
+    assert f"<pre>{below.format('&lt;b&gt;', '&lt;/b&gt;')}</pre>" in page
+    assert below.format("<b>", "</b>") in "\n".join(incident_markdown(incident))

@@ -7,7 +7,7 @@ from msgspec import Struct
 from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.html.picture_choice import SEVERITIES
 from rebalance_forensics.report.lanes import lanes_of
-from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.timeline.model import GroupHistory, Mark
 
 TEXT_CHARACTERS = 200
@@ -32,7 +32,11 @@ def events_of(history: GroupHistory, budget: Budget) -> tuple[tuple[EventRow, ..
     budget.events.left -= len(kept)
     budget.omit("rows of events", len(lanes) - len(kept))
     rows = (
-        EventRow(mark=mark, who=tuple(dict.fromkeys(lanes[mark])), text=line_of(mark.evidence.text, TEXT_CHARACTERS))
+        EventRow(
+            mark=mark,
+            who=tuple(dict.fromkeys(lanes[mark])),
+            text=" ".join(lines_of(mark.evidence.text, TEXT_CHARACTERS)),
+        )
         for mark in sorted(kept, key=lambda mark: (mark.at, mark.evidence.path, mark.evidence.byte_offset))
     )
     return tuple(rows), len(lanes) - len(kept)

@@ -27,7 +27,7 @@ from rebalance_forensics.report.html.sentences import sentence
 from rebalance_forensics.report.html.strokes import strokes
 from rebalance_forensics.report.input_totals import what_was_read
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.plain_text import line_of, prose
+from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.urgency_order import RANKS, is_unexplained
 
 LONGEST_WHOLE = 30
@@ -95,6 +95,7 @@ def _page() -> Template:
             "stopped": wording.stopped,
             "besides": wording.besides,
             "begun": wording.begun,
+            "lines": _lines,
             "prose": prose,
             "brief": brief,
             "called": called,
@@ -153,6 +154,11 @@ def _unbroken(text: str) -> Markup:
 def _apart(names: Iterable[str]) -> Markup:
     """Several names in one attribute, a line each, as the filters of the page take them apart."""
     return Markup("\n").join(line_of(name, LINE_CHARACTERS) for name in dict.fromkeys(names))
+
+
+def _lines(text: str) -> Markup:
+    """Make the lines of a record harmless, each by itself: they stand below each other."""
+    return Markup("\n").join(lines_of(text, LINE_CHARACTERS))
 
 
 def _harmless(value: object) -> object:

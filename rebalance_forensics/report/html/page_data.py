@@ -9,7 +9,7 @@ from rebalance_forensics.report.html.content import Content
 from rebalance_forensics.report.html.shapes import Bar, Dot, Picture, Row
 from rebalance_forensics.report.html.texts import Texts
 from rebalance_forensics.report.incident_markdown import incident_markdown
-from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.plain_text import line_of, lines_of
 from rebalance_forensics.report.times import iso
 from rebalance_forensics.timeline.model import Evidence
 
@@ -37,7 +37,7 @@ def page_data(content: Content) -> Document:
 
 
 def _line(line: Evidence, texts: Texts) -> Json:
-    path, text = (line_of(whole, LINE_CHARACTERS) for whole in (line.path, line.text))
+    path, text = line_of(line.path, LINE_CHARACTERS), "\n".join(lines_of(line.text, LINE_CHARACTERS))
     return [texts.number_of(path), line.line, line.timestamp if iso(line.timestamp) else None, texts.number_of(text)]
 
 
