@@ -13,7 +13,7 @@ from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.pipeline.cut_instances import with_static_members
-from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock
+from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock, until_failure
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
 from rebalance_forensics.timeline.identity.merged_logs import instance_of
@@ -59,12 +59,7 @@ def with_their_names(events: Iterable[Event], beside: Named | None = None) -> It
 
     `beside` is what lines name that are no events; more may be added while events are read.
     """
-    held: list[Event] = []
-    failure: Exception | None = None
-    try:
-        held.extend(events)
-    except Exception as error:  # noqa: BLE001 - what came before it stays, as in a log
-        failure = error
+    held, failure = until_failure(events)
     held = list(on_the_brokers_clock(held))
     if any(LEFT_OUT in event.text for event in held):
         groups = {g for event in held if (g := event.group or _of_its_thread(event)) and not g.endswith(LEFT_OUT)}

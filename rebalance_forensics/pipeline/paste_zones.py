@@ -1,8 +1,8 @@
-"""Two zones in one paste: whoever put the lines together kept them in order, which tells how far clocks differ."""
+"""Two zones in lines that a person put together: their order is kept, which tells how far the clocks differ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -10,6 +10,27 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, QUARTER_HOUR_MS
+
+MOST_BYTES = 1 << 18
+"""A longer file was not put together by hand; nor is it held as a whole for this."""
+
+
+def on_one_clock(events: Iterable[Event]) -> Iterator[Event]:
+    """The events of a short file, once all are read, on the brokers' clock where two zones stand in it."""
+    held, failure = until_failure(events)
+    yield from on_the_brokers_clock(held)
+    if failure is not None:
+        raise failure
+
+
+def until_failure(events: Iterable[Event]) -> tuple[list[Event], Exception | None]:
+    """All of them, and what broke off the reading: what came before it stays, as in a log."""
+    held: list[Event] = []
+    try:
+        held.extend(events)
+    except Exception as error:  # noqa: BLE001 - it is raised again behind what is held
+        return held, error
+    return held, None
 
 
 def on_the_brokers_clock(events: Sequence[Event]) -> Sequence[Event]:

@@ -20,6 +20,7 @@ from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.pipeline.cut_names import Named, with_their_names
 from rebalance_forensics.pipeline.mentions import Mentions
+from rebalance_forensics.pipeline.paste_zones import MOST_BYTES, on_one_clock
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources.documents import PASTE
@@ -64,7 +65,11 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     counts, tally = SplitCounts(), _Tally()
     try:
         events = _events(split, catalog, reading, counts, tally)
-        yield from with_their_names(events, tally.named) if split.profile.document == PASTE else events
+        if split.profile.document == PASTE:
+            events = with_their_names(events, tally.named)
+        elif not split.is_part and split.file.size <= MOST_BYTES:
+            events = on_one_clock(events)
+        yield from events
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
     except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay

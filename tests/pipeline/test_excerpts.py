@@ -135,6 +135,16 @@ def test_a_member_that_speaks_under_its_old_id_after_its_session_expired_was_ali
     assert "process-crash" in {ruled_out.cause for ruled_out in incident.ruled_out}
 
 
+def test_lines_of_two_zones_in_one_file_that_a_person_put_together_are_on_the_brokers_clock(tmp_path: Path) -> None:
+    thrown = (
+        "2026-11-21 04:00:00.900 ERROR 6 --- [main] com.acme.Loop : Batch failed\njava.lang.IllegalStateException: no"
+    )
+    left = CLOSED[0].replace("02:00:01,000", "04:00:01.000").replace("[2026", "2026").replace("] INFO", " INFO")
+    (incident,) = report_of([thrown, left, CLOSED[1], left.replace("01.000", "01.200")], tmp_path).incidents
+    assert incident.root_causes[0].cause == "member-left"
+    assert (incident.started_at or 0) % 86_400_000 < 3 * 3_600_000, "by the coordinator's clock it is two o'clock"
+
+
 def test_a_worker_that_starts_before_somebody_joins_anew_is_the_one_that_was_lost(tmp_path: Path) -> None:
     member = "connect-10.0.0.7:8083-{}2fd2af-87ae-4a7c-b04c-c22c0aa3873c"
     words = "Dynamic member with unknown member id joins group cdc in Stable state. Created a new member id"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
@@ -10,7 +12,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import AssignmentStability, FollowUpRequested, FollowUpTriggered
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import PROBING_INTERVAL_MS, PROBING_REQUEST_MS
+from rebalance_forensics.timeline.windows import PROBING_INTERVAL_MS, PROBING_REQUEST_MS, SAME_MOMENT_MS
 
 ROUNDS = 3
 
@@ -30,6 +32,15 @@ def endless_probing(timeline: Timeline) -> Probing | None:
     probing = tuple(r for r in timeline.rebalances if r.followup == "probing")
     if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
         return None
-    told = timeline.of(FollowUpTriggered, FollowUpRequested).since(probing[0].started_at - PROBING_REQUEST_MS)
     interval = setting(timeline, "probing.rebalance.interval.ms", PROBING_INTERVAL_MS)
-    return Probing(probing, interval, distinct_events([*told[:20], *(e for r in probing for e in r.events[:1])]))
+    return Probing(probing, interval, distinct_events(e for r in probing for e in _lines_of(timeline, r)))
+
+
+def _lines_of(timeline: Timeline, rebalance: Rebalance) -> Iterator[Event]:
+    """Who triggered it as scheduled, how it began, and that its leader schedules the next one."""
+    began = rebalance.started_at
+    triggered = timeline.of(FollowUpTriggered).between(began - PROBING_REQUEST_MS, began + SAME_MOMENT_MS)
+    yield from triggered[-1:]
+    yield from rebalance.events[:1]
+    requested = timeline.of(FollowUpRequested).between(began, rebalance.ended_at() + PROBING_REQUEST_MS)
+    yield from [e for e in requested if e.scheduled_at][:1]
