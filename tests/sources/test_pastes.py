@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources import pastes
 from rebalance_forensics.sources.files.walk import discover
-from rebalance_forensics.sources.pastes import tables
+from rebalance_forensics.sources.pastes import recognition, tables
 from rebalance_forensics.sources.pastes.characters import plain
 from rebalance_forensics.sources.pastes.piece import Piece
 from rebalance_forensics.sources.profiles.neighbours import profile
@@ -113,6 +113,14 @@ def test_words_in_bold_are_words_of_the_line(tmp_path: Path) -> None:
     said = "Group payments: session timed out (last error was **Local: Broker transport failure**): rejoining"
     found = read(f"It says\n\n%4|1612579319.971|SESSTMOUT|rdkafka#consumer-1| [thrd:main]: {said}\n", tmp_path)
     assert "was Local: Broker transport failure)" in found[0].message
+
+
+def test_dashes_that_an_editor_made_typographic_are_plain_ones_though_half_of_the_lines_read_as_a_log() -> None:
+    clocks = "[02:17:24,850] INFO [Consumer clientId=c\u20131, groupId=re\u2013reads] (Re\u2013)joining group\n"
+    dates = "[2026\u201311\u201321\u00a002:17:25,382] INFO [GroupCoordinator 2]: Group re\u2013reads is empty\n"
+    lines = (clocks + dates).splitlines()
+    assert recognition.is_broken(clocks + dates, lines)
+    assert not recognition.is_broken(clocks, lines[:1]), "a log may well hold such dashes"
 
 
 def test_texts_of_a_json_document_are_the_lines_they_hold() -> None:

@@ -27,6 +27,15 @@ _TEXT = re.compile(r'\s*"(?P<inner>(?:[^"\\]|\\.)*)"[\s}\],]*')
 """A text of a JSON document, with the brackets that close the document."""
 
 
+_DATE = re.compile(rf"(?<!\d)\d{{4}}[{_DASHES}]\d\d[{_DASHES}]\d\d[T\s]\d\d:\d\d")
+"""No logger writes dates with such dashes."""
+
+
+def has_typeset_dates(lines: Iterable[str]) -> bool:
+    """Whether an editor or a mail program made typographic dashes of the plain ones."""
+    return any(not line.isascii() and _DATE.search(line) for line in lines)
+
+
 def has_links(lines: Iterable[str]) -> bool:
     """Whether a chat or a ticket made links of host names."""
     return any("://" in line and (_SLACK.search(line) or _MARKDOWN.search(line)) for line in lines)

@@ -1,4 +1,4 @@
-"""Whether a file is a paste: it does not read as a log, or its records were broken."""
+"""Whether a file is a paste: it does not read as a log, or its records or characters were changed."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def is_broken(head: str, headers: Sequence[str]) -> bool:
         or tables.has_rule(lines)
         or tables.has_rows(lines)
         or characters.has_links(lines)
+        or characters.has_typeset_dates(lines)
         or (len(lines) < _LOOKED_AT and characters.has_bold(headers))
         or joined_records.is_glued(lines)
         or _is_cut(lines)
