@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
 
@@ -74,6 +74,56 @@ def _asset(*names: str) -> str:
     return resources.files("rebalance_forensics.report").joinpath("templates", *names).read_text(encoding="utf-8")
 
 
+def _filters() -> dict[str, Callable[..., object]]:
+    """What the templates call, by the name that they call it by."""
+    return {
+        "iso": times.iso,
+        "utc": times.utc,
+        "clock": times.time_of_day,
+        "duration": times.duration,
+        "length_or_unknown": _length_or_unknown,
+        "unread_figure": wording.unread_figure,
+        "stopped": wording.stopped,
+        "besides": wording.besides,
+        "begun": wording.begun,
+        "lines": _lines,
+        "prose": prose,
+        "brief": brief,
+        "called": called,
+        "sentence": sentence,
+        "unbroken": _unbroken,
+        "apart": _apart,
+        "rank": RANKS.__getitem__,
+        "caveat": caveat,
+        "conclusion": conclusion,
+        "chance": differential.chance,
+        "either": differential.either,
+        "proof_of": differential.proof_of,
+        "exclusions": differential.exclusions,
+        "wanted_logs": differential.wanted_logs,
+        "what_was_read": what_was_read,
+        "sign_table": differential.sign_table,
+        "is_unexplained": is_unexplained,
+        "narrative": wording.narrative,
+        "group_of": wording.group_of,
+        "place": wording.place,
+        "step": wording.step,
+        "day": times.day,
+        "count": wording.count,
+        "thousands": wording.thousands,
+        "size": wording.size,
+        "sureness": wording.sureness,
+        "culprits": wording.culprits,
+        "saved": wording.saved,
+        "legend": legend,
+        "strokes": strokes,
+        "steps": steps_of,
+        "ranges": wording.ranges,
+        "some": wording.some,
+        "names_besides": wording.names_besides,
+    }
+
+
 @cache
 def _page() -> Template:
     environment = Environment(
@@ -84,54 +134,7 @@ def _page() -> Template:
         lstrip_blocks=True,
         finalize=_harmless,
     )
-    environment.filters.update(
-        {
-            "iso": times.iso,
-            "utc": times.utc,
-            "clock": times.time_of_day,
-            "duration": times.duration,
-            "length_or_unknown": _length_or_unknown,
-            "unread_figure": wording.unread_figure,
-            "stopped": wording.stopped,
-            "besides": wording.besides,
-            "begun": wording.begun,
-            "lines": _lines,
-            "prose": prose,
-            "brief": brief,
-            "called": called,
-            "sentence": sentence,
-            "unbroken": _unbroken,
-            "apart": _apart,
-            "rank": RANKS.__getitem__,
-            "caveat": caveat,
-            "conclusion": conclusion,
-            "chance": differential.chance,
-            "either": differential.either,
-            "proof_of": differential.proof_of,
-            "exclusions": differential.exclusions,
-            "wanted_logs": differential.wanted_logs,
-            "what_was_read": what_was_read,
-            "sign_table": differential.sign_table,
-            "is_unexplained": is_unexplained,
-            "narrative": wording.narrative,
-            "group_of": wording.group_of,
-            "place": wording.place,
-            "step": wording.step,
-            "day": times.day,
-            "count": wording.count,
-            "thousands": wording.thousands,
-            "size": wording.size,
-            "sureness": wording.sureness,
-            "culprits": wording.culprits,
-            "saved": wording.saved,
-            "legend": legend,
-            "strokes": strokes,
-            "steps": steps_of,
-            "ranges": wording.ranges,
-            "some": wording.some,
-            "names_besides": wording.names_besides,
-        }
-    )
+    environment.filters.update(_filters())
     environment.tests["timed"] = is_timed
     environment.globals.update({"sign_legend": differential.LEGEND, "OWNERS_SHOWN": COLORS})
     environment.globals["LOGS_SHOWN"] = differential.LOGS_SHOWN
