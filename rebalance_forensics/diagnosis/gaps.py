@@ -93,7 +93,7 @@ def _picked_lines(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap
             what=f"The lines about {in_words(timeline.group)} are an excerpt.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
-            consequence="What is not in it may still have been logged; the whole logs would show it.",
+            consequence="More may have been logged and left out; the full logs would show it.",
         )
     ]
 

@@ -91,7 +91,9 @@ def _is_open(event: Event) -> bool:
 
 def _is_kept(event: Event, beside: Event) -> bool:
     """Whether the coordinator says next that this join starts no rebalance."""
-    if not isinstance(beside, StaticMemberKept) or event.at is None or beside.at is None:
-        return isinstance(beside, StaticMemberKept) and beside.origin.byte_offset > event.origin.byte_offset
-    later = beside.at - event.at
-    return 0 <= later <= SAME_STEP_MS if beside.origin.byte_offset > event.origin.byte_offset else later == 0
+    if not isinstance(beside, StaticMemberKept):
+        return False
+    is_behind = beside.origin.byte_offset > event.origin.byte_offset
+    if event.at is None or beside.at is None:
+        return is_behind
+    return 0 <= beside.at - event.at <= (SAME_STEP_MS if is_behind else 0)

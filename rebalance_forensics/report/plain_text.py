@@ -12,7 +12,7 @@ HARMFUL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 SUSPECT = re.compile(r"[^ -~]")
 # No language stacks more than a few accents on one letter; a thousand of them cover the lines above.
 MOST_LINES = 6
-"""So many lines of one record are set below each other; a longer one goes on in the last."""
+"""The most lines shown of one record; the last of them holds the rest."""
 STACKED_MARKS = re.compile(r"([\u0300-\u036f]{4})[\u0300-\u036f]+")
 
 

@@ -25,7 +25,7 @@ CAUSE = Cause(
         "itself, the group rebalances, and the member rejoins when it polls again: two rebalances for one slow loop. "
         "A static member sends none; it stays in the group until its session expires."
     ),
-    shows="Client: 'consumer poll timeout has expired'. Broker: the same as leave reason since 3.2, before: leaves.",
+    shows="Client: 'consumer poll timeout has expired'. Broker: the same leave reason since 3.2, only a leave before.",
     remedy="Make the loop faster (max.poll.records, timeouts on the calls it makes), or raise max.poll.interval.ms.",
     usual="fault",
     propose=propose,

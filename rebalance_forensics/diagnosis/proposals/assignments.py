@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.episodes.rebalances.failed_assignments import
     Undelivered,
     goes_on,
     leaders_in,
-    shown_by,
+    trace_and_rebalance,
     words_of_failure,
 )
 from rebalance_forensics.diagnosis.episodes.rebalances.slow_assignments import SlowAssignment
@@ -42,7 +42,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
     words = words_of_failure(run[0])
     return Hypothesis(
         because=run,
-        circumstances=shown_by(timeline, run),
+        circumstances=trace_and_rebalance(timeline, run),
         culprits=culprits_of(timeline, leaders[:2]),
         answers={THROWN: Present(tuple(run))},
         severity="critical" if len(run) > 2 or stopped else "warning",

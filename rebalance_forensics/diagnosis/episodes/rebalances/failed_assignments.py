@@ -68,7 +68,7 @@ def assignor_failures(timeline: Timeline) -> list[list[Event]]:
     return runs(told or [e for e in timeline.of(ExceptionLogged) if e.assigning], time_of, QUIET_MS)
 
 
-def shown_by(timeline: Timeline, run: Sequence[Event]) -> list[Event]:
+def trace_and_rebalance(timeline: Timeline, run: Sequence[Event]) -> list[Event]:
     """The first stack trace that the leader logged of it, and the first rebalance that it began anew."""
     begin, end = time_of(run[0]), time_of(run[-1]) + CLOCK_SLACK_MS
     paths = {e.origin.path for e in run}

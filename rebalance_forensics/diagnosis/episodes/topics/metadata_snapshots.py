@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
 _TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[(?:[^\[\]]|\[[^\[\]]*\])*\]|[^,}]*)")
-"""Topics and what is told of their partitions: how many, or since KIP-881 the racks of each, a list within a list."""
+"""Topics and their partitions as logged: a number, or since KIP-881 a list with the racks of each."""
 
 _SARAMAS = re.compile(r"partitions in topics \[(\S+)\] changed")
 """Sarama lists every topic that the member reads (consumer_group.go): which one changed it tells where there is one."""
