@@ -24,12 +24,12 @@ const keepAddress = () => {
     if (told !== location.hash.slice(1)) history.replaceState(null, "", told ? `#${told}` : location.pathname + location.search);
   }, ADDRESS_MS);
 };
-const openIncident = (id) => {
+const openIncident = (id, behavior = "auto") => {
   const target = document.getElementById(`incident-${id}`) || document.getElementById(`listed-${id}`);
   if (!target) return;
   chosenIncident = id;
   if (target.tagName === "DETAILS") target.open = true;
-  target.scrollIntoView();
+  target.scrollIntoView({ behavior });
 };
 const showInPicture = (told) => {
   const figure = all(".picture").find((one) => one.dataset.picture === told.get("picture"));
@@ -39,7 +39,7 @@ const showInPicture = (told) => {
   if (told.get("rows") === "partitions" && figure.querySelector(".switch")) picture.choose("partitions");
   if (to > from) picture.center((from + to) / 2, to - from);
   shownPicture = picture;
-  figure.scrollIntoView({ block: "center" });
+  figure.scrollIntoView({ behavior: "instant", block: "center" });
 };
 const named = (hash) => {
   try {
@@ -63,6 +63,7 @@ const readAddress = () => {
   chosenIncident = "";
   if ((told.get("times") === "local") !== state.local) switchZone();
   applyFilters();
-  if (told.has("incident")) openIncident(told.get("incident"));
+  // Whoever followed a link has seen nothing of the page to scroll past.
+  if (told.has("incident")) openIncident(told.get("incident"), "instant");
   if (told.has("picture")) showInPicture(told);
 };
