@@ -19,13 +19,11 @@ from tests.stretching import Told, told_in
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 NAMES = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
 WHOSE = ("clients", "all")
-ORDER_WITHIN_A_SECOND = {"probing-loop"}
-"""Which of two threads asked for the next rebalance first is what makes it a loop."""
 
 
 def shown() -> list[object]:
     """Both in the long run; in the short one each sample with one of the two, by its hash."""
-    pairs = [(name, whose) for name in NAMES if name not in ORDER_WITHIN_A_SECOND for whose in WHOSE]
+    pairs = [(name, whose) for name in NAMES for whose in WHOSE]
     return [
         pytest.param(*pair, marks=[] if WHOSE[crc32(pair[0].encode()) % 2] == pair[1] else [pytest.mark.long])
         for pair in pairs

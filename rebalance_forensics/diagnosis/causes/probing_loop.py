@@ -19,7 +19,7 @@ STILL_PROBING = stated(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """At least three probing rebalances at the probing interval, the last of which still asks for another."""
+    """At least three probing rebalances that moved no task, the last of which still asks for another."""
     probing = endless_probing(timeline)
     if probing is not None:
         rounds, interval = len(probing.rebalances), timeline.measured(probing.interval_ms)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
@@ -26,6 +27,20 @@ from rebalance_forensics.timeline.windows import (
 )
 
 REJOINS = ("member-rejoined", "leader-rejoined")
+_Places = Mapping[str, tuple[int, int]]
+"""By log, where one of its lines stands: its time and its offset."""
+
+
+class _Asked(Struct, frozen=True):
+    """What members ask for between their way into one generation and their way into the next is the next."""
+
+    after: _Places
+    before: _Places
+
+    def for_it(self, event: Event) -> bool:
+        """Whether a line asks for this rebalance, as far as its log shows."""
+        path, place = event.origin.path, _place(event)
+        return self.after.get(path, place) <= place and (path not in self.before or place < self.before[path])
 
 
 def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: RebalanceMode) -> tuple[Rebalance, ...]:
@@ -37,7 +52,7 @@ def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: Re
     found = []
     previous: Rebalance | None = None
     for rebalance in rebalances:
-        kind = _followup(told, assigned, joined.get(rebalance.generation, ()), previous, rebalance, mode)
+        kind = _followup(told, assigned, joined, previous, rebalance, mode)
         found.append(replace(rebalance, followup=kind))
         previous = rebalance
     return tuple(found)
@@ -46,7 +61,7 @@ def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: Re
 def _followup(
     told: InTime[Event],
     assigned: InTime[WorkerAssigned],
-    joined: Sequence[Event],
+    joined: Mapping[int | None, Sequence[Event]],
     previous: Rebalance | None,
     rebalance: Rebalance,
     mode: RebalanceMode,
@@ -55,7 +70,8 @@ def _followup(
         return rebalance.followup
     since = previous.ended_at() if previous else rebalance.started_at - DELAY_ENDS_MS
     since, until = min(since, rebalance.started_at - SAME_MOMENT_MS), rebalance.started_at + FOLLOW_UP_TOLD_MS
-    kind = _kind(told, assigned, since, until, _first_in(joined, rebalance))
+    asked = _Asked(_first_in(joined, previous), _first_in(joined, rebalance))
+    kind = _kind(told, assigned, since, until, asked)
     if kind is None and previous is not None and mode != "eager":
         return _hand_over(assigned, previous, rebalance)
     return kind
@@ -69,10 +85,12 @@ def _joined_by_generation(lines: TimedLines) -> Mapping[int | None, Sequence[Eve
     return joined
 
 
-def _first_in(joined: Sequence[Event], rebalance: Rebalance) -> Mapping[str, tuple[int, int]]:
+def _first_in(joined: Mapping[int | None, Sequence[Event]], rebalance: Rebalance | None) -> _Places:
     """Where each log tells first that its member is in: what it asks for from there on is the next rebalance."""
     places: dict[str, tuple[int, int]] = {}
-    for event in joined:
+    if rebalance is None:
+        return places
+    for event in joined.get(rebalance.generation, ()):
         if time_of(event) >= rebalance.started_at:
             places[event.origin.path] = min(_place(event), places.get(event.origin.path, _place(event)))
     return places
@@ -137,11 +155,11 @@ def _kind(
     assigned: InTime[WorkerAssigned],
     since: int,
     until: int,
-    joined: Mapping[str, tuple[int, int]],
+    asked: _Asked,
 ) -> str | None:
-    """The follow-up that began between `since` and `until`, and that nobody asked for once they had `joined`."""
+    """The follow-up that began between `since` and `until` and was asked for by members that had yet to join it."""
     now = told.between(since - SAME_MOMENT_MS, until + SAME_MOMENT_MS)
-    now = [e for e in now if e.origin.path not in joined or _place(e) < joined[e.origin.path]]
+    now = [e for e in now if asked.for_it(e)]
     before = told.between(since - FOLLOW_UP_MS, until)
     for event in now:
         match event:
@@ -170,20 +188,26 @@ def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
         number = text.rsplit(" ", 1)[-1].rstrip(".")
         return _immediate(before) if number in ("0", "1970") else "probing"
     if "probing rebalance" in text:
-        return _immediate(before, otherwise="probing")
+        # 3.2 gives this reason for every follow-up, an immediate one as well.
+        return _last_scheduled(before) or "probing"
     if "shutdown requested" in text:
         return "shutdown"
     return None
 
 
-def _immediate(before: Sequence[Event], otherwise: str = "cooperative") -> str:
-    """What an immediate follow-up is for: the last schedule that was told says it."""
+def _immediate(before: Sequence[Event]) -> str:
+    """What an immediate follow-up is for: a probing rebalance that another member still has ahead does not say it."""
+    told = [e for e in before if not (isinstance(e, FollowUpScheduled) and e.kind == "probing")]
+    return _last_scheduled(told) or "cooperative"
+
+
+def _last_scheduled(before: Sequence[Event]) -> str | None:
     for event in reversed(before):
         if isinstance(event, FollowUpScheduled) and event.kind is not None:
             return {"immediate": "cooperative"}.get(event.kind, event.kind)
         if isinstance(event, VersionProbed) and not event.by_leader:
             return "version-probing"
-    return otherwise
+    return None
 
 
 def _connect_delay(before: Sequence[WorkerAssigned], until: int) -> str | None:

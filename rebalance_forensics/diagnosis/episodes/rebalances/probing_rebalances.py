@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -26,14 +26,25 @@ class Probing(Struct, frozen=True):
 
 
 def endless_probing(timeline: Timeline) -> Probing | None:
-    """At least three probing rebalances at the probing interval, the last of which still asks for another."""
+    """At least three probing rebalances that moved no task, the last of which still asks for another."""
     if timeline.kind != "streams":
         return None
-    probing = tuple(r for r in timeline.rebalances if r.followup == "probing")
+    probing = _since_tasks_moved(timeline.rebalances)
     if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
         return None
     interval = setting(timeline, "probing.rebalance.interval.ms", PROBING_INTERVAL_MS)
     return Probing(probing, interval, distinct_events(e for r in probing for e in _lines_of(timeline, r)))
+
+
+def _since_tasks_moved(rebalances: Sequence[Rebalance]) -> tuple[Rebalance, ...]:
+    """The probing rebalances after the last hand-over: a task that is handed over to its new owner had caught up."""
+    since: list[Rebalance] = []
+    for rebalance in rebalances:
+        if rebalance.followup == "cooperative":
+            since.clear()
+        elif rebalance.followup == "probing":
+            since.append(rebalance)
+    return tuple(since)
 
 
 def _lines_of(timeline: Timeline, rebalance: Rebalance) -> Iterator[Event]:
