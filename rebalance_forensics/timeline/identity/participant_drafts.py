@@ -125,7 +125,8 @@ class ParticipantDrafts:
     def learn(self, event: Event) -> None:
         """Take in whatever names this line of a client tells."""
         speaker = event.speaker
-        named = speaker.client_id or speaker.thread or speaker.place
+        instance = instance_of(event) if self.kind == "streams" else None
+        named = speaker.client_id or speaker.thread or speaker.place or instance
         if speaker.role == "broker" or (event.group is None and not named):
             return
         if event.group is None and self.kind == "consumer":
@@ -139,8 +140,8 @@ class ParticipantDrafts:
             participant.hosts.add(speaker.host)
         if speaker.place:
             participant.places.add(speaker.place)
-            if speaker.place == instance_of(event):
-                self._goes_by(participant, speaker.place)
+        if instance is not None:
+            self._goes_by(participant, instance)
         self._learn_ids(participant, event)
 
     def meet_nameless(self, event: Event) -> None:
