@@ -15,16 +15,16 @@ _HEADER = re.compile(
 
 
 class Told(NamedTuple):
-    """A line with its time in UTC and the host that wrote it."""
+    """A record, of several lines where it has a stack trace, with its time in UTC and the host that wrote it."""
 
     at: str
     host: str
-    line: str
+    text: str
 
     @property
     def message(self) -> str:
-        """The line without its header and the logger behind it."""
-        return re.sub(r" \([\w.$]+(?::\d+)?\)$", "", _HEADER.sub("", self.line))
+        """The record without its header and the logger behind it."""
+        return re.sub(r" \([\w.$]+(?::\d+)?\)$", "", _HEADER.sub("", self.text))
 
 
 Shape = Callable[[Sequence[Told]], str]
@@ -34,8 +34,12 @@ def _each(write: Callable[[Told], str]) -> Shape:
     return lambda told: "".join(write(each) + "\n" for each in told)
 
 
+def _each_line(write: Callable[[str], str]) -> Shape:
+    return lambda told: "".join(write(line) + "\n" for line in _lines(told))
+
+
 def _numbered(write: Callable[[int, str], str]) -> Shape:
-    return lambda told: "".join(write(118 + at, each.line) + "\n" for at, each in enumerate(told))
+    return lambda told: "".join(write(118 + at, line) + "\n" for at, line in enumerate(_lines(told)))
 
 
 def wrapped(lines: Sequence[str], columns: int, indent: str = "", *, hyphens: bool = False) -> str:
@@ -59,24 +63,29 @@ def cut(lines: Sequence[str], columns: int, indent: str = "") -> str:
 
 
 def _framed(told: Sequence[Told]) -> str:
-    rows = cut([each.line for each in told], 110).splitlines()
+    rows = cut(_lines(told), 110).splitlines()
     return "\n".join(["\u250c" + "\u2500" * 112 + "\u2510", *(f"\u2502 {row:110} \u2502" for row in rows)]) + "\n"
 
 
 def _lines(told: Sequence[Told]) -> list[str]:
-    return [each.line for each in told]
+    return [line for each in told for line in each.text.split("\n")]
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return text.replace("|", "\\|").replace("\n", "<br>")
+
+
+def _in_quotes(text: str) -> str:
+    """As spreadsheets write a cell of several lines."""
+    return '"' + text.replace('"', '""') + '"' if "\n" in text else text
 
 
 SHAPES: dict[str, Shape] = {
-    "plain": _each(lambda t: t.line),
+    "plain": _each_line(lambda line: line),
     "in a fence": lambda told: (
         "Hi all,\n\nsee the log:\n\n```\n" + "\n".join(_lines(told)) + "\n```\n\nAny idea? Thanks!\n"
     ),
-    "quoted": _each(lambda t: f"> {t.line}"),
+    "quoted": _each_line(lambda line: f"> {line}"),
     "quoted twice and wrapped": lambda told: "".join(f">> {row}\n" for row in wrapped(_lines(told), 76).splitlines()),
     "wrapped at 100": lambda told: wrapped(_lines(told), 100),
     "wrapped after hyphens": lambda told: wrapped(_lines(told), 90, hyphens=True),
@@ -85,18 +94,20 @@ SHAPES: dict[str, Shape] = {
     "cut at 133 with a hanging indent": lambda told: cut(_lines(told), 133, "  "),
     "framed": _framed,
     "bullets": lambda told: "What we saw:\n\n" + "".join(f"- {line}\n" for line in _lines(told)),
-    "bullets of code": _each(lambda t: f"* `{t.line}`"),
+    "bullets of code": _each_line(lambda line: f"* `{line}`"),
     "a numbered list": lambda told: "".join(f"{at}. {line}\n" for at, line in enumerate(_lines(told), 1)),
     "a block comment": lambda told: "/**\n" + "".join(f" * {line}\n" for line in _lines(told)) + " */\n",
     "an editor's numbers": _numbered(lambda at, line: f"\t{at}\t{line}"),
     "grep -n": _numbered(lambda at, line: f"{at * 7}:{line}"),
-    "grep's files": _each(lambda t: f"logs/{t.host}/server.log:{t.line}"),
+    "grep's files": lambda told: "".join(
+        f"logs/{t.host}/server.log:{line}\n" for t in told for line in t.text.split("\n")
+    ),
     "bold": lambda told: "".join(f"**{line}**\n\n" for line in _lines(told)),
     "links": lambda told: re.sub(r"\b(127\.0\.0\.1:\d+)", r"<http://\1|\1>", "".join(f"{x}\n" for x in _lines(told))),
     "typographic": lambda told: "".join(
         f"{line}\n".replace("-", "\u2013").replace("'", "\u2019").replace(" ", "\u00a0", 2) for line in _lines(told)
     ),
-    "a chat": _each(lambda t: f"Sam Miller  {t.at[11:16]}\n{t.line}\n"),
+    "a chat": _each(lambda t: f"Sam Miller  {t.at[11:16]}\n{t.text}\n"),
     "a chat of JSON": lambda told: "\n".join(
         f"sam  {t.at[11:16]}\n{json.dumps({'@timestamp': t.at, 'level': 'INFO', 'message': t.message})}\n" for t in told
     ),
@@ -112,10 +123,10 @@ SHAPES: dict[str, Shape] = {
     ),
     "an HTML table": lambda told: (
         "<table>\n"
-        + "".join(f"<tr><td>{t.at}</td><td>{html.escape(t.message)}</td></tr>\n" for t in told)
+        + "".join(f"<tr><td>{t.at}</td><td>{html.escape(t.message).replace(chr(10), '<br>')}</td></tr>\n" for t in told)
         + "</table>\n"
     ),
-    "a spreadsheet": _each(lambda t: f"{t.at}\t{t.host}\t{t.message}"),
+    "a spreadsheet": _each(lambda t: f"{t.at}\t{t.host}\t{_in_quotes(t.message)}"),
     "JSON in a fence": lambda told: (
         "```json\n"
         + "".join(json.dumps({"@timestamp": t.at, "level": "INFO", "message": t.message}) + "\n" for t in told)
@@ -124,9 +135,9 @@ SHAPES: dict[str, Shape] = {
     "no date": _each(lambda t: f"{t.at[11:23]} INFO {t.message}"),
     "months in German": _each(lambda t: f"{int(t.at[8:10])}. November {t.at[:4]}, {t.at[11:19]} MEZ INFO {t.message}"),
     "months in French": _each(lambda t: f"{int(t.at[8:10])} nov. {t.at[:4]} \u00e0 {t.at[11:19]} INFO {t.message}"),
-    "its time twice": _each(lambda t: f"{t.at} {t.line}"),
+    "its time twice": _each(lambda t: f"{t.at} {t.text}"),
     "bare": _each(lambda t: t.message),
-    "bare and wrapped": lambda told: wrapped([t.message for t in told], 90),
+    "bare and wrapped": lambda told: wrapped([line for t in told for line in t.message.split("\n")], 90),
     "bare, who said it in front": _each(lambda t: f"[{t.at[11:16]}] sam: {t.message}"),
 }
 """By name, what writes a paste."""

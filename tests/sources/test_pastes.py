@@ -60,7 +60,7 @@ def test_every_message_is_read_whole_however_it_was_pasted(shape: str, tmp_path:
 @given(st.integers(40, 160), st.booleans(), st.sampled_from(["", "  ", "        "]))
 @example(61, True, "  ")  # noqa: FBT003
 def test_lines_broken_at_any_column_are_joined_again(columns: int, inside: bool, indent: str) -> None:  # noqa: FBT001
-    lines = [each.line for each in TOLD]
+    lines = [each.text for each in TOLD]
     text = cut(lines, columns, indent) if inside else wrapped(lines, max(columns, 60), indent)
     told = [entry[2].text for entry in pastes.entries(iter([text.encode()]))]
     assert told == lines
@@ -78,7 +78,7 @@ def test_a_whole_log_is_read_as_a_log(tmp_path: Path) -> None:
     path = tmp_path / "server.log"
     dump = "\tgroup.id = payments\n\tsession.timeout.ms = 45000\n"
     trace = "java.lang.IllegalStateException: x\n\tat kafka.Kafka.main(Kafka.scala:1)\n"
-    path.write_text("".join(f"{each.line}\n{dump}{trace}" for each in TOLD * 10))
+    path.write_text("".join(f"{each.text}\n{dump}{trace}" for each in TOLD * 10))
     assert profile(discover([str(path)]).files[0]).document is None
 
 
