@@ -8,7 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import StartTimeReported
+from rebalance_forensics.events.connect import WorkerStarted
+from rebalance_forensics.events.process import SettingsReported, StartTimeReported
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
 from rebalance_forensics.timeline.clocks.writing_order import with_times
 from rebalance_forensics.timeline.coverage import LogsRead
@@ -37,11 +38,17 @@ class Surroundings:
         self._places_of_client: dict[str, set[str]] = defaultdict(set)
         self._clients_named_after: dict[str, set[str]] = defaultdict(set)
         self._unnamed = UnnamedClients()
+        self._lone_starts: dict[str, list[Event]] = defaultdict(list)
+        """By file, the starts on hosts of which it holds nothing else, as where somebody put lines together."""
         for event in shared:
             self._at[place_of(event)].append(event)
             if event.speaker.role != "broker":
                 self._beside[place_name(event)].append(event)
                 self._note_client(event)
+        for said in self._beside.values():
+            if all(isinstance(event, WorkerStarted | SettingsReported) for event in said):
+                for event in said:
+                    self._lone_starts[event.speaker.file].append(event)
         brokers = [event for event in shared if event.speaker.role == "broker"]
         self._naming = [event for event in brokers if _names_a_member(event)]
         common = distinct(event for event in brokers if not _names_a_member(event))
@@ -73,7 +80,13 @@ class Surroundings:
         clients = {c for event in own for name in names_in(event) if (c := streams_client(name))}
         clients |= self._clients_named_after.get(group, set())
         places = {place_name(event) for event in own}.union(*(self._places_of_client.get(c, ()) for c in clients))
-        return [*naming, *(event for place in places for event in self._beside.get(place, ()))]
+        files = {event.speaker.file for event in own if event.speaker.role == "broker"} if self._lone_starts else ()
+        starts = (event for file in files for event in self._lone_starts.get(file, ()))
+        return [
+            *naming,
+            *(event for place in places for event in self._beside.get(place, ())),
+            *(event for event in starts if place_name(event) not in places),
+        ]
 
     def of_unnamed_clients(self, group: str, own: Sequence[Event]) -> list[Event]:
         """What clients say that name only themselves, if the coordinator or their configuration ties them to it."""

@@ -37,7 +37,7 @@ def probing(rounds: int, *, settles: bool = False, moving: bool = False) -> Appl
 
 
 def hand_over(story: Application, minute: str) -> None:
-    """A warm-up has caught up: its task moves at once, while the next probing rebalance is another member's to ask for."""
+    """A warm-up has caught up: its task moves at once; the next probing rebalance is another member's to ask for."""
     story.by_assignor(
         2,
         1,

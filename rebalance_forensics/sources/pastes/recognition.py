@@ -29,6 +29,8 @@ def is_broken(head: str, headers: Sequence[str]) -> bool:
         marks.has_fence(lines)
         or tables.has_rule(lines)
         or tables.has_rows(lines)
+        or tables.has_columns(lines)
+        or tables.has_open_cells(lines)
         or characters.has_links(lines)
         or characters.has_typeset_dates(lines)
         or (len(lines) < _LOOKED_AT and characters.has_bold(headers))

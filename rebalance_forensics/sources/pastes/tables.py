@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics.sources.envelopes.base import Line, instant
 from rebalance_forensics.sources.envelopes.csv_rows import cells_of
+from rebalance_forensics.sources.layouts.base import LEVEL
 from rebalance_forensics.sources.layouts.json_field_names import HOSTS, TEXTS, TIMES, is_called
 from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
 from rebalance_forensics.sources.times.timestamps import read_stamp
@@ -17,11 +18,16 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 _RULE = re.compile(r"[\s:|+=]*+-[\s:|+=-]*+\Z")
 _BAR = re.compile(r"(?<!\\)\|")
 _KEY = re.compile(r"[\w.@-]{1,40}: (?=[{\[])")
+_LEVEL = re.compile(LEVEL)
 _HOST = re.compile(r"[A-Za-z][\w.:/-]{0,80}\Z")
 _LEAST_BARS = 2
 _LONGEST_TIME = 40
 _LONGEST_NAME = 40
 _SHORTEST_LINE = 12
+_OPEN_CELL = re.compile(r"(?P<before>.*)(?P<between>[\t,;])\"(?:[^\"]|\"\")*+\Z", re.DOTALL)
+_CELL_ENDS = re.compile(r"(?:[^\"]|\"\")*+\"(?:[\t,;]|\Z)")
+_LONGEST_CELL = 400
+"""So many lines a cell may hold: the stack trace of a record."""
 
 
 class Row(Struct, frozen=True):
@@ -52,10 +58,31 @@ def has_rows(lines: Sequence[str]) -> bool:
     return 2 * len(rows) > len(said)
 
 
+def has_columns(lines: Sequence[str]) -> bool:
+    """Whether most lines are rows of a spreadsheet, one of which holds a line of a log beside its time."""
+    said = [line for line in lines if line.strip()]
+    rows = [line for line in said if _is_spreadsheets(line)]
+    return 2 * len(rows) > len(said) and any(_is_line(cell) for line in rows for cell in _cells(line, "\t"))
+
+
+def _is_spreadsheets(line: str) -> bool:
+    """Whether a line may be a row of a spreadsheet; loggers that put tabs between their fields name the level."""
+    if line.count("\t") < _LEAST_BARS:
+        return False
+    cells = _cells(line, "\t")
+    return _is_time(cells[0]) and not any(map(_LEVEL.fullmatch, cells))
+
+
+def has_open_cells(lines: Sequence[str]) -> bool:
+    """Whether a cell beside a time holds several lines."""
+    pieces = [Piece(0, 0, line) for line in lines]
+    return any(_lines_of_row(pieces, at) > 1 for at in range(len(pieces)))
+
+
 def split(pieces: Sequence[Piece]) -> list[Piece | Row]:
     """The pieces, with rows in place of those that are one."""
     done: list[Piece | Row] = []
-    for run, delimiter in _runs(pieces):
+    for run, delimiter in _runs(_with_whole_cells(pieces)):
         if delimiter is None:
             done.extend(run)
             continue
@@ -67,6 +94,26 @@ def split(pieces: Sequence[Piece]) -> list[Piece | Row]:
             elif not _RULE.match(piece.text) and not (following and _RULE.match(following.text)):
                 done.append(_row(piece, cells, columns))
     return done
+
+
+def _with_whole_cells(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces, with rows as one of which a cell in quotes holds several lines, as spreadsheets write it."""
+    done: list[Piece] = []
+    at = 0
+    while at < len(pieces):
+        size = _lines_of_row(pieces, at)
+        done.append(pieces[at].reading("\n".join(piece.text for piece in pieces[at : at + size])))
+        at += size
+    return done
+
+
+def _lines_of_row(pieces: Sequence[Piece], at: int) -> int:
+    """How many pieces a row takes; a cell that is never closed, or stands beside no time, is no cell."""
+    opened = _OPEN_CELL.match(pieces[at].text) if '"' in pieces[at].text else None
+    if opened is None or not any(map(_is_time, _cells(opened["before"], opened["between"]))):
+        return 1
+    following = islice(pieces, at + 1, at + _LONGEST_CELL)
+    return next((size for size, piece in enumerate(following, 2) if _CELL_ENDS.match(piece.text)), 1)
 
 
 def _cells(text: str, delimiter: str) -> list[str]:
@@ -95,7 +142,9 @@ _Barren = dict[tuple[str, int], int]
 def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren) -> int:
     """How many rows of a table begin here; none where they do not agree in the number of their cells."""
     first = pieces[at].text
-    if delimiter not in first or looks_like_record(first) or (delimiter == "|") != first.lstrip().startswith("|"):
+    if delimiter not in first or (delimiter == "|") != first.lstrip().startswith("|"):
+        return 0
+    if looks_like_record(first) and not (delimiter == "\t" and _is_spreadsheets(first)):
         return 0
     count = len(_cells(first, delimiter))
     if count < 2 or at < barren.get((delimiter, count), 0):
@@ -106,7 +155,7 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
         if not piece.text.strip() or not (_RULE.match(piece.text) or len(cells) == count):
             break
         # Commas also stand in records, and in what is left of one that was broken.
-        if looks_like_record(piece.text):
+        if looks_like_record(piece.text) and not (delimiter == "\t" and _is_time(cells[0])):
             break
         size += 1
         held = held or any(map(_is_line, cells))
