@@ -9,9 +9,12 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+_LEVEL = r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)"
 _HEADER = re.compile(
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d+\]?(?:Z|[+-]\d\d:?\d\d)? +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +"
+    rf"\[?(?:\d{{4}}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[.,]\d+\]?(?:Z|[+-]\d\d:?\d\d)? +(?:\[[^\]]+\] )?{_LEVEL} +"
+    r"(?:\d+ --- \[[^\]]+\] \S+ +: |[\w.$]+ - )?"
 )
+"""Kafka's own, with a date or without; Spring's and Logback's with thread and logger."""
 
 
 class Told(NamedTuple):

@@ -15,6 +15,8 @@ _TAG = re.compile(
 _CELL_ENDS = re.compile(r"</t[dh]>\s*(?=<t[dh]\b)", re.IGNORECASE)
 _LINE_ENDS = re.compile(r"<br\s{0,3}/?>|</(?:tr|p|div|li|pre|blockquote|h\d)>", re.IGNORECASE)
 _ROW = re.compile(r"<tr\b|</tr>", re.IGNORECASE)
+_MARKDOWN_ROW = re.compile(r"\s{0,8}\|.*\|\s*+\Z")
+"""A row of Markdown's stays one row, whatever lines its cells hold."""
 _LONGEST_ROW = 40
 
 
@@ -40,6 +42,9 @@ def _whole_rows(pieces: Sequence[Piece]) -> Iterator[Piece]:
 def _shown(piece: Piece) -> Iterator[Piece]:
     if "<" not in piece.text:
         yield piece
+        return
+    if _MARKDOWN_ROW.match(piece.text):
+        yield piece.reading(_TAG.sub("", _LINE_ENDS.sub("\n", piece.text)))
         return
     text = _TAG.sub("", _LINE_ENDS.sub("\n", _CELL_ENDS.sub("\t", piece.text))).removesuffix("\n")
     at = 0
