@@ -146,7 +146,11 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
         return 0
     if looks_like_record(first) and not (delimiter == "\t" and _is_spreadsheets(first)):
         return 0
-    count = len(_cells(first, delimiter))
+    cells = _cells(first, delimiter)
+    count = len(cells)
+    # Commas also stand within what Kafka says: a row of theirs has a time of its own, or names its columns.
+    if delimiter in ",;" and not (any(map(_is_time, cells)) or _named(cells)):
+        return 0
     if count < 2 or at < barren.get((delimiter, count), 0):
         return 0
     size, held = 0, False
