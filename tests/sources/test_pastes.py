@@ -14,6 +14,7 @@ from rebalance_forensics.sources import pastes
 from rebalance_forensics.sources.files.walk import discover
 from rebalance_forensics.sources.pastes import recognition, tables
 from rebalance_forensics.sources.pastes.characters import plain
+from rebalance_forensics.sources.pastes.joined_records import parted
 from rebalance_forensics.sources.pastes.piece import Piece
 from rebalance_forensics.sources.profiles.neighbours import profile
 from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
@@ -98,7 +99,7 @@ def test_rows_without_a_log_line_are_walked_through_once(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(tables, "_cells", counted)
     for size in (500, 1_000):
-        rows = [Piece(number, 0, f"{number},Jane,Berlin") for number in range(size)]
+        rows = [Piece(number, 0, f"2026-11-20 10:15:30,{number},Jane,Berlin") for number in range(size)]
         assert sum(len(part) for part, _ in tables._runs(rows)) == size  # noqa: SLF001 - the walk itself is what counts
     assert seen[1_000] <= 2.2 * seen[500]
 
@@ -127,3 +128,51 @@ def test_texts_of_a_json_document_are_the_lines_they_hold() -> None:
     said = r"JOIN [orders-1#consumer-2] [thrd:main]: Group \"payments\": join with 1 subscribed topic(s)"
     (line,) = plain([Piece(0, 0, f'"{said}"' + "}      ")])
     assert line.text == said.replace("\\", "")
+
+
+TRACE = "java.lang.IllegalStateException: payments\nat com.acme.Payments.take(Payments.java:64)"
+FAILED = [Told(TOLD[0].at, "consumer-2", f"[2026-11-20 10:15:30,123] ERROR payments stop\n{TRACE}"), *TOLD[1:]]
+
+
+@pytest.mark.parametrize(
+    "shape", ["a Markdown table", "a spreadsheet", "a chat of JSON", "JSON in a fence", "no date", "months in French"]
+)
+def test_a_stack_trace_stays_with_its_record_however_it_was_pasted(shape: str, tmp_path: Path) -> None:
+    records = sorted(read(SHAPES[shape](FAILED), tmp_path), key=lambda record: record.origin.byte_offset)
+    assert [record.message for record in records] == [each.message for each in FAILED]
+
+
+def test_the_column_beside_the_time_of_a_spreadsheet_is_the_host(tmp_path: Path) -> None:
+    records = sorted(read(SHAPES["a spreadsheet"](TOLD), tmp_path), key=lambda record: record.origin.byte_offset)
+    assert [record.host for record in records] == [each.host for each in TOLD]
+
+
+def test_tabs_between_time_level_and_logger_make_no_spreadsheet() -> None:
+    line = "2026-11-20T10:15:30.123Z\tINFO\tkafka\t[GroupCoordinator 1]: Group payments is now empty"
+    assert not tables.has_columns([line] * 3)
+
+
+def test_commas_within_what_kafka_says_make_no_table(tmp_path: Path) -> None:
+    said = "[Consumer clientId=payments-1, groupId=payments] Subscribed to topic(s): orders"
+    records = read(f"[10:15] sam: {said}\n" * 3, tmp_path)
+    assert [record.message.rpartition(" sam: ")[2] for record in records] == [said] * 3
+
+
+def test_records_without_a_date_are_parted_and_a_header_that_stands_twice_is_one() -> None:
+    said = f"[10:15:30,123] INFO {_CONSUMER} (Re-)joining group"
+    document = '{"@timestamp":"2026-11-20T10:15:31.123Z","message":"Group payments, 10:15:31.123 INFO {x}"}'
+    joined = [piece.text for piece in parted([Piece(0, 1, f"{said} {document} {said}")])]
+    assert joined == [said, document, said]
+    twice = f"10:15:30.123 INFO {said}"
+    assert [piece.text for piece in parted([Piece(0, 1, twice)])] == [twice]
+
+
+def test_lines_that_go_on_with_small_words_were_broken_between_words() -> None:
+    told = (
+        "[2026-11-21 02:10:29,340] INFO [GroupCoordinator 3]: Group ledger with generation 2 is now empty",
+        "[2026-11-21 02:11:32,255] INFO [GroupMetadataManager brokerId=3] Group ledger transitioned to Dead",
+        "[2026-11-21 02:11:32,257] INFO [GroupMetadataManager brokerId=3] Removed 6 expired offsets in 7 milliseconds.",
+    )
+    text = wrapped(told, 90)
+    assert {len(line) for line in text.splitlines()[::2]} == {90}, "as if they were broken at a column"
+    assert tuple(entry[2].text for entry in pastes.entries(iter([text.encode()]))) == told

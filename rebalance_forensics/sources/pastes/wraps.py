@@ -25,6 +25,7 @@ _SHARE = 0.8
 _ENDS_A_WORD = ".,:;)]}"
 _LOGGER_LAST = re.compile(r"(?:^|\s)\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)\Z")
 """What ends a record in Kafka's own layout: nothing of that line stands on the next one."""
+_SMALL_WORD = re.compile(r"(?:a|and|as|by|due|for|from|has|in|is|no|not|of|on|or|that|the|to|was|will|with) ")
 _SENTENCE_ENDS = (".", ")", "]")
 _NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.")
 
@@ -85,9 +86,22 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
     if not _full([pair for pair in begun if 2 * len(pair[0]) > columns], between):
         return None
     # Where words were broken, no line ends before its last column; between words many do.
-    if _holds(pairs, inside) and _full(pairs, inside) >= _SHARE * _full(pairs, between):
+    if (
+        _holds(pairs, inside)
+        and _full(pairs, inside) >= _SHARE * _full(pairs, between)
+        and not _begin_with_words(pairs)
+    ):
         return inside
     return between if _holds(pairs, between) else None
+
+
+def _begin_with_words(pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether most lines go on with a small word, which what is left of a broken word hardly ever is by chance.
+
+    A paste of three lines may be broken between words and yet have lines that are all of one length.
+    """
+    words = sum(_SMALL_WORD.match(after) is not None and before[-1:].isalnum() for before, after in pairs)
+    return words > 1 and 2 * words > len(pairs)
 
 
 def _around_records(texts: Sequence[str], *, timed: bool) -> list[str]:
@@ -113,7 +127,8 @@ def _holds(pairs: Sequence[tuple[str, str]], width: Width) -> bool:
 
 def _stands_alone(before: str, after: str) -> bool:
     """Whether a line behind the longest one of a paste is one of its own: any paste has a longest line."""
-    return _is_prose(after) and (after[0].isupper() or before.endswith((".", ")", "]", "}")))
+    begins, ended = after[0].isupper(), before.endswith((".", ")", "]", "}"))
+    return (begins and ended) or (_is_prose(after) and (begins or ended))
 
 
 def _full(pairs: Sequence[tuple[str, str]], width: Width) -> int:
