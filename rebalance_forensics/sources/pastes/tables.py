@@ -24,8 +24,8 @@ _LEAST_BARS = 2
 _LONGEST_TIME = 40
 _LONGEST_NAME = 40
 _SHORTEST_LINE = 12
-_OPEN_CELL = re.compile(r"(?P<before>.*)(?P<between>[\t,;])\"(?:[^\"]|\"\")*+\Z", re.DOTALL)
-_CELL_ENDS = re.compile(r"(?:[^\"]|\"\")*+\"(?:[\t,;]|\Z)")
+_OPEN_CELL = re.compile(r"(?P<before>.*)(?P<between>[\t,;])\"(?:[^\"]|\"\")*\Z", re.DOTALL)
+_CELL_ENDS = re.compile(r"(?:[^\"]|\"\")*\"(?:[\t,;]|\Z)")
 _LONGEST_CELL = 400
 """So many lines a cell may hold: the stack trace of a record."""
 
