@@ -100,13 +100,16 @@ def _not_reached(event: CoordinatorLost) -> bool:
 def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
     said = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost)
-    if not said or absence.start is not None or absence.stop is not None or timeline.measured(1) is None:
-        return []  # where only the order of the lines is known, nobody knows for how long connections were lost
+    if not said or absence.start is not None or absence.stop is not None:
+        return []
     until = absence.back_at if absence.back_at is not None else timeline.last
     joined = _last_joined(timeline, absence)
     # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
     begin = max(absence.at - session_timeout_ms(timeline) - LOST_AT_THE_END_MS, joined or 0)
     found = said.between(begin, until + SAME_REBALANCE_MS)
+    if timeline.measured(1) is None:
+        # Where only the order of the lines is known, the ages of requests alone show how long connections were lost.
+        return found if _kept_sending(found) else []
     if found and until - time_of(found[0]) > WAKING_MS and time_of(found[-1]) - time_of(found[0]) > BURST_MS:
         return found
     if _in_vain(timeline, absence, found) or _kept_sending(found):

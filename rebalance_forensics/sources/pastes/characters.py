@@ -20,6 +20,8 @@ _SLACK = re.compile(r"<(?:https?|mailto|tel):[^<>|\n]{1,300}\|(?P<shown>[^<>|\n]
 _MARKDOWN = re.compile(r"\[(?P<shown>[^\[\]\n]{1,200})\]\((?:https?|mailto):[^()\s]{1,300}\)")
 _BARE = re.compile(r"<?https?://(?P<shown>[\w-]{1,80}(?:\.[\w-]{1,80}){0,12}(?::\d{2,5})?)>?(?=[\s,;)\]]|\Z)")
 _ESCAPED = re.compile(r"\\(?P<mark>[_*\[\]|#<>~])")
+_ESCAPED_IN_A_ROW = re.compile(r"\\(?P<mark>[_*\[\]#<>~])")
+"""The bar of a table's row ends a cell, and an escaped one does not: it is read with the cells."""
 _BOLD = re.compile(r"(?<![*\w])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![*\w])")
 
 
@@ -63,7 +65,8 @@ def _plain(text: str) -> str:
     if '\\"' in text and (lone := _TEXT.fullmatch(text)):
         text = lone["inner"].replace('\\"', '"').replace("\\\\", "\\")
     elif "\\" in text and '\\"' not in text:
-        text = _ESCAPED.sub(r"\g<mark>", text)
+        escaped = _ESCAPED_IN_A_ROW if text.lstrip().startswith("|") else _ESCAPED
+        text = escaped.sub(r"\g<mark>", text)
     if "**" in text:
         text = _BOLD.sub("", text)
     return text.rstrip()
