@@ -12,9 +12,17 @@ from tests.incidents.sample import LOCAL, Sample, all_samples
 from tests.pasting import SHAPES, Told
 
 SAMPLES = {sample.folder.name: sample for sample in all_samples()}
-IN_EVERY_SHAPE = ("slow-processing", "process-pause", "static-member-fenced", "rolling-restart", "enforced-rebalance")
-NOT_SO = {("process-pause", "bare and wrapped"), ("rolling-restart", "bare, who said it in front")}
-"""Without times and header, two lines may be joined that are two, and a name in front may be taken for a host."""
+NO_TIMES = ("bare", "bare and wrapped", "bare, who said it in front")
+NOT_SO = {
+    *(("rebalance-straggler", shape) for shape in NO_TIMES),
+    ("static-member-restart", "its time twice"),
+    ("connect-config-change", "bare and wrapped"),
+    ("group-max-size", "bare and wrapped"),
+    ("probing-loop", "bare and wrapped"),
+    ("streams-shutdown", "bare and wrapped"),
+}
+"""Without times nobody sees how long a member held up a rebalance; without times and header, two lines may be joined
+that are two; and of two times in front the outer may be a collector's, whose lines nobody picked."""
 
 
 def pasted(sample: Sample) -> list[Told]:
@@ -33,13 +41,8 @@ def first_causes(sample: Sample, shape: str, directory: Path) -> list[str]:
     return [incident.root_causes[0].cause for incident in report.incidents]
 
 
-@pytest.mark.parametrize("name", sorted(SAMPLES))
-def test_the_evidence_alone_leads_to_the_same_first_cause(name: str, tmp_path: Path) -> None:
-    assert SAMPLES[name].expected.cause in first_causes(SAMPLES[name], "plain", tmp_path)
-
-
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", IN_EVERY_SHAPE)
-def test_it_does_so_however_it_was_pasted(name: str, shape: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_the_evidence_alone_leads_to_the_same_first_cause(name: str, shape: str, tmp_path: Path) -> None:
     if (name, shape) not in NOT_SO:
         assert SAMPLES[name].expected.cause in first_causes(SAMPLES[name], shape, tmp_path)
