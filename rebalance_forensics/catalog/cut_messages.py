@@ -125,9 +125,8 @@ class CutMessages(Struct, frozen=True):
             return None
         found = [
             (entry, said)
-            for entry in self.entries
-            if entry.program.lead.startswith(head) and _logged_by(entry, logger)
-            if not entry.prefixes or peeled.kind in entry.prefixes
+            for entry in self._beginning_so([head])
+            if entry.program.lead.startswith(head) and _logged_by(entry, logger) and _takes(entry, peeled)
             if (said := self._free_text(entry.program, tail)) is not None
         ]
         if len({entry.event for entry, _ in found}) != 1:
@@ -150,7 +149,7 @@ class CutMessages(Struct, frozen=True):
 
     def _fitting(self, peeled: Peeled, tail: str) -> Iterator[tuple[Entry, Left]]:
         for entry in self._beginning_so(peeled.stages):
-            if entry.prefixes and peeled.kind not in entry.prefixes:
+            if not _takes(entry, peeled):
                 continue
             for head in peeled.stages if entry.dressed else peeled.stages[-1:]:
                 alike = _begins_alike(entry.program.lead, head) if head else self._ends_alike(entry.program, tail)
@@ -221,6 +220,11 @@ class CutMessages(Struct, frozen=True):
             return None
         likely = [left for left in found if left.own == most]
         return Left(most, _common([left.fields for left in likely]), begun=_common([left.begun for left in likely]))
+
+
+def _takes(entry: Entry, peeled: Peeled) -> bool:
+    """Whether a template stands behind the prefix that a line has."""
+    return not entry.prefixes or peeled.kind in entry.prefixes
 
 
 def _may_be_of(entry: Entry, role: str | None, level: str | None) -> bool:

@@ -67,9 +67,8 @@ def endpoint_changes(timeline: Timeline) -> Iterator[EndpointChange]:
 
 def endpoints_configured(timeline: Timeline, participant: Participant, until: int) -> list[SettingsReported]:
     """The last two configurations with an endpoint in logs where nobody else speaks, as far as they were logged."""
-    dumps = timeline.of(SettingsReported).between(0, until)
-    mine = (e for e in dumps if {*timeline.participants.at_place(e)} == {participant})
-    return [e for e in mine if endpoint_in(e)][-2:]
+    dumps = (e for e in timeline.of(SettingsReported).between(0, until) if endpoint_in(e))
+    return [e for e in dumps if {*timeline.participants.at_place(e)} == {participant}][-2:]
 
 
 def consumer_configured(timeline: Timeline, change: EndpointChange) -> list[SettingsReported]:
