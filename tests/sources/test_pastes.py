@@ -176,3 +176,11 @@ def test_lines_that_go_on_with_small_words_were_broken_between_words() -> None:
     text = wrapped(told, 90)
     assert {len(line) for line in text.splitlines()[::2]} == {90}, "as if they were broken at a column"
     assert tuple(entry[2].text for entry in pastes.entries(iter([text.encode()]))) == told
+
+
+def test_a_word_before_a_bracket_within_a_cell_is_kafkas(tmp_path: Path) -> None:
+    said = "[Consumer clientId=payments-1, groupId=payments] Finished assignment for group at generation 9: {a=b}"
+    rows = "".join(f"| 2026-11-20T10:15:3{at}.123Z | node-{at} | {said} |\n" for at in range(3))
+    assert [record.message for record in read(f"| time | host | message |\n|---|---|---|\n{rows}", tmp_path)] == [
+        said
+    ] * 3

@@ -17,7 +17,7 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 
 _RULE = re.compile(r"[\s:|+=]*+-[\s:|+=-]*+\Z")
 _BAR = re.compile(r"(?<!\\)\|")
-_KEY = re.compile(r"[\w.@-]{1,40}: (?=[{\[])")
+_KEY = re.compile(r"\A[\w.@-]{1,40}: (?=[{\[])")
 _LEVEL = re.compile(LEVEL)
 _HOST = re.compile(r"[A-Za-z][\w.:/-]{0,80}\Z")
 _LEAST_BARS = 2
