@@ -13,8 +13,9 @@ _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})"
 _THREAD = r"(?:\[[^\[\]\s][^\[\]]{0,120}\] )"
 # A whole time with a level behind it (and a thread between them) is the header of a record wherever it stands, and so
 # is a time of day with thousandths.
+_DATED = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s{1,4}"
 _HEADER = (
-    rf"(?:\[?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?(?:Z|[+-]\d\d:?\d\d)?\]?\s{{1,4}}{_THREAD}?\[?{LEVEL}\b"
+    rf"(?:{_DATED}{_THREAD}?\[?{LEVEL}\b"
     rf"|\[{_CLOCK}\] {LEVEL}\b|{_CLOCK} {_THREAD}?{LEVEL}\b)"
 )
 _OBJECT = r"\{\"@?[A-Za-z][\w.]{0,30}\":"
