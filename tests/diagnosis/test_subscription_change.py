@@ -68,3 +68,21 @@ def test_a_member_of_1_x_that_alone_is_given_a_topic_nobody_had_has_subscribed_t
     story.rebalanced("01:10:00.010", "", ["c-1", "c-2"])
     assert story.causes() == ["subscription-change"]
     assert story.blamed() == ["c-2"]
+
+
+@pytest.mark.parametrize("seen", ["both", "clients", "brokers"])
+def test_a_member_that_is_assigned_what_it_no_longer_wants_has_changed_its_subscription(seen: Side) -> None:
+    story = Story(release=(3, 9), seen=seen).formed("c-1", "c-2")
+    story.client(
+        "c-2",
+        "01:10:00.000",
+        "Request joining group due to: received assignment [orders-1] does not match the current subscription "
+        "Subscribe(refunds); it is likely that the subscription has changed since we joined the group, will re-join "
+        "with current subscription",
+    )
+    reason = "client reason: received assignment does not match the current subscription"
+    story.rebalanced(
+        "01:10:00.010", f"Updating metadata for member {member_id('c-2')} during Stable; {reason}", ["c-1", "c-2"]
+    )
+    assert story.causes() == ["subscription-change"]
+    assert story.blamed() == ["c-2"]

@@ -15,6 +15,7 @@ from rebalance_forensics.timeline.windows import SAME_REJOIN_MS
 _OWN_WISH: dict[str, RequestWhy] = {
     "metadata-changed": "metadata-changed",
     "subscription-changed": "subscription-changed",
+    "assignment-mismatch": "subscription-changed",
     "enforced": "enforced",
     "followup": "followup",
     "revoke-partitions": "revoke-partitions",
@@ -37,6 +38,8 @@ _MORE_PARTITIONS = (
     "partitions were added to a subscribed topic",
 )
 """The Java client's words, franz-go's (twice), and Sarama's."""
+_ANOTHER_SUBSCRIPTION = ("subscription has changed", "does not match the current subscription")
+"""Whoever subscribes anew while a rebalance is under way is assigned what it no longer wants (ConsumerCoordinator)."""
 
 
 def requests_of(participants: Participants, events: Sequence[Event]) -> tuple[Request, ...]:
@@ -77,7 +80,7 @@ def why_in(client_reason: str | None) -> RequestWhy | None:
     text = (client_reason or "").lower()
     if any(words in text for words in _MORE_PARTITIONS):
         return "metadata-changed"
-    if "subscription has changed" in text:
+    if any(words in text for words in _ANOTHER_SUBSCRIPTION):
         return "subscription-changed"
     if "need to revoke partitions" in text or "after revoking what we lost" in text:
         return "revoke-partitions"
